@@ -1,0 +1,69 @@
+# farpage. Bare `make` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+MVN ?= mvn
+MVN_FLAGS ?= -q
+ROOT := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+# Every recipe that needs Java starts with this: finds a JDK 25 or says how to get one.
+JDK = export JAVA_HOME="$$($(ROOT)/bin/java-home)"; cd "$(ROOT)"
+ARGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## compile and assemble target/farpage (what the programs in bin/ run)
+	@$(JDK); $(MVN) $(MVN_FLAGS) package -DskipTests
+
+.PHONY: aot
+aot: build ## record AOT caches, which halve the programs' time to start; for this machine's CPU only
+	@build/aot-caches
+
+.PHONY: test
+test: ## build, run every test, and count what ran and what was skipped
+	@$(JDK); rm -rf */target/surefire-reports; status=0; \
+	$(MVN) $(MVN_FLAGS) -fae verify || status=$$?; \
+	build/test-summary */target/surefire-reports || status=1; exit $$status
+
+.PHONY: bench
+bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options
+	@bin/page-bench fetch $(ARGS)
+
+.PHONY: format
+format: ## format the sources
+	@$(JDK); $(MVN) $(MVN_FLAGS) spotless:apply
+
+.PHONY: clean
+clean: ## remove everything that was built
+	@$(JDK); $(MVN) $(MVN_FLAGS) clean; rm -rf target
+
+.PHONY: test-rdma
+test-rdma: ## run the verbs tests, two agents and the benchmark on SoftRoCE in a virtual machine
+	@$(MAKE) --no-print-directory build && integration-tests/rig/run
+
+.PHONY: test-rdma-two-vms
+test-rdma-two-vms: ## the same between two virtual machines
+	@integration-tests/rig/run --two-vms
+
+.PHONY: jcstress
+jcstress: ## stress the lock-free parts with jcstress
+	@$(JDK); $(MVN) $(MVN_FLAGS) -Pjcstress -pl page-pool verify
+
+.PHONY: fuzz
+fuzz: ## fuzz the wire decoders with Jazzer
+	@$(JDK); $(MVN) $(MVN_FLAGS) -Pfuzz -pl rdma-verbs test
+
+.PHONY: jmh
+jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'
+	@$(JDK); $(MVN) $(MVN_FLAGS) verify -Pjmh -pl bench -am -DskipTests -Djmh.args="$(ARGS)"
+
+.PHONY: docs
+docs: build ## write docs/configuration.md anew from the code
+	@{ echo "# Configuration"; echo; \
+	echo "Every program reads one YAML file (\`--config\`), over it the environment, over both \`--set key=value\`. All faults are"; \
+	echo "reported at once; a key that is not listed here is refused. This page is written from the code by \`make docs\`."; echo; \
+	bin/coordinator config-reference; echo; bin/page-agent config-reference; } > docs/configuration.md

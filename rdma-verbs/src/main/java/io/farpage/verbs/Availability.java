@@ -1,0 +1,44 @@
+package io.farpage.verbs;
+
+import java.util.List;
+
+/** What a provider found when it looked whether it can work here. */
+public sealed interface Availability {
+    /**
+     * At least one device is usable.
+     *
+     * @param devices names of the usable devices, best first
+     */
+    record Available(List<String> devices) implements Availability {
+        public Available {
+            devices = List.copyOf(devices);
+        }
+    }
+
+    /**
+     * No device is usable.
+     *
+     * @param reason what is wrong
+     * @param detail what was seen, one line
+     * @param fix what to do about it, one line
+     */
+    record Unavailable(Reason reason, String detail, String fix) implements Availability {
+        @Override
+        public String toString() {
+            return detail + "; " + fix;
+        }
+    }
+
+    /** The distinct reasons why no device is usable. */
+    enum Reason {
+        NO_LIBRARY,
+        MISSING_SYMBOL,
+        NATIVE_ACCESS_DENIED,
+        NO_DEVICE,
+        PORT_NOT_ACTIVE,
+        NO_USABLE_GID,
+        MEMLOCK_TOO_SMALL,
+        PERMISSION_DENIED,
+        DEVICE_FAILED
+    }
+}

@@ -1,0 +1,27 @@
+package io.farpage.verbs;
+
+import java.util.Set;
+
+/** Memory that a device may access: {@code struct ibv_mr}. Addresses in work requests are plain virtual addresses. */
+public interface MemoryRegion extends AutoCloseable {
+    /** First address. */
+    long address();
+
+    /** Bytes. */
+    long length();
+
+    /** Key for use in this host's own work requests. */
+    int lkey();
+
+    /** Key that a peer must present. Not to be logged: who has it may use the memory as {@link #access()} permits. */
+    int rkey();
+
+    Set<AccessFlag> access();
+
+    /**
+     * Deregisters the memory. When this returns no peer and no device touches it any more; requests that arrive later complete at the
+     * peer with {@link WcStatus#REM_ACCESS_ERR}. Closing twice does nothing.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,128 @@
+package io.farpage.verbs;
+
+/**
+ * A reliable-connected queue pair: {@code struct ibv_qp} with {@code IBV_QPT_RC}.
+ *
+ * <p>Work requests are prepared one by one into a chain and posted at once: {@code prepareRead(…); prepareRead(…); postSend();} rings
+ * one doorbell. Nothing reaches the peer before {@link #postSend()}. Completions come in the order of posting. Local buffers
+ * belong to the queue pair from preparing until completion; an unsignaled work request is complete when a later one of the same queue is.
+ *
+ * <p>One thread at a time may call anything here.
+ */
+public interface QueuePair extends AutoCloseable {
+    /** This side's endpoint, to be given to the peer. Its PSN is new after each {@link #modifyToReset()}. */
+    QpEndpoint endpoint();
+
+    /** Queue pair number, 24 bits. */
+    int qpn();
+
+    /** The state as it is now; a queue pair goes to {@link QpState#ERR} by itself when a work request fails. */
+    QpState state();
+
+    /** The options in force, after clamping to the device's limits. */
+    QpOptions options();
+
+    /** RESET→INIT. @throws IllegalTransitionException from another state */
+    void modifyToInit();
+
+    /**
+     * INIT→RTR: from now on the peer's requests are answered.
+     *
+     * @throws IllegalTransitionException from another state
+     * @throws VerbsException if the peer cannot be routed to
+     */
+    void modifyToRtr(QpEndpoint remote);
+
+    /** RTR→RTS: from now on sends are processed. @throws IllegalTransitionException from another state */
+    void modifyToRts();
+
+    /** To ERR, from anywhere: everything outstanding completes with {@link WcStatus#WR_FLUSH_ERR}. */
+    void modifyToErr();
+
+    /** To RESET, from anywhere: everything outstanding is forgotten without a completion. */
+    void modifyToReset();
+
+    /**
+     * Prepares a one-sided READ of the peer's memory.
+     *
+     * @param wrId any value, given back in the completion
+     * @param localAddress where the data goes
+     * @param length bytes, 0 to {@link DeviceAttributes#maxMessageSize()}
+     * @param lkey key of the region that holds the local bytes; needs {@link AccessFlag#LOCAL_WRITE}
+     * @param remoteAddress first byte to read, a virtual address at the peer
+     * @param rkey the peer's key for it; needs {@link AccessFlag#REMOTE_READ}
+     * @param flags {@link SendFlag}s
+     * @throws QueueFullException if {@code max_send_wr} are outstanding
+     */
+    void prepareRead(long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags);
+
+    /** Prepares a one-sided WRITE to the peer's memory; parameters as for {@link #prepareRead}; needs {@link AccessFlag#REMOTE_WRITE}. */
+    void prepareWrite(long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags);
+
+    /** As {@link #prepareWrite}, and consumes a receive at the peer, which is told {@code immediate}. */
+    void prepareWriteWithImm(
+            long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int immediate, int flags);
+
+    /** Prepares a SEND into the peer's next receive. */
+    void prepareSend(long wrId, long localAddress, int length, int lkey, int flags);
+
+    /** As {@link #prepareSend}, with an immediate value. */
+    void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags);
+
+    /**
+     * Prepares an atomic compare-and-swap of 8 bytes at the peer: {@code if (*remote == expected) *remote = desired}. What was there
+     * before goes to {@code localAddress}, in host order.
+     *
+     * @param remoteAddress a multiple of 8; needs {@link AccessFlag#REMOTE_ATOMIC}
+     */
+    void prepareCompareAndSwap(
+            long wrId,
+            long localAddress,
+            int lkey,
+            long remoteAddress,
+            int rkey,
+            long expected,
+            long desired,
+            int flags);
+
+    /** Prepares an atomic fetch-and-add of 8 bytes at the peer; otherwise as {@link #prepareCompareAndSwap}. */
+    void prepareFetchAndAdd(
+            long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long addend, int flags);
+
+    /**
+     * Adds a scatter/gather entry to the work request prepared last.
+     *
+     * @throws IllegalStateException if nothing is prepared or {@code max_sge} entries are there already
+     */
+    void appendSge(long localAddress, int length, int lkey);
+
+    /**
+     * Posts the prepared chain (ibv_post_send(3)). A chain is posted whole or, with the exception, not at all and is forgotten.
+     *
+     * @throws VerbsException if the state is neither RTS nor ERR, or the device refuses; in ERR the chain is taken and flushed
+     */
+    void postSend();
+
+    /** Send work requests that may still be prepared before {@link QueueFullException}. */
+    int sendQueueSpace();
+
+    /**
+     * Prepares a receive.
+     *
+     * @throws QueueFullException if {@code max_recv_wr} are outstanding
+     */
+    void prepareRecv(long wrId, long localAddress, int length, int lkey);
+
+    /** Adds a scatter entry to the receive prepared last; otherwise as {@link #appendSge}. */
+    void appendRecvSge(long localAddress, int length, int lkey);
+
+    /** Posts the prepared receives (ibv_post_recv(3)). @throws VerbsException in RESET */
+    void postRecv();
+
+    /**
+     * Destroys the queue pair. Completions not yet polled are dropped; nothing is accessed on its behalf any more. Closing twice does
+     * nothing.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,48 @@
+package io.farpage.verbs;
+
+/** What a work completion completes: {@code enum ibv_wc_opcode}. Defined only when the status is {@link WcStatus#SUCCESS}. */
+public enum WcOpcode {
+    SEND(0),
+    RDMA_WRITE(1),
+    RDMA_READ(2),
+    COMP_SWAP(3),
+    FETCH_ADD(4),
+    RECV(128),
+    RECV_RDMA_WITH_IMM(129);
+
+    private static final WcOpcode[] SENDS = {SEND, RDMA_WRITE, RDMA_READ, COMP_SWAP, FETCH_ADD};
+
+    private final int code;
+
+    WcOpcode(int code) {
+        this.code = code;
+    }
+
+    /** The code in {@code enum ibv_wc_opcode}. */
+    public int code() {
+        return code;
+    }
+
+    /** Whether this completes a receive rather than a send. */
+    public boolean isReceive() {
+        return code >= RECV.code;
+    }
+
+    /**
+     * The opcode with {@code code}.
+     *
+     * @throws IllegalArgumentException for a code that farpage never posts
+     */
+    public static WcOpcode ofCode(int code) {
+        if (code >= 0 && code < SENDS.length) {
+            return SENDS[code];
+        }
+        if (code == RECV.code) {
+            return RECV;
+        }
+        if (code == RECV_RDMA_WITH_IMM.code) {
+            return RECV_RDMA_WITH_IMM;
+        }
+        throw new IllegalArgumentException("unknown work completion opcode " + code);
+    }
+}

@@ -1,0 +1,102 @@
+package io.farpage.verbs.ibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.posix.Errno;
+import io.farpage.posix.PollSet;
+import io.farpage.verbs.AsyncEvent;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Takes a device's asynchronous events, one by one, and acknowledges each before handing it on: destroying an object waits for that.
+ *
+ * <p>Waiting is cut into short slices under a fair lock, so that closing the device gets its turn soon and finds nobody reading.
+ * Thread-safe.
+ */
+final class AsyncEvents {
+    private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final Duration LONGEST = Duration.ofDays(365);
+
+    private final LibIbverbs library;
+    private final long context;
+    private final int fd;
+    private final ReentrantLock lock = new ReentrantLock(true);
+    private final PollSet poll = new PollSet(1);
+    private final Errno errno = Errno.create();
+    private final MemorySegment event = Arena.ofAuto().allocate(Structs.AsyncEvent.SIZE, 8);
+    private boolean stopped;
+    /** The device has no events any more, for one because it was removed. */
+    private boolean broken;
+
+    AsyncEvents(LibIbverbs library, long context, int fd) {
+        this.library = library;
+        this.context = context;
+        this.fd = fd;
+    }
+
+    Optional<AsyncEvent> await(Duration timeout) throws InterruptedException {
+        long deadline = System.nanoTime() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos();
+        while (true) {
+            long left = deadline - System.nanoTime();
+            lock.lockInterruptibly();
+            try {
+                if (stopped) {
+                    return Optional.empty();
+                }
+                Optional<AsyncEvent> taken = take(Math.clamp(left, 0, SLICE_NANOS));
+                if (taken.isPresent() || left <= 0) {
+                    return taken;
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    private Optional<AsyncEvent> take(long waitNanos) {
+        if (broken) {
+            // Of nothing: sleeps, like a device that has no events.
+            poll.clear();
+            int ignored = poll.await(waitNanos);
+            return Optional.empty();
+        }
+        poll.clear();
+        poll.add(fd, PollSet.POLLIN);
+        if (poll.await(waitNanos) <= 0) {
+            return Optional.empty();
+        }
+        // Readable, and read only under the lock: this does not block.
+        if (library.getAsyncEvent(errno, context, event) != 0) {
+            broken = true;
+            return Optional.empty();
+        }
+        AsyncEvent.Type type = AsyncEvent.Type.ofCode(event.get(JAVA_INT, Structs.AsyncEvent.EVENT_TYPE));
+        int element = 0;
+        if (type.isQueuePairEvent()) {
+            // SAFETY: the element of such an event is a struct ibv_qp, which is not freed before the event is
+            // acknowledged.
+            element = Native.at(event.get(JAVA_LONG, Structs.AsyncEvent.ELEMENT), Structs.Qp.SIZE)
+                    .get(JAVA_INT, Structs.Qp.QP_NUM);
+        } else if (type.isPortEvent()) {
+            element = event.get(JAVA_INT, Structs.AsyncEvent.ELEMENT);
+        }
+        library.ackAsyncEvent(event);
+        return Optional.of(new AsyncEvent(type, element));
+    }
+
+    /** Lets nobody wait any more; when this returns nobody does. */
+    void stop() {
+        lock.lock();
+        try {
+            stopped = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+}

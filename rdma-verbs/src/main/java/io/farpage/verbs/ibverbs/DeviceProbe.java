@@ -1,0 +1,85 @@
+package io.farpage.verbs.ibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.posix.Errno;
+import io.farpage.verbs.DeviceAttributes;
+import io.farpage.verbs.Mtu;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.ibverbs.LibIbverbs.Release;
+import io.farpage.verbs.ibverbs.Structs.DeviceAttr;
+import io.farpage.verbs.ibverbs.Structs.QpInitAttr;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+
+/** Reads the limits of an open device. */
+final class DeviceProbe {
+    /** Inline sizes tried, largest first: what a device permits it tells only by refusing queue pairs. */
+    private static final int[] INLINE_SIZES = {1024, 512, 256, 128, 64};
+
+    private DeviceProbe() {}
+
+    /** {@code struct ibv_device_attr}, filled in. */
+    static MemorySegment query(LibIbverbs library, long context, String device, Arena arena) {
+        MemorySegment attr = arena.allocate(DeviceAttr.SIZE, 8);
+        Failure.check(library.queryDevice(context, attr), "query_device", device, "the device does not answer");
+        return attr;
+    }
+
+    static DeviceAttributes attributes(
+            LibIbverbs library, Host host, long context, String device, MemorySegment attr, int port) {
+        return new DeviceAttributes(
+                attr.getString(DeviceAttr.FW_VER),
+                attr.get(JAVA_INT, DeviceAttr.MAX_QP),
+                attr.get(JAVA_INT, DeviceAttr.MAX_QP_WR),
+                Math.min(attr.get(JAVA_INT, DeviceAttr.MAX_SGE), positive(attr.get(JAVA_INT, DeviceAttr.MAX_SGE_RD))),
+                attr.get(JAVA_INT, DeviceAttr.MAX_CQE),
+                attr.get(JAVA_INT, DeviceAttr.MAX_MR),
+                attr.get(JAVA_LONG, DeviceAttr.MAX_MR_SIZE),
+                Math.min(
+                        255,
+                        Math.min(
+                                attr.get(JAVA_INT, DeviceAttr.MAX_QP_RD_ATOM),
+                                attr.get(JAVA_INT, DeviceAttr.MAX_QP_INIT_RD_ATOM))),
+                attr.get(JAVA_INT, DeviceAttr.MAX_SRQ_WR),
+                maxInlineData(library, context),
+                Ports.query(library, context, device, port).maxMessageSize(),
+                attr.get(JAVA_INT, DeviceAttr.ATOMIC_CAP) != 0,
+                host.numaNode(device));
+    }
+
+    /** Some devices leave a limit at 0 that is the same as another. */
+    private static int positive(int limit) {
+        return limit > 0 ? limit : Integer.MAX_VALUE;
+    }
+
+    /** What a queue pair that was asked for much inline data got; 0 if the device refuses all. */
+    private static int maxInlineData(LibIbverbs library, long context) {
+        Errno errno = Errno.create();
+        long pd = library.allocPd(errno, context);
+        long cq = library.createCq(errno, context, 1, 0);
+        int result = 0;
+        try (Arena arena = Arena.ofConfined()) {
+            for (int i = 0; i < INLINE_SIZES.length && result == 0 && pd != 0 && cq != 0; i++) {
+                QpOptions options =
+                        new QpOptions(1, 1, 1, INLINE_SIZES[i], 1, Mtu.MTU_256, 14, 7, 7, 12, 64, 0, 0, Set.of());
+                MemorySegment attr = NativeQp.initAttr(arena, cq, cq, options);
+                long qp = library.createQp(errno, pd, attr);
+                if (qp != 0) {
+                    result = attr.get(JAVA_INT, QpInitAttr.MAX_INLINE_DATA);
+                    library.release(Release.DESTROY_QP, qp);
+                }
+            }
+        } finally {
+            if (cq != 0) {
+                library.release(Release.DESTROY_CQ, cq);
+            }
+            if (pd != 0) {
+                library.release(Release.DEALLOC_PD, pd);
+            }
+        }
+        return result;
+    }
+}

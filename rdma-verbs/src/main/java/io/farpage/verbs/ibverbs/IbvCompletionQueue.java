@@ -1,0 +1,209 @@
+package io.farpage.verbs.ibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.posix.Errno;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WcOpcode;
+import io.farpage.verbs.WcStatus;
+import io.farpage.verbs.WorkCompletion;
+import io.farpage.verbs.ibverbs.LibIbverbs.Release;
+import io.farpage.verbs.ibverbs.WorkRequests.Wc;
+import io.farpage.verbs.ibverbs.WorkRequests.WcFlag;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** {@code struct ibv_cq}. */
+final class IbvCompletionQueue implements CompletionQueue {
+    /** Completions that one call of the library takes. */
+    private static final int BATCH = 32;
+
+    /** Acknowledging an event locks a mutex, so it is done for many at once. */
+    private static final int ACK_BATCH = 64;
+
+    private final IbvDevice device;
+    private final @Nullable IbvCompletionChannel channel;
+    private final int capacity;
+    private final long cq;
+    private final String name;
+    private final Children users;
+    private final MemorySegment wcs = Arena.ofAuto().allocate((long) BATCH * Wc.SIZE, 64);
+    private final AtomicInteger unacknowledged = new AtomicInteger();
+    private final Reservations reservations;
+    private volatile QpTable queuePairs = QpTable.EMPTY;
+    private volatile boolean closed;
+
+    IbvCompletionQueue(IbvDevice device, int cqe, @Nullable IbvCompletionChannel channel) {
+        this.device = device;
+        this.channel = channel;
+        this.capacity = cqe;
+        Errno errno = Errno.create();
+        this.cq = Failure.check(
+                device.library().createCq(errno, device.context(), cqe, channel == null ? 0 : channel.pointer()),
+                errno,
+                "create_cq",
+                device.toString(),
+                "no room for " + cqe + " entries; close completion queues or make them smaller");
+        this.name = device + " cq 0x" + Long.toHexString(cq);
+        this.users = new Children(device, name);
+        this.reservations = new Reservations(name, cqe);
+    }
+
+    long pointer() {
+        return cq;
+    }
+
+    IbvDevice device() {
+        return device;
+    }
+
+    Children users() {
+        return users;
+    }
+
+    /** What its queue pairs may have outstanding. */
+    Reservations reservations() {
+        return reservations;
+    }
+
+    synchronized void attach(IbvQueuePair qp) {
+        queuePairs = queuePairs.with(qp);
+    }
+
+    synchronized void detach(IbvQueuePair qp) {
+        queuePairs = queuePairs.without(qp);
+    }
+
+    @Override
+    public int capacity() {
+        return capacity;
+    }
+
+    @Override
+    public int poll(WorkCompletion[] into) {
+        if (closed) {
+            throw new IllegalStateException(name + " is closed");
+        }
+        int filled = 0;
+        while (filled < into.length) {
+            int wanted = Math.min(BATCH, into.length - filled);
+            int got = device.ops().pollCq(cq, wanted, wcs.address());
+            if (got < 0) {
+                throw new VerbsException("poll_cq on " + name + ": " + got
+                        + "; the completion queue or its device has failed; close and open the device again");
+            }
+            for (int i = 0; i < got; i++) {
+                if (decode((long) i * Wc.SIZE, into[filled])) {
+                    filled++;
+                }
+            }
+            if (got < wanted) {
+                break;
+            }
+        }
+        return filled;
+    }
+
+    /** Decodes a completion; false if it is of an earlier life of its queue pair, or of one that is closed. */
+    private boolean decode(long at, WorkCompletion into) {
+        int qpn = wcs.get(JAVA_INT, at + Wc.QP_NUM);
+        long id = wcs.get(JAVA_LONG, at + Wc.WR_ID);
+        // Two fields at once: every load through a segment counts here.
+        long statusAndOpcode = wcs.get(JAVA_LONG, at + Wc.STATUS);
+        WcStatus status = WcStatus.ofCode((int) statusAndOpcode);
+        boolean success = status == WcStatus.SUCCESS;
+        IbvQueuePair qp = queuePairs.find(qpn);
+        int kind = WrId.kind(id);
+        long wrId;
+        if (kind == WrId.SHARED_RECV) {
+            // Frees its slot even if the queue pair is gone.
+            wrId = device.releaseShared(id);
+            if (qp == null) {
+                return false;
+            }
+        } else {
+            if (qp == null) {
+                return false;
+            }
+            WrRing ring = kind == WrId.SEND ? qp.sends() : qp.receives();
+            long sequence = WrId.sequence(id);
+            if (!ring.isOutstanding(sequence)) {
+                return false;
+            }
+            wrId = ring.complete(sequence);
+        }
+        boolean receive = kind != WrId.SEND;
+        WcOpcode opcode;
+        if (success) {
+            opcode = WcOpcode.ofCode((int) (statusAndOpcode >>> Integer.SIZE));
+        } else {
+            // A failed completion has no opcode, but the id tells the direction.
+            opcode = receive ? WcOpcode.RECV : WcOpcode.SEND;
+            qp.noteFailure();
+        }
+        boolean hasImmediate = success && receive && (wcs.get(JAVA_INT, at + Wc.WC_FLAGS) & WcFlag.WITH_IMM) != 0;
+        into.set(
+                wrId,
+                status,
+                opcode,
+                success ? 0 : wcs.get(JAVA_INT, at + Wc.VENDOR_ERR),
+                success ? wcs.get(JAVA_INT, at + Wc.BYTE_LEN) : 0,
+                hasImmediate ? wcs.get(SendChain.NETWORK_INT, at + Wc.IMM_DATA) : 0,
+                hasImmediate,
+                qpn);
+        return true;
+    }
+
+    @Override
+    public void requestNotification() {
+        if (channel == null) {
+            throw new IllegalStateException(name + " was created without a completion channel");
+        }
+        if (closed) {
+            throw new IllegalStateException(name + " is closed");
+        }
+        Failure.check(device.ops().reqNotifyCq(cq), "req_notify_cq", name, "the device refused");
+    }
+
+    /** Counts an event taken from the channel, and acknowledges those taken so far when they are many. */
+    void eventTaken() {
+        if (unacknowledged.incrementAndGet() >= ACK_BATCH || closed) {
+            acknowledge();
+        }
+    }
+
+    private void acknowledge() {
+        int count = unacknowledged.getAndSet(0);
+        if (count > 0) {
+            device.library().ackCqEvents(cq, count);
+        }
+    }
+
+    @Override
+    public void close() {
+        users.close(() -> {
+            closed = true;
+            // Destroying waits until every event taken is acknowledged; one taken from now on is at once, see
+            // eventTaken.
+            acknowledge();
+            int errno = device.library().release(Release.DESTROY_CQ, cq);
+            if (errno != 0) {
+                closed = false;
+                throw Failure.of("destroy_cq", name, errno, "the device refused");
+            }
+            if (channel != null) {
+                channel.removed(this);
+            }
+            device.children().remove(this);
+        });
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

@@ -1,0 +1,237 @@
+package io.farpage.verbs.ibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import io.farpage.verbs.AsyncEvent;
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.DeviceAttributes;
+import io.farpage.verbs.PortAttributes;
+import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.ibverbs.LibIbverbs.Release;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** {@code struct ibv_context} and the port chosen. Also the lock under which its objects are made and closed. */
+final class IbvDevice implements Device {
+    private static final int ENODEV = 19;
+
+    private final LibIbverbs library;
+    private final Host host;
+    private final String name;
+    private final long context;
+    private final Ports.Choice.Usable place;
+    private final DeviceAttributes attributes;
+    private final Quirks quirks;
+    private final boolean hasNode;
+    private final Ops ops;
+    private final AsyncEvents events;
+    private final Children children;
+    private final List<IbvSharedReceiveQueue> sharedQueues = new CopyOnWriteArrayList<>();
+    private final AtomicInteger nextSharedQueue = new AtomicInteger();
+    private final AtomicLong nextSequence = new AtomicLong();
+
+    IbvDevice(
+            LibIbverbs library,
+            Host host,
+            String name,
+            long context,
+            Ports.Choice.Usable place,
+            DeviceAttributes attributes,
+            Quirks quirks) {
+        this.library = library;
+        this.host = host;
+        this.name = name;
+        this.context = context;
+        this.place = place;
+        this.attributes = attributes;
+        this.quirks = quirks;
+        this.hasNode = host.deviceNode(name).isPresent();
+        // SAFETY: the library returned a struct ibv_context, which lives until the device is closed.
+        MemorySegment fields = Native.at(context, Structs.Context.SIZE);
+        this.ops = new Ops(fields);
+        this.events = new AsyncEvents(library, context, fields.get(JAVA_INT, Structs.Context.ASYNC_FD));
+        this.children = new Children(this, toString());
+    }
+
+    LibIbverbs library() {
+        return library;
+    }
+
+    Host host() {
+        return host;
+    }
+
+    long context() {
+        return context;
+    }
+
+    int port() {
+        return place.port();
+    }
+
+    Quirks quirks() {
+        return quirks;
+    }
+
+    Ops ops() {
+        return ops;
+    }
+
+    Children children() {
+        return children;
+    }
+
+    /** A sequence number above all that any queue pair of this device used, see {@link WrRing}. */
+    long firstSequence() {
+        return nextSequence.get();
+    }
+
+    void retireSequences(long end) {
+        nextSequence.accumulateAndGet(end, Math::max);
+    }
+
+    /** Knows a shared receive queue from now on; its id. */
+    int addShared(IbvSharedReceiveQueue queue) {
+        sharedQueues.add(queue);
+        return nextSharedQueue.getAndIncrement();
+    }
+
+    void removeShared(IbvSharedReceiveQueue queue) {
+        sharedQueues.remove(queue);
+    }
+
+    /** Frees the slot of a completed receive of a shared queue; its caller's id. */
+    long releaseShared(long id) {
+        for (int i = 0; i < sharedQueues.size(); i++) {
+            IbvSharedReceiveQueue queue = sharedQueues.get(i);
+            if (queue.id() == WrId.sharedQueue(id)) {
+                return queue.release(WrId.slot(id));
+            }
+        }
+        return 0;
+    }
+
+    /** @throws IllegalArgumentException if no message may be this long */
+    void requireLength(int length) {
+        if (length < 0 || length > attributes.maxMessageSize()) {
+            throw new IllegalArgumentException(
+                    "length " + length + " is not within 0.." + attributes.maxMessageSize() + " of " + this);
+        }
+    }
+
+    /** {@code options} within this device's limits. */
+    QpOptions clamp(QpOptions options) {
+        return new QpOptions(
+                Math.min(options.maxSendWr(), attributes.maxQpWr()),
+                Math.min(options.maxRecvWr(), attributes.maxQpWr()),
+                Math.min(options.maxSge(), attributes.maxSge()),
+                Math.min(options.maxInlineData(), attributes.maxInlineData()),
+                Math.min(options.maxRdAtomic(), attributes.maxQpRdAtom()),
+                options.mtu().min(queryPort().activeMtu()),
+                options.timeout(),
+                Math.min(options.retryCnt(), quirks.maxRetryCnt()),
+                options.rnrRetry(),
+                options.minRnrTimer(),
+                options.hopLimit(),
+                options.trafficClass(),
+                options.serviceLevel(),
+                options.access());
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public DeviceAttributes attributes() {
+        return attributes;
+    }
+
+    /**
+     * A driver that cannot take a device away from its users, as rxe, keeps answering for one that was removed, and the removal waits
+     * until they close it. That the device's node is gone is all that tells.
+     */
+    private void requirePresent() {
+        if (hasNode && host.deviceNode(name).isEmpty()) {
+            throw new VerbsException("query_port on " + this + ": ENODEV; the device was removed; close it", ENODEV);
+        }
+    }
+
+    @Override
+    public PortAttributes queryPort() {
+        synchronized (this) {
+            children.requireOpen();
+            requirePresent();
+            Ports.Port port = Ports.query(library, context, name, place.port());
+            return new PortAttributes(
+                    port.number(),
+                    port.state(),
+                    port.linkLayer(),
+                    port.activeMtu(),
+                    port.lid(),
+                    place.gidIndex(),
+                    Ports.queryGid(library, context, name, place.port(), place.gidIndex()));
+        }
+    }
+
+    @Override
+    public ProtectionDomain allocateProtectionDomain() {
+        return children.add(() -> new IbvProtectionDomain(this));
+    }
+
+    @Override
+    public CompletionChannel createCompletionChannel() {
+        return children.add(() -> new IbvCompletionChannel(this));
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int cqe) {
+        requireCapacity(cqe);
+        return children.add(() -> new IbvCompletionQueue(this, cqe, null));
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int cqe, CompletionChannel channel) {
+        requireCapacity(cqe);
+        if (!(channel instanceof IbvCompletionChannel own) || own.device() != this) {
+            throw new IllegalArgumentException(channel + " is not a completion channel of " + this);
+        }
+        return children.add(() -> own.addQueue(cqe));
+    }
+
+    private void requireCapacity(int cqe) {
+        if (cqe < 1 || cqe > attributes.maxCqe()) {
+            throw new IllegalArgumentException("cqe " + cqe + " is not within 1.." + attributes.maxCqe());
+        }
+    }
+
+    @Override
+    public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
+        return events.await(timeout);
+    }
+
+    @Override
+    public void close() {
+        children.close(() -> {
+            events.stop();
+            Failure.check(
+                    library.release(Release.CLOSE_DEVICE, context), "close_device", toString(), "the device refused");
+        });
+    }
+
+    /** {@code mlx5_0/1}. */
+    @Override
+    public String toString() {
+        return name + "/" + place.port();
+    }
+}

@@ -1,0 +1,46 @@
+package io.farpage.verbs.ibverbs;
+
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * RLIMIT_MEMLOCK of this process (getrlimit(2)): registered memory is pinned and counts against it.
+ *
+ * @param bytes soft limit; {@link Long#MAX_VALUE} if there is none
+ * @param exempt whether this process has CAP_IPC_LOCK, for which there is no limit
+ */
+record Memlock(long bytes, boolean exempt) {
+    private static final int CAP_IPC_LOCK = 14;
+    private static final Pattern LIMIT = Pattern.compile("(?m)^Max locked memory +(\\d+|unlimited) ");
+    private static final Pattern CAPABILITIES = Pattern.compile("(?m)^CapEff:\\s*([0-9a-f]+)$");
+
+    /** Reads it; no limit where {@code proc} does not tell. */
+    static Memlock of(Path proc) {
+        Matcher limit = LIMIT.matcher(Host.read(proc.resolve("self/limits")).orElse(""));
+        Matcher capabilities =
+                CAPABILITIES.matcher(Host.read(proc.resolve("self/status")).orElse(""));
+        long bytes =
+                limit.find() && !limit.group(1).equals("unlimited") ? Long.parseLong(limit.group(1)) : Long.MAX_VALUE;
+        boolean exempt =
+                capabilities.find() && ((Long.parseUnsignedLong(capabilities.group(1), 16) >>> CAP_IPC_LOCK) & 1) == 1;
+        return new Memlock(bytes, exempt);
+    }
+
+    boolean permits(long needed) {
+        return exempt || needed <= bytes;
+    }
+
+    /** How to get {@code needed} bytes. */
+    static String fix(long needed) {
+        return "it needs " + needed + ": ulimit -l " + (needed + 1023) / 1024
+                + ", or LimitMEMLOCK=infinity in the systemd unit, or a memlock line in /etc/security/limits.conf";
+    }
+
+    /** Why registering {@code needed} bytes may have ended in ENOMEM. */
+    String refusal(long needed) {
+        return exempt || bytes == Long.MAX_VALUE
+                ? "the host or the device has no room for it, or the range is not mapped"
+                : "RLIMIT_MEMLOCK is " + bytes + " bytes for all registered memory together; " + fix(needed);
+    }
+}

@@ -1,0 +1,80 @@
+package io.farpage.verbs.soft;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/**
+ * The answer to a {@link Hello}.
+ *
+ * <pre>
+ * 0 magic u32 | 4 version u16 | 6 verdict u16 | 8 qpn u32 | 12 max_rd_atomic u8 | 13 min_rnr_timer u8 | 14 mtu code u8 | 15 zero u8
+ * </pre>
+ *
+ * @param verdict accepted, or why not
+ * @param qpn the called queue pair
+ * @param maxRdAtomic READs and atomics that it takes at once
+ * @param minRnrTimer its min_rnr_timer code
+ * @param mtu code of its path MTU
+ */
+record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, int mtu) {
+    /** The codes are these constants' positions. */
+    enum Verdict {
+        ACCEPTED,
+        /** The called side speaks another version; the reply's version field says which. */
+        VERSION_UNKNOWN,
+        MALFORMED,
+        /** No queue pair has the number called. */
+        QPN_UNKNOWN,
+        /** The queue pair is connected, but not to the caller, or expects other PSNs. */
+        NOT_PEER,
+        /** The queue pair is in ERR. */
+        NOT_READY,
+        /** The queue pair has a connection from its peer already. */
+        BUSY
+    }
+
+    private static final Verdict[] VERDICTS = Verdict.values();
+
+    /** Decodes 16 bytes. Empty if any field is out of its range. */
+    static Optional<HelloReply> decode(MemorySegment bytes) {
+        int verdict = Short.toUnsignedInt(bytes.get(Wire.SHORT, 6));
+        int qpn = bytes.get(Wire.INT, 8);
+        if (bytes.get(Wire.INT, 0) != Wire.MAGIC
+                || verdict >= VERDICTS.length
+                || (qpn & ~Wire.PSN_MASK) != 0
+                || bytes.get(JAVA_BYTE, 15) != 0) {
+            return Optional.empty();
+        }
+        HelloReply reply = new HelloReply(
+                VERDICTS[verdict],
+                qpn,
+                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 12)),
+                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 13)),
+                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 14)));
+        boolean accepted = reply.verdict == Verdict.ACCEPTED;
+        boolean valid = !accepted
+                || (Short.toUnsignedInt(bytes.get(Wire.SHORT, 4)) == Wire.VERSION
+                        && reply.maxRdAtomic >= 1
+                        && reply.minRnrTimer <= 31
+                        && reply.mtu >= 1
+                        && reply.mtu <= 5);
+        return valid ? Optional.of(reply) : Optional.empty();
+    }
+
+    static HelloReply refusal(Verdict verdict, int qpn) {
+        return new HelloReply(verdict, qpn & Wire.PSN_MASK, 0, 0, 0);
+    }
+
+    void encode(MemorySegment into) {
+        into.set(Wire.INT, 0, Wire.MAGIC);
+        into.set(Wire.SHORT, 4, (short) Wire.VERSION);
+        into.set(Wire.SHORT, 6, (short) verdict.ordinal());
+        into.set(Wire.INT, 8, qpn);
+        into.set(JAVA_BYTE, 12, (byte) maxRdAtomic);
+        into.set(JAVA_BYTE, 13, (byte) minRnrTimer);
+        into.set(JAVA_BYTE, 14, (byte) mtu);
+        into.set(JAVA_BYTE, 15, (byte) 0);
+    }
+}

@@ -1,0 +1,227 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.posix.Epoll;
+import io.farpage.posix.Errno;
+import io.farpage.posix.FileIo;
+import io.farpage.posix.PosixException;
+import io.farpage.posix.SocketIo;
+import io.farpage.posix.Sockets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection that a queue pair opens to its peer, up to the point where requests may be sent. Never blocks: {@link #advance} is
+ * called again and again. A connection that is refused or lost before that point is tried again after a pause, as the reliable
+ * connected transport repeats packets until its retries are used up; whoever waits decides when that is.
+ */
+final class InitiatorConnection {
+    private enum Phase {
+        IDLE,
+        CONNECTING,
+        HELLO_SENT,
+        READY,
+        PAUSED,
+        CLOSED
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(InitiatorConnection.class);
+    /** How long a sleep on the socket itself lasts at most; whoever wants the queue pair's lock waits as long. */
+    static final Duration LONGEST_SLEEP = Duration.ofMillis(100);
+
+    private static final long FIRST_PAUSE_NANOS = 1_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 50_000_000;
+
+    private final SoftQueuePair owner;
+    private final Optional<SoftCompletionChannel> channel;
+    private final Errno errno;
+    private final MemorySegment hello = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
+    private final MemorySegment reply = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
+
+    private Phase phase = Phase.IDLE;
+    private InetSocketAddress peer = new InetSocketAddress(0);
+    private int fd = -1;
+    /** Events that the channel watches the socket for; 0 if it does not. */
+    private int watched;
+
+    private int replyBytes;
+    private long pausedUntil;
+    private long pause = FIRST_PAUSE_NANOS;
+    private HelloReply accepted = HelloReply.refusal(HelloReply.Verdict.NOT_READY, 0);
+
+    InitiatorConnection(SoftQueuePair owner, Optional<SoftCompletionChannel> channel, Errno errno) {
+        this.owner = owner;
+        this.channel = channel;
+        this.errno = errno;
+    }
+
+    /** Begins to connect. */
+    void open(InetSocketAddress to, Hello greeting) {
+        peer = to;
+        greeting.encode(hello);
+        phase = Phase.PAUSED;
+        pausedUntil = System.nanoTime();
+        pause = FIRST_PAUSE_NANOS;
+    }
+
+    boolean isReady() {
+        return phase == Phase.READY;
+    }
+
+    /** The socket, or -1. */
+    int fd() {
+        return fd;
+    }
+
+    /** The peer's reply; meaningful once ready. */
+    HelloReply accepted() {
+        return accepted;
+    }
+
+    /** When {@link #advance} has something to do even if the socket stays silent (nanoTime), if it ever has. */
+    long nextAttempt(long otherwise) {
+        return phase == Phase.PAUSED ? pausedUntil : otherwise;
+    }
+
+    /**
+     * Takes the next steps, if the peer has answered or a pause is over.
+     *
+     * @return whether requests may be sent
+     */
+    boolean advance() {
+        if (phase == Phase.PAUSED && System.nanoTime() - pausedUntil >= 0) {
+            connect();
+        }
+        if (phase == Phase.CONNECTING) {
+            sendHello();
+        }
+        if (phase == Phase.HELLO_SENT) {
+            receiveReply();
+        }
+        return phase == Phase.READY;
+    }
+
+    private void connect() {
+        try {
+            fd = owner.device().openSocket(errno, peer.getAddress(), Sockets.SOCK_NONBLOCK);
+        } catch (PosixException e) {
+            retry(e.toString());
+            return;
+        }
+        int result = Sockets.connect(errno, fd, peer);
+        if (result < 0 && result != -Errno.EINPROGRESS) {
+            retry("connect: " + io.farpage.posix.ErrnoName.of(-result));
+            return;
+        }
+        phase = Phase.CONNECTING;
+        replyBytes = 0;
+    }
+
+    private void sendHello() {
+        long result = SocketIo.send(errno, fd, hello.address(), Wire.HELLO_SIZE, SocketIo.MSG_DONTWAIT);
+        if (result == Wire.HELLO_SIZE) {
+            phase = Phase.HELLO_SENT;
+        } else if (result != -Errno.EAGAIN && result != -Errno.ENOTCONN && result != -Errno.EINTR) {
+            retry(result < 0 ? io.farpage.posix.ErrnoName.of((int) -result) : "short send");
+        }
+    }
+
+    private void receiveReply() {
+        long result = SocketIo.recv(
+                errno, fd, reply.address() + replyBytes, Wire.HELLO_REPLY_SIZE - replyBytes, SocketIo.MSG_DONTWAIT);
+        if (result == -Errno.EAGAIN || result == -Errno.EINTR) {
+            return;
+        }
+        if (result <= 0) {
+            retry("connection lost in the handshake");
+            return;
+        }
+        replyBytes += (int) result;
+        if (replyBytes < Wire.HELLO_REPLY_SIZE) {
+            return;
+        }
+        Optional<HelloReply> decoded = HelloReply.decode(reply);
+        if (decoded.isPresent() && decoded.get().verdict() == HelloReply.Verdict.ACCEPTED) {
+            accepted = decoded.get();
+            becomeReady();
+        } else {
+            retry(decoded.map(r -> "refused: " + r.verdict()).orElse("malformed reply"));
+        }
+    }
+
+    private void becomeReady() {
+        try {
+            // All calls here say MSG_DONTWAIT, but for the one that sleeps until a reply comes.
+            Sockets.setReceiveTimeout(errno, fd, LONGEST_SLEEP);
+            Sockets.setBlocking(errno, fd, true);
+            phase = Phase.READY;
+        } catch (PosixException e) {
+            retry(e.toString());
+        }
+    }
+
+    private void retry(String reason) {
+        LOG.debug("{} cannot reach {} yet: {}", owner, peer, reason);
+        closeSocket();
+        phase = Phase.PAUSED;
+        pausedUntil = System.nanoTime() + pause;
+        pause = Math.min(pause * 2, LONGEST_PAUSE_NANOS);
+    }
+
+    /**
+     * Looks at a socket that became readable, and lets the channel forget it if nothing is expected from it: it is broken or closed,
+     * which the next request finds out, and would keep every sleep from being one.
+     *
+     * @return whether it was forgotten
+     */
+    boolean forgetIfIdle() {
+        if (!owner.isSendIdle()) {
+            return false;
+        }
+        unwatch();
+        return true;
+    }
+
+    /**
+     * Makes the channel wake when this connection can go on. Sockets are watched from the first sleep with work outstanding on, not
+     * earlier: until then what arrives is of no interest to a sleeper.
+     *
+     * @param sendBlocked whether there is something to send that the socket does not take
+     */
+    void arm(boolean sendBlocked) {
+        int events = Epoll.EPOLLIN | (sendBlocked || phase == Phase.CONNECTING ? Epoll.EPOLLOUT : 0);
+        if (channel.isEmpty() || fd < 0 || events == watched) {
+            return;
+        }
+        if (watched == 0) {
+            channel.get().watch(owner, fd, events);
+        } else {
+            channel.get().rewatch(fd, events);
+        }
+        watched = events;
+    }
+
+    private void unwatch() {
+        if (watched != 0) {
+            watched = 0;
+            channel.ifPresent(c -> c.unwatch(fd));
+        }
+    }
+
+    void close() {
+        closeSocket();
+        phase = Phase.CLOSED;
+    }
+
+    private void closeSocket() {
+        if (fd >= 0) {
+            unwatch();
+            FileIo.close(errno, fd);
+            fd = -1;
+        }
+    }
+}

@@ -1,0 +1,177 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.posix.Errno;
+import io.farpage.posix.EventFd;
+import io.farpage.posix.FileIo;
+import io.farpage.posix.PollSet;
+import io.farpage.posix.PosixException;
+import io.farpage.posix.Sockets;
+import io.farpage.verbs.VerbsException;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Accepts connections and leads them to their queue pairs, in a thread of its own. What strangers can make it hold is bounded: so
+ * many handshakes at once, each for so long; when there is no room, the oldest one that has not said hello goes.
+ */
+final class Listener implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
+    private static final long JOIN_MILLIS = 5_000;
+    private static final long EXHAUSTED_PAUSE_NANOS = 10_000_000;
+
+    private final SoftDevice device;
+    private final int fd;
+    private final int port;
+    private final Errno errno = Errno.create();
+    private final EventFd event = new EventFd();
+    private final PollSet ready;
+    private final List<Handshake> pending = new ArrayList<>();
+    private final Thread thread;
+    private volatile boolean closing;
+
+    private Listener(SoftDevice device, int fd, int port) {
+        this.device = device;
+        this.fd = fd;
+        this.port = port;
+        this.ready = new PollSet(device.options().maxPending() + 2);
+        this.thread = Thread.ofPlatform().daemon().name("soft-listener-" + port).unstarted(this::run);
+    }
+
+    /** @throws VerbsException naming the address, if it cannot be listened on */
+    static Listener open(SoftDevice device) {
+        SoftOptions options = device.options();
+        Errno errno = Errno.create();
+        int fd = -1;
+        try {
+            fd = device.openSocket(errno, options.listen().getAddress(), Sockets.SOCK_NONBLOCK);
+            Sockets.setOption(errno, fd, Sockets.Option.SO_REUSEADDR, 1);
+            Sockets.bind(errno, fd, options.listen());
+            Sockets.listen(errno, fd, options.backlog());
+            InetSocketAddress bound = Sockets.localAddress(errno, fd);
+            Listener listener = new Listener(device, fd, bound.getPort());
+            listener.thread.start();
+            return listener;
+        } catch (PosixException e) {
+            if (fd >= 0) {
+                FileIo.close(errno, fd);
+            }
+            throw new VerbsException(
+                    "open " + device.name() + ": cannot listen on " + options.listen() + ": " + e.getMessage()
+                            + "; choose an address of this host and a port that is free (0 lets the system choose)",
+                    e.errno());
+        }
+    }
+
+    int port() {
+        return port;
+    }
+
+    boolean isOpen() {
+        return thread.isAlive() && !closing;
+    }
+
+    /** Looks at the parked handshakes again. From any thread. */
+    void recheck() {
+        event.signal(Errno.ofThread());
+    }
+
+    private void run() {
+        try {
+            while (!closing) {
+                await();
+                event.drain(errno);
+                advance();
+                accept();
+            }
+        } catch (RuntimeException | Error e) {
+            LOG.error("{}: listener failed", device, e);
+        } finally {
+            pending.forEach(Handshake::close);
+            FileIo.close(errno, fd);
+        }
+    }
+
+    private void await() {
+        ready.clear();
+        ready.add(event.fd(), PollSet.POLLIN);
+        ready.add(fd, PollSet.POLLIN);
+        long due = Long.MAX_VALUE;
+        long now = System.nanoTime();
+        for (Handshake handshake : pending) {
+            // One that is parked has nothing more to say; only its end matters, which poll reports unasked.
+            ready.add(handshake.fd(), handshake.isParked() ? 0 : PollSet.POLLIN);
+            due = Math.min(due, Math.max(0, handshake.deadline() - now));
+        }
+        ready.await(pending.isEmpty() ? -1 : due);
+    }
+
+    private void advance() {
+        long now = System.nanoTime();
+        for (Iterator<Handshake> all = pending.iterator(); all.hasNext(); ) {
+            Handshake handshake = all.next();
+            if (handshake.advance()) {
+                all.remove();
+            } else if (now - handshake.deadline() >= 0) {
+                handshake.close();
+                all.remove();
+            }
+        }
+    }
+
+    private void accept() {
+        int accepted = Sockets.accept(errno, fd, 0);
+        while (accepted >= 0) {
+            device.configure(errno, accepted);
+            if (pending.size() >= device.options().maxPending()) {
+                evict();
+            }
+            long deadline = System.nanoTime() + device.options().handshake().toNanos();
+            Handshake handshake = new Handshake(device, errno, accepted, deadline);
+            if (!handshake.advance()) {
+                pending.add(handshake);
+            }
+            accepted = Sockets.accept(errno, fd, 0);
+        }
+        if (accepted == -Errno.EMFILE || accepted == -Errno.ENOMEM) {
+            LOG.warn("{}: cannot accept: {}", device, io.farpage.posix.ErrnoName.of(-accepted));
+            java.util.concurrent.locks.LockSupport.parkNanos(EXHAUSTED_PAUSE_NANOS);
+        }
+    }
+
+    private void evict() {
+        int victim = 0;
+        for (int i = pending.size() - 1; i >= 0; i--) {
+            if (!pending.get(i).isParked()) {
+                victim = i;
+            }
+        }
+        pending.remove(victim).close();
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        event.signal(Errno.ofThread());
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(JOIN_MILLIS);
+        while (thread.isAlive() && System.nanoTime() - deadline < 0) {
+            try {
+                thread.join(JOIN_MILLIS);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (thread.isAlive()) {
+            throw new VerbsException("close " + device.name() + ": its listener did not end within 5 s");
+        }
+        event.close();
+    }
+}

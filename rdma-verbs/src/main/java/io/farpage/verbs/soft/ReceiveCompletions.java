@@ -1,0 +1,102 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.WcOpcode;
+import io.farpage.verbs.WcStatus;
+import io.farpage.verbs.WorkCompletion;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Completions of receives on their way from the responders, which produce them, to the thread that polls. */
+final class ReceiveCompletions {
+    private final int mask;
+    private final @Nullable SoftQueuePair[] queuePairs;
+    private final int[] generations;
+    private final int[] slots;
+    private final long[] wrIds;
+    private final WcStatus[] statuses;
+    private final WcOpcode[] opcodes;
+    private final int[] lengths;
+    private final int[] immediates;
+    private final boolean[] hasImmediates;
+
+    private volatile long produced;
+    private volatile long consumed;
+
+    ReceiveCompletions(int capacity) {
+        int size = Integer.highestOneBit(Math.max(1, capacity * 2 - 1));
+        this.mask = size - 1;
+        this.queuePairs = new @Nullable SoftQueuePair[size];
+        this.generations = new int[size];
+        this.slots = new int[size];
+        this.wrIds = new long[size];
+        this.statuses = new WcStatus[size];
+        this.opcodes = new WcOpcode[size];
+        this.lengths = new int[size];
+        this.immediates = new int[size];
+        this.hasImmediates = new boolean[size];
+    }
+
+    /**
+     * Adds one; from any thread.
+     *
+     * @return false if there is no room, which reservations rule out
+     */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without
+    synchronized boolean add(
+            SoftQueuePair queuePair,
+            int generation,
+            int slot,
+            long wrId,
+            WcStatus status,
+            WcOpcode opcode,
+            int length,
+            int immediate,
+            boolean hasImmediate) {
+        long at = produced;
+        if (at - consumed > mask) {
+            return false;
+        }
+        int i = (int) at & mask;
+        queuePairs[i] = queuePair;
+        generations[i] = generation;
+        slots[i] = slot;
+        wrIds[i] = wrId;
+        statuses[i] = status;
+        opcodes[i] = opcode;
+        lengths[i] = length;
+        immediates[i] = immediate;
+        hasImmediates[i] = hasImmediate;
+        produced = at + 1;
+        return true;
+    }
+
+    boolean isEmpty() {
+        return consumed == produced;
+    }
+
+    /** Moves completions to {@code into} from {@code count} on, dropping those of queue pairs that were reset or closed. */
+    int drain(WorkCompletion[] into, int count) {
+        long at = consumed;
+        long end = produced;
+        int n = count;
+        while (at < end && n < into.length) {
+            int i = (int) at & mask;
+            SoftQueuePair queuePair = Objects.requireNonNull(queuePairs[i]);
+            queuePairs[i] = null;
+            queuePair.receives().release(slots[i]);
+            if (queuePair.generation() == generations[i]) {
+                into[n++].set(
+                        wrIds[i],
+                        statuses[i],
+                        opcodes[i],
+                        0,
+                        lengths[i],
+                        immediates[i],
+                        hasImmediates[i],
+                        queuePair.qpn());
+            }
+            consumed = ++at;
+        }
+        return n;
+    }
+}

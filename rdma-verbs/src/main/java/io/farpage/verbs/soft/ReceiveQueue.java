@@ -1,0 +1,151 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.QueueFullException;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Posted receives, oldest first: handed over from the thread that posts to the responders that fill them in. A slot is free again
+ * when its completion has been polled, so completions never outnumber slots.
+ */
+final class ReceiveQueue {
+    static final int NONE = -1;
+
+    private final String owner;
+    private final int capacity;
+    private final int maxSge;
+    private final long[] wrIds;
+    private final int[] sgeCounts;
+    private final long[] addresses;
+    private final int[] lengths;
+    private final int[] lkeys;
+
+    private final int[] free;
+    private int freeCount;
+    private final int[] fifo;
+    private long taken;
+    private long posted;
+    private long prepared;
+
+    ReceiveQueue(String owner, int capacity, int maxSge) {
+        this.owner = owner;
+        this.capacity = capacity;
+        this.maxSge = maxSge;
+        this.wrIds = new long[capacity];
+        this.sgeCounts = new int[capacity];
+        this.addresses = new long[capacity * maxSge];
+        this.lengths = new int[capacity * maxSge];
+        this.lkeys = new int[capacity * maxSge];
+        this.free = new int[capacity];
+        this.fifo = new int[capacity];
+        for (int i = 0; i < capacity; i++) {
+            free[i] = capacity - 1 - i;
+        }
+        this.freeCount = capacity;
+    }
+
+    int capacity() {
+        return capacity;
+    }
+
+    synchronized void prepare(long wrId, long address, int length, int lkey, String sizeOption) {
+        SendQueue.requireLength(length);
+        if (freeCount == 0) {
+            throw new QueueFullException(owner, sizeOption, capacity);
+        }
+        int slot = free[--freeCount];
+        wrIds[slot] = wrId;
+        sgeCounts[slot] = 0;
+        addSge(slot, address, length, lkey);
+        fifo[(int) (prepared++ % capacity)] = slot;
+    }
+
+    synchronized void append(long address, int length, int lkey) {
+        SendQueue.requireLength(length);
+        if (prepared == posted) {
+            throw new IllegalStateException("no receive is prepared on " + owner);
+        }
+        int slot = fifo[(int) ((prepared - 1) % capacity)];
+        if (sgeCounts[slot] == maxSge) {
+            throw new IllegalStateException("receive has max_sge " + maxSge + " entries already");
+        }
+        addSge(slot, address, length, lkey);
+    }
+
+    private void addSge(int slot, long address, int length, int lkey) {
+        int at = slot * maxSge + sgeCounts[slot]++;
+        addresses[at] = address;
+        lengths[at] = length;
+        lkeys[at] = lkey;
+    }
+
+    synchronized void post() {
+        posted = prepared;
+        notifyAll();
+    }
+
+    /** Forgets what is prepared and not posted. */
+    synchronized void unprepare() {
+        while (prepared > posted) {
+            free[freeCount++] = fifo[(int) (--prepared % capacity)];
+        }
+    }
+
+    /** Takes the oldest posted receive, or {@link #NONE}. */
+    synchronized int take() {
+        return taken == posted ? NONE : fifo[(int) (taken++ % capacity)];
+    }
+
+    /** Puts back a receive that was taken and not used. */
+    synchronized void untake(int slot) {
+        fifo[(int) (--taken % capacity)] = slot;
+    }
+
+    /** Waits until a receive is posted, somebody calls {@link #wakeWaiters}, or the time is over. */
+    synchronized void awaitPosted(long nanos) throws InterruptedException {
+        if (taken == posted) {
+            TimeUnit.NANOSECONDS.timedWait(this, nanos);
+        }
+    }
+
+    synchronized void wakeWaiters() {
+        notifyAll();
+    }
+
+    synchronized void release(int slot) {
+        free[freeCount++] = slot;
+    }
+
+    /** Forgets everything posted. Completions that are still to be polled keep their slots. */
+    synchronized void clear() {
+        unprepare();
+        while (taken < posted) {
+            free[freeCount++] = fifo[(int) (taken++ % capacity)];
+        }
+    }
+
+    synchronized boolean isEmpty() {
+        return taken == posted;
+    }
+
+    // The rest reads a slot that the caller has taken, which nobody else touches.
+
+    long wrId(int slot) {
+        return wrIds[slot];
+    }
+
+    int sgeCount(int slot) {
+        return sgeCounts[slot];
+    }
+
+    long sgeAddress(int slot, int sge) {
+        return addresses[slot * maxSge + sge];
+    }
+
+    int sgeLength(int slot, int sge) {
+        return lengths[slot * maxSge + sge];
+    }
+
+    int sgeLkey(int slot, int sge) {
+        return lkeys[slot * maxSge + sge];
+    }
+}

@@ -1,0 +1,91 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.posix.Errno;
+import io.farpage.posix.Message;
+import io.farpage.posix.SocketIo;
+import io.farpage.verbs.WcStatus;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** Replies that go out with one call, straight from registered memory. Owned by one responder. */
+final class ReplyBatch {
+    private static final int MAX_REPLIES = 128;
+    private static final long MAX_BYTES = 256 * 1024;
+
+    private final int fd;
+    private final Errno errno;
+    private final Message message = new Message(2 * MAX_REPLIES);
+    private final MemorySegment headers = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.REPLY_SIZE, 64);
+    private final MemorySegment results = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.ATOMIC_RESULT_SIZE, 8);
+    private int count;
+    private boolean hasMemory;
+
+    ReplyBatch(int fd, Errno errno) {
+        this.fd = fd;
+        this.errno = errno;
+    }
+
+    boolean isFull() {
+        return count == MAX_REPLIES || message.bytes() >= MAX_BYTES;
+    }
+
+    /** Whether replies wait that take their data from registered memory, which must not change before they are sent. */
+    boolean hasMemory() {
+        return hasMemory;
+    }
+
+    void add(int opcode, WcStatus status, int psn) {
+        header(opcode, status, psn, 0);
+    }
+
+    void addData(int opcode, int psn, long address, int length) {
+        header(opcode, WcStatus.SUCCESS, psn, length);
+        if (length > 0) {
+            message.append(address, length);
+            hasMemory = true;
+        }
+    }
+
+    void addResult(int opcode, int psn, long value) {
+        long at = (long) count * Wire.ATOMIC_RESULT_SIZE;
+        header(opcode, WcStatus.SUCCESS, psn, Wire.ATOMIC_RESULT_SIZE);
+        results.set(Wire.LONG, at, value);
+        message.append(results.address() + at, Wire.ATOMIC_RESULT_SIZE);
+    }
+
+    private void header(int opcode, WcStatus status, int psn, int length) {
+        long at = (long) count++ * Wire.REPLY_SIZE;
+        ReplyHeader.encode(headers, at, opcode, status, psn, length);
+        message.append(headers.address() + at, Wire.REPLY_SIZE);
+    }
+
+    /**
+     * Sends what waits, blocking as long as the peer does not take it.
+     *
+     * @return whether the connection still works
+     */
+    boolean flush() {
+        while (message.bytes() > 0) {
+            long result = message.count() == 1
+                    ? SocketIo.send(errno, fd, message.firstBase(), message.bytes(), 0)
+                    : SocketIo.sendmsg(errno, fd, message, 0);
+            if (result == message.bytes()) {
+                break;
+            }
+            if (result >= 0) {
+                message.consume(result);
+            } else if (result != -Errno.EINTR) {
+                clear();
+                return false;
+            }
+        }
+        clear();
+        return true;
+    }
+
+    private void clear() {
+        message.clear();
+        count = 0;
+        hasMemory = false;
+    }
+}

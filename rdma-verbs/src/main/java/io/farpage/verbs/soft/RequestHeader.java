@@ -1,0 +1,82 @@
+package io.farpage.verbs.soft;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * The header of a request, decoded: a mutable value, made once per connection.
+ *
+ * <pre>
+ *  0 opcode u8 | 1 flags u8 | 2 zero u16 | 4 psn u32 | 8 remote address u64
+ * 16 rkey u32 | 20 length u32 | 24 immediate u32 | 28 zero u32
+ * </pre>
+ */
+final class RequestHeader {
+    /** Offset of the length field. */
+    static final long LENGTH = 20;
+
+    int opcode;
+    int flags;
+    int psn;
+    long remoteAddress;
+    int rkey;
+    int length;
+    int immediate;
+
+    /**
+     * Decodes the 32 bytes at {@code offset} and checks everything that can be checked without knowing memory.
+     *
+     * @return whether the header is well-formed and has {@code expectedPsn}; if not, the fields mean nothing
+     */
+    boolean decode(MemorySegment bytes, long offset, int expectedPsn) {
+        opcode = Byte.toUnsignedInt(bytes.get(JAVA_BYTE, offset));
+        flags = Byte.toUnsignedInt(bytes.get(JAVA_BYTE, offset + 1));
+        int firstZero = bytes.get(Wire.SHORT, offset + 2);
+        psn = bytes.get(Wire.INT, offset + 4);
+        remoteAddress = bytes.get(Wire.LONG, offset + 8);
+        rkey = bytes.get(Wire.INT, offset + 16);
+        length = bytes.get(Wire.INT, offset + 20);
+        immediate = bytes.get(Wire.INT, offset + 24);
+        int secondZero = bytes.get(Wire.INT, offset + 28);
+        boolean known = opcode >= Wire.READ && opcode <= Wire.FETCH_AND_ADD;
+        boolean sized =
+                Wire.isAtomic(opcode) ? length == Wire.ATOMIC_RESULT_SIZE : length >= 0 && length <= Wire.MAX_MESSAGE;
+        return known
+                && sized
+                && (flags & ~Wire.FLAG_SOLICITED) == 0
+                && (firstZero | secondZero) == 0
+                && psn == expectedPsn;
+    }
+
+    /** Bytes that follow the header. */
+    int payloadLength() {
+        return switch (opcode) {
+            case Wire.READ -> 0;
+            case Wire.COMPARE_AND_SWAP, Wire.FETCH_AND_ADD -> Wire.ATOMIC_OPERANDS_SIZE;
+            default -> length;
+        };
+    }
+
+    /** Writes a header. {@link RequestHeader} objects are for reading only. */
+    static void encode(
+            MemorySegment into,
+            long offset,
+            int opcode,
+            int flags,
+            int psn,
+            long remoteAddress,
+            int rkey,
+            int length,
+            int immediate) {
+        into.set(JAVA_BYTE, offset, (byte) opcode);
+        into.set(JAVA_BYTE, offset + 1, (byte) flags);
+        into.set(Wire.SHORT, offset + 2, (short) 0);
+        into.set(Wire.INT, offset + 4, psn);
+        into.set(Wire.LONG, offset + 8, remoteAddress);
+        into.set(Wire.INT, offset + 16, rkey);
+        into.set(Wire.INT, offset + 20, length);
+        into.set(Wire.INT, offset + 24, immediate);
+        into.set(Wire.INT, offset + 28, 0);
+    }
+}

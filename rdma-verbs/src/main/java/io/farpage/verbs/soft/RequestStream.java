@@ -1,0 +1,135 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.posix.Errno;
+import io.farpage.posix.PollSet;
+import io.farpage.posix.SocketIo;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * The incoming bytes of one connection: one receive brings many requests; a payload beyond what came with its header is received
+ * straight into its destination. Owned by one responder.
+ */
+final class RequestStream {
+    static final int CAPACITY = 64 * 1024;
+
+    private static final int SPINS_PER_CLOCK_READ = 16;
+
+    private final int fd;
+    private final Errno errno;
+    private final IdleStrategy idle;
+    private final long spinNanos;
+    private final MemorySegment buffer = Arena.ofAuto().allocate(CAPACITY, 64);
+    private final long address = buffer.address();
+    private int position;
+    private int limit;
+    private boolean used;
+
+    RequestStream(int fd, Errno errno, IdleStrategy idle, long spinNanos) {
+        this.fd = fd;
+        this.errno = errno;
+        this.idle = idle;
+        this.spinNanos = spinNanos;
+    }
+
+    MemorySegment bytes() {
+        return buffer;
+    }
+
+    /** Offset of the next byte. */
+    int position() {
+        return position;
+    }
+
+    /** Bytes that are here. */
+    int available() {
+        return limit - position;
+    }
+
+    void skip(int bytes) {
+        position += bytes;
+    }
+
+    /**
+     * Waits for more bytes.
+     *
+     * @return whether some came; if not, the peer has gone
+     */
+    boolean fill() {
+        if (position == limit) {
+            position = 0;
+            limit = 0;
+        } else if (position > 0) {
+            MemorySegment.copy(buffer, position, buffer, 0, available());
+            limit -= position;
+            position = 0;
+        }
+        // A connection that nobody uses, as the one from a side that only serves, is not worth a spinning CPU.
+        long result = idle == IdleStrategy.BLOCK || !used
+                ? -Errno.EAGAIN
+                : spin(idle == IdleStrategy.SPIN ? Long.MAX_VALUE : spinNanos);
+        while (result == -Errno.EAGAIN || result == -Errno.EINTR) {
+            result = SocketIo.recv(errno, fd, address + limit, CAPACITY - limit, 0);
+        }
+        if (result <= 0) {
+            return false;
+        }
+        limit += (int) result;
+        used = true;
+        return true;
+    }
+
+    private long spin(long nanos) {
+        long start = 0;
+        for (int i = 0; ; i++) {
+            long result = SocketIo.recv(errno, fd, address + limit, CAPACITY - limit, SocketIo.MSG_DONTWAIT);
+            if (result != -Errno.EAGAIN) {
+                return result;
+            }
+            if (nanos != Long.MAX_VALUE && i % SPINS_PER_CLOCK_READ == 0) {
+                long now = System.nanoTime();
+                start = i == 0 ? now : start;
+                if (now - start >= nanos) {
+                    return result;
+                }
+            }
+        }
+    }
+
+    /**
+     * Moves the next {@code length} bytes to {@code destination}, waiting for those not here yet.
+     *
+     * @return whether all came
+     */
+    boolean take(long destination, int length) {
+        int here = Math.min(length, available());
+        NativeMemory.copy(address + position, destination, here);
+        position += here;
+        long at = destination + here;
+        long rest = (long) length - here;
+        while (rest > 0) {
+            long result = SocketIo.recv(errno, fd, at, rest, SocketIo.MSG_WAITALL);
+            if (result == 0 || (result < 0 && result != -Errno.EINTR)) {
+                return false;
+            }
+            at += Math.max(result, 0);
+            rest -= Math.max(result, 0);
+        }
+        return true;
+    }
+
+    /** Reads and drops what the peer still sends, until it closes or {@code nanos} are over. */
+    void drain(long nanos) {
+        PollSet readable = new PollSet(1);
+        readable.add(fd, PollSet.POLLIN);
+        long deadline = System.nanoTime() + nanos;
+        long result = 1;
+        while (result != 0 && System.nanoTime() - deadline < 0) {
+            readable.await(Math.max(1, deadline - System.nanoTime()));
+            result = SocketIo.recv(errno, fd, address, CAPACITY, SocketIo.MSG_DONTWAIT);
+            if (result < 0 && result != -Errno.EAGAIN && result != -Errno.EINTR) {
+                return;
+            }
+        }
+    }
+}

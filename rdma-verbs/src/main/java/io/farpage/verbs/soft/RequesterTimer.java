@@ -1,0 +1,76 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.QpOptions;
+
+/**
+ * Decides when a requester has waited long enough: 4.096 µs × 2^timeout × (retry_cnt + 1) without progress, and for an operation that
+ * needs a receive at the peer also what the peer may make it wait (rnr_retry × the peer's min_rnr_timer; for ever if rnr_retry is 7).
+ * Reads the clock only now and then, so that it costs a spinning poll nothing.
+ */
+final class RequesterTimer {
+    private static final int CALLS_PER_CLOCK_READ = 64;
+    /** The specification lets a device wait four times as long, and a process waits for a CPU where a NIC does not. */
+    private static final int TOLERANCE = 4;
+
+    private static final long FOREVER = Long.MAX_VALUE / 4;
+
+    private final long answerBudget;
+    private final int rnrRetry;
+    private long receiverBudget;
+
+    private boolean running;
+    private long startedAt;
+    private int calls;
+    private boolean hurry;
+
+    RequesterTimer(QpOptions options) {
+        // The shift stays below 2^49 ns for every legal timeout.
+        this.answerBudget = TOLERANCE * (4096L << options.timeout()) * (options.retryCnt() + 1);
+        this.rnrRetry = options.rnrRetry();
+    }
+
+    /** Takes notice of the peer's {@code min_rnr_timer} code. */
+    void connected(int minRnrTimer) {
+        receiverBudget = rnrRetry == 7 ? FOREVER : rnrRetry * RnrTimer.nanos(minRnrTimer);
+        progressed();
+    }
+
+    void progressed() {
+        running = false;
+        calls = 0;
+    }
+
+    /** Reads the clock at the next call whatever happens: the caller comes seldom. */
+    void hurry() {
+        hurry = true;
+    }
+
+    /** When the oldest outstanding request of {@code queue} is given up (nanoTime), if nothing happens until then. */
+    long deadline(SendQueue queue) {
+        if (!running) {
+            running = true;
+            startedAt = System.nanoTime();
+        }
+        return startedAt + budget(queue);
+    }
+
+    /**
+     * Called when a poll found nothing to do although something is outstanding.
+     *
+     * @return whether the time is over
+     */
+    boolean isOver(SendQueue queue) {
+        if (running && !hurry && ++calls < CALLS_PER_CLOCK_READ) {
+            return false;
+        }
+        calls = 0;
+        hurry = false;
+        return System.nanoTime() - deadline(queue) >= 0;
+    }
+
+    private long budget(SendQueue queue) {
+        // Requests behind the oldest one wait for it, so its kind decides.
+        boolean needsReceive = Wire.consumesReceive(queue.opcode(queue.slot(queue.acked)));
+        return needsReceive ? Math.min(answerBudget + receiverBudget, FOREVER) : answerBudget;
+    }
+}

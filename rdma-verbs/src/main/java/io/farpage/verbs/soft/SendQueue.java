@@ -1,0 +1,276 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.QueueFullException;
+import io.farpage.verbs.SendFlag;
+import io.farpage.verbs.VerbsException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * The send work requests of a queue pair: a ring that is also the output queue, since each slot holds its encoded request. Positions
+ * count up for ever; {@code head ≤ acked ≤ sent ≤ posted ≤ prepared}.
+ */
+final class SendQueue {
+    private static final int EINVAL = 22;
+
+    private final String owner;
+    private final int capacity;
+    private final int mask;
+    private final int maxSge;
+    private final int maxInline;
+
+    private final long[] wrIds;
+    private final byte[] opcodes;
+    private final byte[] flags;
+    private final int[] sgeCounts;
+    private final int[] payloads;
+    private final long[] addresses;
+    private final int[] lengths;
+    private final int[] lkeys;
+
+    /** One request header per slot, side by side, so that a run of READs is one buffer to send. */
+    private final MemorySegment requests;
+    /** One reply header per slot, side by side, so that a run of acknowledgements is one buffer to receive. */
+    private final MemorySegment replies;
+    /** Inline data or atomic operands and results per slot. */
+    private final MemorySegment inline;
+
+    private final int inlineStride;
+
+    /** Oldest work request whose completion has not been polled. */
+    long head;
+    /** Oldest one without a whole reply. */
+    long acked;
+    /** Oldest one not wholly sent. */
+    long sent;
+
+    long posted;
+    long prepared;
+
+    private int firstPsn;
+
+    SendQueue(String owner, int capacity, int maxSge, int maxInline) {
+        this.owner = owner;
+        this.capacity = capacity;
+        this.maxSge = maxSge;
+        this.maxInline = maxInline;
+        int slots = Integer.highestOneBit(Math.max(1, capacity * 2 - 1));
+        this.mask = slots - 1;
+        this.wrIds = new long[slots];
+        this.opcodes = new byte[slots];
+        this.flags = new byte[slots];
+        this.sgeCounts = new int[slots];
+        this.payloads = new int[slots];
+        this.addresses = new long[slots * maxSge];
+        this.lengths = new int[slots * maxSge];
+        this.lkeys = new int[slots * maxSge];
+        this.inlineStride = Math.max(maxInline, Wire.ATOMIC_OPERANDS_SIZE) + 7 & ~7;
+        Arena arena = Arena.ofAuto();
+        this.requests = arena.allocate((long) slots * Wire.REQUEST_SIZE, 64);
+        this.replies = arena.allocate((long) slots * Wire.REPLY_SIZE, 64);
+        this.inline = arena.allocate((long) slots * inlineStride, 64);
+    }
+
+    static void requireLength(int length) {
+        if (length < 0 || length > Wire.MAX_MESSAGE) {
+            throw new IllegalArgumentException("length " + length + " is not within 0.." + Wire.MAX_MESSAGE);
+        }
+    }
+
+    /** Forgets everything; the next work request goes out with {@code psn}. */
+    void reset(int psn) {
+        head = 0;
+        acked = 0;
+        sent = 0;
+        posted = 0;
+        prepared = 0;
+        firstPsn = psn;
+    }
+
+    int space() {
+        return capacity - (int) (prepared - head);
+    }
+
+    boolean isIdle() {
+        return head == posted;
+    }
+
+    void prepare(
+            long wrId,
+            int opcode,
+            long address,
+            int length,
+            int lkey,
+            long remoteAddress,
+            int rkey,
+            int immediate,
+            int sendFlags) {
+        requireLength(length);
+        if (space() == 0) {
+            throw new QueueFullException(owner, "max_send_wr", capacity);
+        }
+        int slot = slot(prepared);
+        boolean inlined = (sendFlags & SendFlag.INLINE) != 0;
+        if (inlined && (Wire.isReadOrAtomic(opcode) || length > maxInline)) {
+            throw new VerbsException(
+                    "prepare on " + owner + ": " + length + " bytes cannot be sent inline; max_inline_data is "
+                            + maxInline + ", and only WRITE and SEND carry inline data",
+                    EINVAL);
+        }
+        wrIds[slot] = wrId;
+        opcodes[slot] = (byte) opcode;
+        flags[slot] = (byte) sendFlags;
+        sgeCounts[slot] = 0;
+        payloads[slot] = 0;
+        int wireFlags = (sendFlags & SendFlag.SOLICITED) != 0 ? Wire.FLAG_SOLICITED : 0;
+        RequestHeader.encode(
+                requests, requestOffset(slot), opcode, wireFlags, psn(prepared), remoteAddress, rkey, 0, immediate);
+        prepared++;
+        addSge(slot, address, length, lkey);
+    }
+
+    void prepareAtomic(
+            long wrId,
+            int opcode,
+            long address,
+            int lkey,
+            long remoteAddress,
+            int rkey,
+            long first,
+            long second,
+            int sendFlags) {
+        prepare(wrId, opcode, address, Wire.ATOMIC_RESULT_SIZE, lkey, remoteAddress, rkey, 0, sendFlags);
+        long at = (long) slot(prepared - 1) * inlineStride;
+        inline.set(Wire.LONG, at, first);
+        inline.set(Wire.LONG, at + 8, second);
+    }
+
+    void append(long address, int length, int lkey) {
+        requireLength(length);
+        if (prepared == posted) {
+            throw new IllegalStateException("nothing is prepared on " + owner);
+        }
+        int slot = slot(prepared - 1);
+        if (sgeCounts[slot] == maxSge || Wire.isAtomic(opcodes[slot])) {
+            throw new IllegalStateException("work request has max_sge " + maxSge + " entries already");
+        }
+        requireLength(Math.toIntExact(Math.min((long) payloads[slot] + length, Integer.MAX_VALUE)));
+        if (isInline(slot) && payloads[slot] + length > maxInline) {
+            throw new VerbsException("append on " + owner + ": max_inline_data is " + maxInline, EINVAL);
+        }
+        addSge(slot, address, length, lkey);
+    }
+
+    private void addSge(int slot, long address, int length, int lkey) {
+        if (isInline(slot)) {
+            // SAFETY: the caller vouches for the bytes, as it does to ibv_post_send; they are copied before it returns.
+            NativeMemory.copy(address, inlineAddress(slot) + payloads[slot], length);
+        }
+        int at = slot * maxSge + sgeCounts[slot]++;
+        addresses[at] = address;
+        lengths[at] = length;
+        lkeys[at] = lkey;
+        payloads[slot] += length;
+        requests.set(Wire.INT, requestOffset(slot) + RequestHeader.LENGTH, payloads[slot]);
+    }
+
+    int slot(long position) {
+        return (int) position & mask;
+    }
+
+    int psn(long position) {
+        return (firstPsn + (int) position) & Wire.PSN_MASK;
+    }
+
+    long wrId(int slot) {
+        return wrIds[slot];
+    }
+
+    int opcode(int slot) {
+        return opcodes[slot];
+    }
+
+    boolean isSignaled(int slot) {
+        return (flags[slot] & SendFlag.SIGNALED) != 0;
+    }
+
+    boolean isFenced(int slot) {
+        return (flags[slot] & SendFlag.FENCE) != 0;
+    }
+
+    boolean isInline(int slot) {
+        return (flags[slot] & SendFlag.INLINE) != 0;
+    }
+
+    /** Bytes that the work request moves. */
+    int length(int slot) {
+        return payloads[slot];
+    }
+
+    int sgeCount(int slot) {
+        return sgeCounts[slot];
+    }
+
+    long sgeAddress(int slot, int sge) {
+        return addresses[slot * maxSge + sge];
+    }
+
+    int sgeLength(int slot, int sge) {
+        return lengths[slot * maxSge + sge];
+    }
+
+    int sgeLkey(int slot, int sge) {
+        return lkeys[slot * maxSge + sge];
+    }
+
+    /** Bytes that follow the request's header on the wire. */
+    int outgoing(int slot) {
+        int opcode = opcodes[slot];
+        return opcode == Wire.READ ? 0 : Wire.isAtomic(opcode) ? Wire.ATOMIC_OPERANDS_SIZE : payloads[slot];
+    }
+
+    /** Bytes that follow a successful reply's header on the wire. */
+    int incoming(int slot) {
+        return Wire.isReadOrAtomic(opcodes[slot]) ? payloads[slot] : 0;
+    }
+
+    /** Whether every local byte is registered in {@code table} for what this work request does with it. */
+    boolean permitted(int slot, RegionTable table) {
+        if (isInline(slot)) {
+            return true;
+        }
+        int bits = Wire.isReadOrAtomic(opcodes[slot]) ? io.farpage.verbs.AccessFlag.LOCAL_WRITE.bit() : 0;
+        for (int i = slot * maxSge, end = i + sgeCounts[slot]; i < end; i++) {
+            if (!table.permits(lkeys[i], addresses[i], lengths[i], bits)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    long requestAddress(int slot) {
+        return requests.address() + requestOffset(slot);
+    }
+
+    MemorySegment replies() {
+        return replies;
+    }
+
+    static long replyOffset(int slot) {
+        return (long) slot * Wire.REPLY_SIZE;
+    }
+
+    /** Address of the slot's inline data, atomic operands or atomic result. */
+    long inlineAddress(int slot) {
+        return inline.address() + (long) slot * inlineStride;
+    }
+
+    /** The result that an atomic's reply brought. */
+    long atomicResult(int slot) {
+        return inline.get(Wire.LONG, (long) slot * inlineStride);
+    }
+
+    private static long requestOffset(int slot) {
+        return (long) slot * Wire.REQUEST_SIZE;
+    }
+}

@@ -1,0 +1,144 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.posix.Epoll;
+import io.farpage.posix.Errno;
+import io.farpage.posix.EventFd;
+import io.farpage.verbs.CompletionChannel;
+import java.util.Arrays;
+
+/**
+ * An epoll descriptor over the initiator sockets of the queue pairs that complete here, where replies arrive, and an event
+ * descriptor for everything that responders complete.
+ *
+ * <p>The descriptor does not tell that a requester's timer is over: whoever waits for it among others polls the completion queue
+ * now and then while work is outstanding, {@link #await} does so by itself.
+ */
+final class SoftCompletionChannel implements CompletionChannel {
+    private static final int EVENTS = 16;
+
+    private record Watch(SoftQueuePair queuePair, int fd) {}
+
+    private final SoftDevice device;
+    private final int number;
+    private final OpenChildren users;
+    private final Epoll epoll = new Epoll(EVENTS);
+    private final EventFd event = new EventFd();
+    private final Errno errno = Errno.create();
+    private volatile SoftCompletionQueue[] queues = {};
+    private volatile Watch[] watches = {};
+    private volatile boolean exposed;
+
+    SoftCompletionChannel(SoftDevice device, int number) {
+        this.device = device;
+        this.number = number;
+        this.users = new OpenChildren(toString());
+        epoll.add(event.fd(), Epoll.EPOLLIN);
+    }
+
+    SoftDevice device() {
+        return device;
+    }
+
+    synchronized void attach(SoftCompletionQueue queue) {
+        users.add(queue);
+        queues = Arrays.copyOf(queues, queues.length + 1);
+        queues[queues.length - 1] = queue;
+    }
+
+    synchronized void detach(SoftCompletionQueue queue) {
+        users.remove(queue);
+        queues = Arrays.stream(queues).filter(q -> q != queue).toArray(SoftCompletionQueue[]::new);
+    }
+
+    synchronized void watch(SoftQueuePair queuePair, int fd, int interest) {
+        epoll.add(fd, interest);
+        Watch[] more = Arrays.copyOf(watches, watches.length + 1);
+        more[watches.length] = new Watch(queuePair, fd);
+        watches = more;
+    }
+
+    synchronized void rewatch(int fd, int interest) {
+        epoll.modify(fd, interest);
+    }
+
+    synchronized void unwatch(int fd) {
+        epoll.remove(fd);
+        watches = Arrays.stream(watches).filter(w -> w.fd() != fd).toArray(Watch[]::new);
+    }
+
+    /** Ends a sleep. From any thread. */
+    void signal() {
+        event.signal(Errno.ofThread());
+    }
+
+    /** Whether somebody may wait for the descriptor instead of calling {@link #await}. */
+    boolean isExposed() {
+        return exposed;
+    }
+
+    @Override
+    public int fileDescriptor() {
+        exposed = true;
+        return epoll.fd();
+    }
+
+    @Override
+    public boolean await(long timeoutNanos) {
+        long now = System.nanoTime();
+        long end = now + Math.min(timeoutNanos, Long.MAX_VALUE / 4);
+        long due = end;
+        for (SoftCompletionQueue queue : queues) {
+            due = queue.due(due);
+        }
+        if (due - now > InitiatorConnection.LONGEST_SLEEP.toNanos()) {
+            SoftQueuePair only = SoftCompletionQueue.onlyActive(queues);
+            // Two system calls fewer, and one wake-up instead of two stacked ones.
+            if (only != null && only.sleepInReceive()) {
+                return true;
+            }
+        }
+        for (SoftCompletionQueue queue : queues) {
+            queue.arm();
+        }
+        int ready = epoll.await(errno, Math.max(0, due - now));
+        if (ready <= 0) {
+            // A requester's timer is over: there is something to poll, which no descriptor tells.
+            return due - end < 0;
+        }
+        boolean came = false;
+        for (int i = 0; i < ready; i++) {
+            int fd = epoll.ready(i);
+            if (fd == event.fd()) {
+                event.drain(errno);
+                came = true;
+            } else {
+                came |= !isIdle(fd);
+            }
+        }
+        return came;
+    }
+
+    /** Whether nothing is expected from {@code fd}, which is then watched no longer. */
+    private boolean isIdle(int fd) {
+        for (Watch watch : watches) {
+            if (watch.fd() == fd) {
+                return watch.queuePair().forgetIfIdle();
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        if (users.close()) {
+            epoll.close();
+            event.close();
+            device.children().remove(this);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "completion channel " + number + " of " + device.name();
+    }
+}

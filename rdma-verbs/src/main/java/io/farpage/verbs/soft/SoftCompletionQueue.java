@@ -1,0 +1,229 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WorkCompletion;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A completion queue. Completions of sends are made while polling, out of the send queues themselves; those of receives come from the
+ * responders through {@link ReceiveCompletions}.
+ */
+final class SoftCompletionQueue implements CompletionQueue {
+    private static final int ENOMEM = 12;
+    /** Looking at more queue pairs than this before a sleep would cost more than it saves. */
+    private static final int FEW = 8;
+
+    private final SoftDevice device;
+    private final int number;
+    private final int capacity;
+    private final Optional<SoftCompletionChannel> channel;
+    private final ReceiveCompletions receives;
+    private final OpenChildren users;
+    private final AtomicBoolean armed = new AtomicBoolean();
+
+    private volatile SoftQueuePair[] queuePairs = {};
+    private int first;
+
+    /**
+     * Whether the next poll need not ask the sockets. The poll between arming and sleeping is there to catch what came before
+     * arming; but a reply that waits in a socket ends the sleep at once, so asking for it first is a system call for nothing, and
+     * all the more right after a request was sent. A post and a poll that did ask earn one such rest: arming and polling without
+     * ever sleeping gets on too, and so does who arms, polls and sleeps in turn, whose next poll after a sleep must find what ended
+     * it.
+     */
+    private boolean resting;
+
+    private boolean postedSinceRest;
+    private boolean askedSinceRest = true;
+
+    SoftCompletionQueue(SoftDevice device, int number, int capacity, Optional<SoftCompletionChannel> channel) {
+        this.device = device;
+        this.number = number;
+        this.capacity = capacity;
+        this.channel = channel;
+        this.receives = new ReceiveCompletions(capacity);
+        this.users = new OpenChildren(toString());
+    }
+
+    Optional<SoftCompletionChannel> channel() {
+        return channel;
+    }
+
+    ReceiveCompletions receives() {
+        return receives;
+    }
+
+    SoftDevice device() {
+        return device;
+    }
+
+    @Override
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * Takes in a queue pair.
+     *
+     * @throws VerbsException if the completions of all queue pairs could then exceed the capacity
+     */
+    synchronized void attach(SoftQueuePair queuePair) {
+        SoftQueuePair[] more = Arrays.copyOf(queuePairs, queuePairs.length + 1);
+        more[queuePairs.length] = queuePair;
+        long needed = demand(more);
+        if (needed > capacity) {
+            throw new VerbsException(
+                    "create_qp on " + this + ": ENOMEM; its queue pairs could have " + needed
+                            + " completions outstanding; create the completion queue with at least that many entries",
+                    ENOMEM);
+        }
+        users.add(queuePair);
+        queuePairs = more;
+    }
+
+    synchronized void detach(SoftQueuePair queuePair) {
+        users.remove(queuePair);
+        queuePairs = Arrays.stream(queuePairs).filter(q -> q != queuePair).toArray(SoftQueuePair[]::new);
+    }
+
+    private long demand(SoftQueuePair[] all) {
+        long sends = Arrays.stream(all)
+                .filter(q -> q.sendCompletions() == this)
+                .mapToLong(q -> q.options().maxSendWr())
+                .sum();
+        long own = Arrays.stream(all)
+                .filter(q -> q.receiveCompletions() == this && q.shared().isEmpty())
+                .mapToLong(q -> q.receives().capacity())
+                .sum();
+        long shared = Arrays.stream(all)
+                .filter(q -> q.receiveCompletions() == this && q.shared().isPresent())
+                .map(SoftQueuePair::receives)
+                .distinct()
+                .mapToLong(ReceiveQueue::capacity)
+                .sum();
+        return sends + own + shared;
+    }
+
+    @Override
+    public int poll(WorkCompletion[] into) {
+        int count = receives.isEmpty() ? 0 : receives.drain(into, 0);
+        SoftQueuePair[] all = queuePairs;
+        int length = all.length;
+        if (length == 0) {
+            return count;
+        }
+        boolean rest = resting;
+        resting = false;
+        askedSinceRest |= !rest;
+        // Begins elsewhere each time, so that no queue pair can keep the others waiting.
+        int begin = first >= length ? 0 : first;
+        first = begin + 1;
+        for (int i = 0; i < length && count < into.length; i++) {
+            int at = begin + i < length ? begin + i : begin + i - length;
+            SoftQueuePair queuePair = all[at];
+            if (queuePair.hasSendWork() && queuePair.sendCompletions() == this) {
+                count = queuePair.pollSends(into, count, rest);
+            }
+            if (queuePair.hasFlushWork() && queuePair.receiveCompletions() == this) {
+                count = queuePair.flushReceives(into, count);
+            }
+        }
+        return count;
+    }
+
+    @Override
+    public void requestNotification() {
+        if (channel.isEmpty()) {
+            throw new IllegalStateException(this + " was created without a completion channel");
+        }
+        armed.set(true);
+        if (channel.get().isExposed()) {
+            arm();
+        }
+        resting = postedSinceRest && askedSinceRest;
+        if (resting) {
+            postedSinceRest = false;
+            askedSinceRest = false;
+        }
+        if (!receives.isEmpty()) {
+            wake();
+        }
+    }
+
+    /** Something other than a reply came: ends a sleep, if the queue is armed. From any thread. */
+    void wake() {
+        if (channel.isPresent() && armed.get() && armed.compareAndSet(true, false)) {
+            channel.get().signal();
+        }
+    }
+
+    /** A queue pair of the caller's, who also polls here, was given work to send. */
+    void posted() {
+        postedSinceRest = true;
+    }
+
+    /** Makes the channel wake when this queue's sends can go on. */
+    void arm() {
+        for (SoftQueuePair queuePair : queuePairs) {
+            if (queuePair.sendCompletions() == this) {
+                queuePair.arm();
+            }
+        }
+    }
+
+    /**
+     * The queue pair that alone can complete something here, if there is one.
+     */
+    static @Nullable SoftQueuePair onlyActive(SoftCompletionQueue[] queues) {
+        SoftQueuePair only = null;
+        int seen = 0;
+        for (SoftCompletionQueue queue : queues) {
+            if (!queue.receives.isEmpty()) {
+                return null;
+            }
+            for (SoftQueuePair queuePair : queue.queuePairs) {
+                if (++seen > FEW
+                        || queuePair.hasFlushWork()
+                        || (queuePair.receiveCompletions() == queue
+                                && !queuePair.receives().isEmpty())) {
+                    return null;
+                }
+                if (queuePair.hasSendWork() && queuePair.sendCompletions() == queue) {
+                    if (only != null) {
+                        return null;
+                    }
+                    only = queuePair;
+                }
+            }
+        }
+        return only;
+    }
+
+    /** When polling is due even if nothing comes (nanoTime); not after {@code latest}. */
+    long due(long latest) {
+        long due = latest;
+        for (SoftQueuePair queuePair : queuePairs) {
+            if (queuePair.sendCompletions() == this) {
+                due = queuePair.due(due);
+            }
+        }
+        return due;
+    }
+
+    @Override
+    public void close() {
+        if (users.close()) {
+            channel.ifPresent(c -> c.detach(this));
+            device.children().remove(this);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "cq " + number + " of " + device.name();
+    }
+}

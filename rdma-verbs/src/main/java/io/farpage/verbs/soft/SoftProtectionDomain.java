@@ -1,0 +1,158 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.SharedReceiveQueue;
+import io.farpage.verbs.VerbsException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A protection domain: regions by key, and the queue pairs that may use them. */
+final class SoftProtectionDomain implements ProtectionDomain {
+    private static final int ENOMEM = 12;
+    private static final int EINVAL = 22;
+    /** How long a transfer with a peer that does not move may hold up deregistration before its connection is ended. */
+    private static final long QUIESCENCE_NANOS = 1_000_000_000L;
+
+    private final SoftDevice device;
+    private final int number;
+    private final OpenChildren children;
+    private final List<SoftQueuePair> queuePairs = new CopyOnWriteArrayList<>();
+    private volatile RegionTable regions = RegionTable.EMPTY;
+
+    SoftProtectionDomain(SoftDevice device, int number) {
+        this.device = device;
+        this.number = number;
+        this.children = new OpenChildren(toString());
+    }
+
+    @Override
+    public SoftDevice device() {
+        return device;
+    }
+
+    RegionTable regions() {
+        return regions;
+    }
+
+    @Override
+    public MemoryRegion registerMemory(MemorySegment memory, Set<AccessFlag> access) {
+        if (!memory.isNative() || memory.byteSize() == 0) {
+            throw new IllegalArgumentException("memory " + memory
+                    + " cannot be registered: it must be native (allocated from an Arena or mapped) and not empty");
+        }
+        AccessFlag.requireConsistent(access);
+        synchronized (this) {
+            if (regions.size() >= SoftDevice.MAX_MR) {
+                throw new VerbsException(
+                        "reg_mr on " + this + ": ENOMEM; max_mr " + SoftDevice.MAX_MR + " regions are registered",
+                        ENOMEM);
+            }
+            SoftMemoryRegion region = new SoftMemoryRegion(this, memory, device.newKey(), access);
+            children.add(region);
+            regions = regions.with(region);
+            return region;
+        }
+    }
+
+    void deregister(SoftMemoryRegion region) {
+        synchronized (this) {
+            if (!children.remove(region)) {
+                return;
+            }
+            regions = regions.without(region);
+        }
+        long deadline = System.nanoTime() + QUIESCENCE_NANOS;
+        for (SoftQueuePair queuePair : queuePairs) {
+            queuePair.awaitQuiescence(deadline);
+        }
+        device.releaseKey(region.rkey());
+    }
+
+    @Override
+    public QueuePair createQueuePair(CompletionQueue sendQueue, CompletionQueue receiveQueue, QpOptions options) {
+        return create(sendQueue, receiveQueue, Optional.empty(), options);
+    }
+
+    @Override
+    public QueuePair createQueuePair(
+            CompletionQueue sendQueue, CompletionQueue receiveQueue, SharedReceiveQueue shared, QpOptions options) {
+        if (!(shared instanceof SoftSharedReceiveQueue own) || own.domain() != this) {
+            throw new VerbsException("create_qp on " + this + ": EINVAL; " + shared + " is of another domain", EINVAL);
+        }
+        return create(sendQueue, receiveQueue, Optional.of(own), options);
+    }
+
+    private QueuePair create(
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            Optional<SoftSharedReceiveQueue> shared,
+            QpOptions options) {
+        SoftCompletionQueue sends = ownQueue(sendQueue);
+        SoftCompletionQueue receives = ownQueue(receiveQueue);
+        QpOptions clamped = device.clamp(options);
+        int qpn = device.reserveQpn();
+        SoftQueuePair queuePair = new SoftQueuePair(this, sends, receives, shared, clamped, qpn);
+        try {
+            children.add(queuePair);
+            sends.attach(queuePair);
+            if (receives != sends) {
+                receives.attach(queuePair);
+            }
+        } catch (RuntimeException e) {
+            sends.detach(queuePair);
+            children.remove(queuePair);
+            device.releaseQpn(qpn);
+            throw e;
+        }
+        shared.ifPresent(s -> s.users().add(queuePair));
+        queuePairs.add(queuePair);
+        device.publish(queuePair);
+        return queuePair;
+    }
+
+    private SoftCompletionQueue ownQueue(CompletionQueue queue) {
+        if (queue instanceof SoftCompletionQueue own && own.device() == device) {
+            return own;
+        }
+        throw new VerbsException("create_qp on " + this + ": EINVAL; " + queue + " is of another device", EINVAL);
+    }
+
+    void removeQueuePair(SoftQueuePair queuePair) {
+        queuePairs.remove(queuePair);
+        queuePair.shared().ifPresent(s -> s.users().remove(queuePair));
+        children.remove(queuePair);
+    }
+
+    @Override
+    public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
+        SoftDevice.requireRange("max_wr", maxWr, 1, SoftDevice.MAX_QP_WR);
+        SoftDevice.requireRange("max_sge", maxSge, 1, SoftDevice.MAX_SGE);
+        SoftSharedReceiveQueue queue = new SoftSharedReceiveQueue(this, device.nextNumber(), maxWr, maxSge);
+        children.add(queue);
+        return queue;
+    }
+
+    void removeChild(Object child) {
+        children.remove(child);
+    }
+
+    @Override
+    public void close() {
+        if (children.close()) {
+            device.children().remove(this);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "pd " + number + " of " + device.name();
+    }
+}

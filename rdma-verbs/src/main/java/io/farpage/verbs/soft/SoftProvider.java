@@ -1,0 +1,65 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.Availability;
+import io.farpage.verbs.Availability.Reason;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.VerbsProvider;
+import java.util.List;
+
+/** Verbs in user space over TCP. Its one device is {@code soft0}; opening it several times gives devices that share nothing. */
+public final class SoftProvider implements VerbsProvider {
+    /** Name of the device. */
+    public static final String DEVICE = "soft0";
+
+    private final SoftOptions options;
+
+    /** A provider whose devices listen on the loopback interface. */
+    public SoftProvider() {
+        this(SoftOptions.DEFAULT);
+    }
+
+    public SoftProvider(SoftOptions options) {
+        this.options = options;
+    }
+
+    @Override
+    public String name() {
+        return "soft";
+    }
+
+    @Override
+    public Availability probe() {
+        String system = System.getProperty("os.name", "unknown");
+        if (!system.equals("Linux")) {
+            return new Availability.Unavailable(
+                    Reason.NO_LIBRARY,
+                    "the soft provider uses the system calls of Linux, and this is " + system,
+                    "run it on Linux");
+        }
+        try {
+            // The first use of native access in this module decides whether there is any.
+            io.farpage.posix.NativeThread.id();
+            return new Availability.Available(List.of(DEVICE));
+        } catch (IllegalCallerException | ExceptionInInitializerError | NoClassDefFoundError e) {
+            return new Availability.Unavailable(
+                    Reason.NATIVE_ACCESS_DENIED,
+                    "this JVM denies native access",
+                    "start java with --enable-native-access=ALL-UNNAMED");
+        } catch (UnsatisfiedLinkError e) {
+            return new Availability.Unavailable(
+                    Reason.MISSING_SYMBOL, String.valueOf(e.getMessage()), "use glibc 2.30 or newer");
+        }
+    }
+
+    @Override
+    public Device open(String device) {
+        if (!device.equals(DEVICE)) {
+            throw new VerbsException("open " + device + ": ENODEV; the soft provider has one device, " + DEVICE);
+        }
+        if (probe() instanceof Availability.Unavailable unavailable) {
+            throw new VerbsException("open " + device + ": " + unavailable);
+        }
+        return new SoftDevice(device, options);
+    }
+}

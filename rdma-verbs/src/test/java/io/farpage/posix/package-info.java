@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.posix;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,69 @@
+package io.farpage.verbs.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.WcStatus;
+import io.farpage.verbs.WorkCompletion;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** Polls a completion queue with a deadline. */
+final class Polling {
+    static final long PATIENCE_NANOS = 20_000_000_000L;
+
+    private final CompletionQueue queue;
+
+    Polling(CompletionQueue queue) {
+        this.queue = queue;
+    }
+
+    /** The next completion; fails if none comes in time. */
+    WorkCompletion next() {
+        WorkCompletion[] one = WorkCompletion.array(1);
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        while (queue.poll(one) == 0) {
+            if (System.nanoTime() - deadline > 0) {
+                fail("no completion within 20 s");
+            }
+            Thread.onSpinWait();
+        }
+        return one[0];
+    }
+
+    /** The next {@code count} completions, in order. */
+    List<WorkCompletion> next(int count) {
+        List<WorkCompletion> all = new ArrayList<>();
+        while (all.size() < count) {
+            all.add(next());
+        }
+        return all;
+    }
+
+    /** The next completion, which must be of {@code wrId} and successful. */
+    WorkCompletion success(long wrId) {
+        return expect(wrId, WcStatus.SUCCESS);
+    }
+
+    /** The next completion, which must be of {@code wrId} with {@code status}. */
+    WorkCompletion expect(long wrId, WcStatus status) {
+        return expect(wrId, EnumSet.of(status));
+    }
+
+    /** The next completion, which must be of {@code wrId} with one of {@code statuses}. */
+    WorkCompletion expect(long wrId, Set<WcStatus> statuses) {
+        WorkCompletion completion = next();
+        assertEquals(wrId, completion.wrId(), completion::toString);
+        assertTrue(statuses.contains(completion.status()), () -> completion + " is none of " + statuses);
+        return completion;
+    }
+
+    /** What is there now: nothing, if all is as expected. */
+    int pollOnce() {
+        return queue.poll(WorkCompletion.array(16));
+    }
+}

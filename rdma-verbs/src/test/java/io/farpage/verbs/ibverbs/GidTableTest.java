@@ -1,0 +1,54 @@
+package io.farpage.verbs.ibverbs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.farpage.verbs.Gid;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+final class GidTableTest {
+    private static final String LINK_LOCAL = "fe80::1";
+
+    @Test
+    void shouldPreferRoceV2OverIpv4() {
+        List<GidTable.Entry> table = List.of(
+                entry(1, 0, GidTable.TYPE_ROCE_V1, LINK_LOCAL),
+                entry(1, 1, GidTable.TYPE_ROCE_V2, LINK_LOCAL),
+                entry(1, 2, GidTable.TYPE_ROCE_V1, "::ffff:10.0.0.1"),
+                entry(1, 4, GidTable.TYPE_ROCE_V2, "2001:db8::1"),
+                entry(1, 5, GidTable.TYPE_ROCE_V2, "::ffff:10.0.0.2"),
+                entry(1, 6, GidTable.TYPE_ROCE_V2, "::ffff:10.0.0.1"));
+
+        assertEquals(Optional.of(table.get(4)), GidTable.best(table, 1));
+    }
+
+    @Test
+    void shouldPreferAnAddressThatRoutesToALinkLocalOne() {
+        List<GidTable.Entry> table = List.of(
+                entry(1, 0, GidTable.TYPE_ROCE_V2, LINK_LOCAL), entry(1, 3, GidTable.TYPE_ROCE_V2, "2001:db8::1"));
+
+        assertEquals(Optional.of(table.get(1)), GidTable.best(table, 1));
+    }
+
+    @Test
+    void shouldTakeTheFirstOfAnInfinibandPort() {
+        List<GidTable.Entry> table =
+                List.of(entry(1, 1, GidTable.TYPE_IB, "2001:db8::1"), entry(1, 0, GidTable.TYPE_IB, LINK_LOCAL));
+
+        assertEquals(Optional.of(table.get(1)), GidTable.best(table, 1));
+    }
+
+    @Test
+    void shouldLookAtItsOwnPortOnlyAndAtNoEmptyEntry() {
+        List<GidTable.Entry> table =
+                List.of(entry(1, 0, GidTable.TYPE_ROCE_V2, "::"), entry(2, 0, GidTable.TYPE_ROCE_V2, "2001:db8::1"));
+
+        assertEquals(Optional.empty(), GidTable.best(table, 1));
+        assertEquals(Optional.of(table.get(1)), GidTable.best(table, 2));
+    }
+
+    private static GidTable.Entry entry(int port, int index, int type, String gid) {
+        return new GidTable.Entry(port, index, type, Gid.parse(gid));
+    }
+}

@@ -1,0 +1,72 @@
+package io.farpage.verbs.ibverbs;
+
+import io.farpage.verbs.Availability;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.VerbsException;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Prints what {@link IbverbsProvider#probe()} finds, as {@code REASON: detail; fix} or {@code AVAILABLE: devices}: to be run as
+ * another user, under other limits, or with other flags of the JVM than the tests are.
+ *
+ * <p>Arguments: {@code library=PATH}, {@code device=NAME}, {@code port=N}, {@code gid_index=N}, {@code pinned=BYTES}; {@code register=BYTES}
+ * registers so much with the first device. {@code --} separates one probe from the next.
+ */
+final class ProbeCommand {
+    private ProbeCommand() {}
+
+    public static void main(String[] args) {
+        List<String> all = List.of(args);
+        int start = 0;
+        for (int end = 0; end <= args.length; end++) {
+            if (end == args.length || args[end].equals("--")) {
+                probe(all.subList(start, end));
+                start = end + 1;
+            }
+        }
+    }
+
+    private static void probe(List<String> args) {
+        IbvOptions options = IbvOptions.DEFAULT;
+        long register = 0;
+        for (String arg : args) {
+            String[] words = arg.split("=", 2);
+            String value = words[1];
+            switch (words[0]) {
+                case "library" -> options = options.withLibrary(Path.of(value));
+                case "device" -> options = options.withDevices(Set.of(value));
+                case "port" -> options = options.withPort(Integer.parseInt(value));
+                case "gid_index" -> options = options.withGidIndex(Integer.parseInt(value));
+                case "pinned" -> options = options.withPinnedBytes(Long.parseLong(value));
+                case "register" -> register = Long.parseLong(value);
+                default -> throw new IllegalArgumentException(arg);
+            }
+        }
+        IbverbsProvider provider = new IbverbsProvider(options);
+        switch (provider.probe()) {
+            case Availability.Unavailable why -> System.out.println(why.reason() + ": " + why);
+            case Availability.Available(var devices) -> {
+                System.out.println("AVAILABLE: " + devices);
+                if (register > 0) {
+                    register(provider, devices.getFirst(), register);
+                }
+            }
+        }
+    }
+
+    private static void register(IbverbsProvider provider, String name, long bytes) {
+        try (Arena arena = Arena.ofConfined();
+                Device device = provider.open(name);
+                ProtectionDomain domain = device.allocateProtectionDomain();
+                MemoryRegion region = domain.registerMemory(arena.allocate(bytes, 4096), Set.of())) {
+            System.out.println("REGISTERED: " + region.length());
+        } catch (VerbsException e) {
+            System.out.println("REFUSED: " + e.getMessage());
+        }
+    }
+}

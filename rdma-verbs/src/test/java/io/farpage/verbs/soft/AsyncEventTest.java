@@ -1,0 +1,43 @@
+package io.farpage.verbs.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.verbs.AsyncEvent;
+import io.farpage.verbs.SendFlag;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** The serving side is told why its queue pair went to ERR. */
+final class AsyncEventTest {
+    @Test
+    void shouldTellOfAnAccessErrorAndOfAnInvalidRequest() throws InterruptedException {
+        try (Loopback pair = new Loopback(SoftOptions.DEFAULT)) {
+            pair.from.prepareRead(
+                    1, pair.callerMemory.address(), 8, pair.callerRegion.lkey(), 0, 1234, SendFlag.SIGNALED);
+            pair.from.postSend();
+            pair.spin();
+            assertEquals(
+                    new AsyncEvent(AsyncEvent.Type.QP_ACCESS_ERR, pair.to.qpn()),
+                    pair.server.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow());
+
+            pair.from.modifyToReset();
+            pair.to.modifyToReset();
+            pair.connect();
+            pair.from.prepareFetchAndAdd(
+                    2,
+                    pair.callerMemory.address(),
+                    pair.callerRegion.lkey(),
+                    pair.serverMemory.address() + 4,
+                    pair.serverRegion.rkey(),
+                    1,
+                    SendFlag.SIGNALED);
+            pair.from.postSend();
+            pair.spin();
+            assertEquals(
+                    new AsyncEvent(AsyncEvent.Type.QP_REQ_ERR, pair.to.qpn()),
+                    pair.server.awaitAsyncEvent(Duration.ofSeconds(10)).orElseThrow());
+            assertTrue(pair.server.awaitAsyncEvent(Duration.ZERO).isEmpty());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package io.farpage.verbs.soft;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A connection on which nothing happens costs no CPU, unless spinning was asked for. */
+final class IdleCostTest {
+    @ParameterizedTest
+    @EnumSource(
+            value = IdleStrategy.class,
+            names = {"BLOCK", "ADAPTIVE"})
+    void shouldUseNextToNoCpuWhileIdle(IdleStrategy idle) {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        try (Loopback pair = new Loopback(SoftOptions.DEFAULT.withIdle(idle, Duration.ofNanos(50_000)))) {
+            pair.requireWorking();
+            List<Thread> ours = Thread.getAllStackTraces().keySet().stream()
+                    .filter(t -> t.getName().startsWith("soft-"))
+                    .toList();
+            assertFalse(ours.isEmpty());
+            long start = System.nanoTime();
+            long before = cpu(threads, ours);
+            await().pollDelay(500, TimeUnit.MILLISECONDS).until(() -> System.nanoTime() - start > 500_000_000L);
+            long used = cpu(threads, ours) - before;
+            long passed = System.nanoTime() - start;
+            assertTrue(used < passed / 100, "used " + used + " ns of CPU in " + passed + " ns");
+        }
+    }
+
+    private static long cpu(ThreadMXBean threads, List<Thread> of) {
+        return of.stream()
+                .mapToLong(t -> Math.max(0, threads.getThreadCpuTime(t.threadId())))
+                .sum();
+    }
+}

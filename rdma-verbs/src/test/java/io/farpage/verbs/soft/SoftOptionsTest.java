@@ -1,0 +1,59 @@
+package io.farpage.verbs.soft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.verbs.Availability;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.VerbsException;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+final class SoftOptionsTest {
+    @Test
+    void shouldOfferItsDeviceWhereverNativeAccessIsAllowed() {
+        Availability.Available found = assertInstanceOf(Availability.Available.class, new SoftProvider().probe());
+        assertEquals(List.of("soft0"), found.devices());
+    }
+
+    @Test
+    void shouldNameThePortThatIsTaken() {
+        SoftProvider provider = new SoftProvider();
+        try (Device first = provider.open("soft0")) {
+            int port = first.queryPort().lid();
+            SoftProvider second = new SoftProvider(SoftOptions.DEFAULT.withListen(
+                    new InetSocketAddress(first.queryPort().gid().toInetAddress(), port), Optional.empty()));
+            VerbsException e = assertThrows(VerbsException.class, () -> second.open("soft0"));
+            assertTrue(String.valueOf(e.getMessage()).contains("EADDRINUSE"), e::toString);
+            assertTrue(String.valueOf(e.getMessage()).contains(String.valueOf(port)), e::toString);
+        }
+    }
+
+    @Test
+    void shouldDemandAnAdvertisedAddressForAWildcard() {
+        InetSocketAddress wildcard = new InetSocketAddress(0);
+        IllegalArgumentException e = assertThrows(
+                IllegalArgumentException.class, () -> SoftOptions.DEFAULT.withListen(wildcard, Optional.empty()));
+        assertTrue(String.valueOf(e.getMessage()).contains("advertised"), e::toString);
+        SoftOptions fine =
+                SoftOptions.DEFAULT.withListen(wildcard, Optional.of(java.net.InetAddress.getLoopbackAddress()));
+        assertTrue(fine.advertisedAddress().isLoopbackAddress());
+    }
+
+    @Test
+    void shouldRefuseToOpenADeviceItDoesNotHave() {
+        assertThrows(VerbsException.class, () -> new SoftProvider().open("mlx5_0"));
+    }
+
+    @Test
+    void shouldConnectOverIpv6() {
+        SoftOptions v6 = SoftOptions.DEFAULT.withListen(new InetSocketAddress("::1", 0), Optional.empty());
+        try (Loopback pair = new Loopback(v6)) {
+            pair.requireWorking();
+        }
+    }
+}

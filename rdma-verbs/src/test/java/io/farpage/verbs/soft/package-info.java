@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.verbs.soft;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,16 @@
+package io.farpage.pool;
+
+import java.util.Optional;
+
+/** How one try to get the pool's memory ended. */
+sealed interface MapAttempt {
+    /** Mapped and populated; {@code unbound} says why the NUMA node could not be seen to. */
+    record Mapped(Mapping mapping, Optional<BackingStep> unbound) implements MapAttempt {}
+
+    /** Refused; nothing is left mapped. */
+    record Refused(BackingStep.What what, String reason, PoolException failure) implements MapAttempt {
+        BackingStep step() {
+            return new BackingStep(what, reason, failure.fix());
+        }
+    }
+}

@@ -1,0 +1,267 @@
+package io.farpage.pool;
+
+import io.farpage.pool.frames.FrameAllocator;
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.pool.hugepages.Hugepages;
+import io.farpage.pool.linux.Smaps;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One node's pool: a single mapping of three parts, each to be registered with devices as a memory region of its own.
+ *
+ * <pre>
+ * offset 0                 header page, 4 KiB: remote read. The rest of the first 2 MiB is unused.
+ * offset 2 MiB             exported frames: remote read and write. Starts at a multiple of 2 MiB, in the address too.
+ * offset 2 MiB + exported  staging frames: local only. Starts at a multiple of the page size.
+ * </pre>
+ *
+ * <p>All pages are populated before {@link #open} returns, so nothing faults later, and locked if that could be had.
+ *
+ * <p><b>Zeroing.</b> A pool starts as zeros. An exported frame that goes from one owner to another is zeroed in between:
+ * {@link #recycle} does so before the frame is free. Staging frames are not zeroed: peers cannot reach them, and a fetch overwrites
+ * the whole frame, with a completion that says so, before anything of it is installed.
+ *
+ * <p><b>Closing.</b> Devices must have let go of the pool (regions deregistered) before {@link #close}: a raw address is a number and
+ * cannot be revoked. Segments can: all of them share one arena, and after close every access through them throws
+ * IllegalStateException instead of touching unmapped memory, even one that races with the close, which waits for all threads
+ * to pass a safepoint handshake. On the hot path that costs one load and compare of the arena's state per access, which the
+ * compiler hoists out of loops and bulk operations do once.
+ *
+ * <p>Thread-safe, close included.
+ */
+public final class PagePool implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PagePool.class);
+
+    private final PoolConfig config;
+    private final PoolLayout layout;
+    private final Mapping mapping;
+    private final Backing backing;
+    private final long hugepages;
+    private final boolean locked;
+    private final List<BackingStep> steps;
+    private final MemorySegment header;
+    private final MemorySegment exported;
+    private final MemorySegment staging;
+    private final FrameAllocator exportedFrames;
+    private final FrameAllocator stagingFrames;
+    private final LongAdder zeroedBytes = new LongAdder();
+
+    private PagePool(PoolConfig config, Mapping mapping, Backing wished, List<BackingStep> stepsSoFar)
+            throws MemoryLockException {
+        this.config = config;
+        this.layout = PoolLayout.of(config);
+        this.mapping = mapping;
+        List<BackingStep> all = new ArrayList<>(stepsSoFar);
+        TransparentPages transparent = TransparentPages.NONE;
+        if (wished == Backing.TRANSPARENT) {
+            transparent = TransparentPages.of(
+                    Smaps.transparentHugeBytes(mapping.address(), mapping.bytes()), layout.bodyBytes());
+            transparent.step().ifPresent(all::add);
+        }
+        this.backing = wished == Backing.TRANSPARENT && transparent.bytes() == 0 ? Backing.BASE : wished;
+        this.hugepages = switch (backing) {
+            case HUGETLB_1G -> layout.hugepages(HugepageSize.ONE_GIB);
+            case HUGETLB_2M -> layout.hugepages(HugepageSize.TWO_MIB);
+            case TRANSPARENT -> transparent.bytes() / HugepageSize.TWO_MIB.bytes();
+            case BASE -> 0;
+        };
+        Optional<BackingStep> unlocked = PageLock.lock(mapping, layout, backing, config.lock());
+        unlocked.ifPresent(all::add);
+        this.locked = backing.isHugetlb() || unlocked.isEmpty();
+        this.steps = List.copyOf(all);
+        MemorySegment whole = mapping.segment();
+        this.header = whole.asSlice(0, PoolLayout.HEADER_BYTES);
+        this.exported = whole.asSlice(PoolLayout.exportedOffset(), layout.exportedBytes());
+        this.staging = whole.asSlice(layout.stagingOffset(), layout.stagingBytes());
+        this.exportedFrames = new FrameAllocator((int) (layout.exportedBytes() / config.frameBytes()));
+        this.stagingFrames = new FrameAllocator((int) (layout.stagingBytes() / config.frameBytes()));
+        new PoolHeader(config.nodeId(), config.incarnation(), config.frameBytes(), config.exportedBytes())
+                .writeTo(header);
+    }
+
+    /**
+     * Maps, populates and locks a pool, and logs once, at WARN, each thing that was preferred and not had.
+     *
+     * @throws PoolException if what is required cannot be had; nothing stays mapped then
+     */
+    public static PagePool open(PoolConfig config) throws PoolException {
+        List<BackingStep> steps = new ArrayList<>();
+        PoolMapper mapper = new PoolMapper(PoolLayout.of(config), config.numaNode(), Hugepages.ofThisMachine());
+        for (HugepageSize size : hugetlbSizes(config)) {
+            switch (mapper.hugetlb(size)) {
+                case MapAttempt.Mapped(Mapping mapping, Optional<BackingStep> unbound) -> {
+                    unbound.ifPresent(steps::add);
+                    return open(config, mapping, Backing.of(size), steps);
+                }
+                case MapAttempt.Refused refused -> {
+                    if (config.hugepages() == HugepagePolicy.REQUIRE) {
+                        throw refused.failure();
+                    }
+                    steps.add(refused.step());
+                }
+            }
+        }
+        boolean transparent = config.hugepages() == HugepagePolicy.PREFER;
+        switch (mapper.anonymous(transparent)) {
+            case MapAttempt.Mapped(Mapping mapping, Optional<BackingStep> unbound) -> {
+                unbound.ifPresent(steps::add);
+                return open(config, mapping, transparent ? Backing.TRANSPARENT : Backing.BASE, steps);
+            }
+            case MapAttempt.Refused refused -> throw refused.failure();
+        }
+    }
+
+    private static PagePool open(PoolConfig config, Mapping mapping, Backing backing, List<BackingStep> steps)
+            throws MemoryLockException {
+        PagePool pool;
+        try {
+            pool = new PagePool(config, mapping, backing, steps);
+        } catch (MemoryLockException | RuntimeException | Error e) {
+            mapping.close();
+            throw e;
+        }
+        pool.steps.forEach(step -> LOG.warn("pool of {} bytes on {}: {}", pool.layout.bodyBytes(), pool.backing, step));
+        return pool;
+    }
+
+    private static List<HugepageSize> hugetlbSizes(PoolConfig config) {
+        return switch (config.hugepages()) {
+            case OFF -> List.of();
+            case REQUIRE -> List.of(config.hugepageSize());
+            case PREFER ->
+                config.hugepageSize() == HugepageSize.ONE_GIB
+                        ? List.of(HugepageSize.ONE_GIB, HugepageSize.TWO_MIB)
+                        : List.of(HugepageSize.TWO_MIB);
+        };
+    }
+
+    /** What the pool was asked to be. */
+    public PoolConfig config() {
+        return config;
+    }
+
+    /** Bytes of one frame, of either part. */
+    public int frameBytes() {
+        return config.frameBytes();
+    }
+
+    /** The header page, 4 KiB, already written; see {@link PoolHeader}. */
+    public MemorySegment header() {
+        return header;
+    }
+
+    /** The exported part. */
+    public MemorySegment exported() {
+        return exported;
+    }
+
+    /** The staging part. */
+    public MemorySegment staging() {
+        return staging;
+    }
+
+    /** The address of the header page, for registration. */
+    public long headerAddress() {
+        return header.address();
+    }
+
+    /** The address of the exported part, for registration. */
+    public long exportedAddress() {
+        return exported.address();
+    }
+
+    /** The address of the staging part, for registration. */
+    public long stagingAddress() {
+        return staging.address();
+    }
+
+    /** Who holds which exported frame. Give frames back through {@link #recycle}, which zeroes them. */
+    public FrameAllocator exportedFrames() {
+        return exportedFrames;
+    }
+
+    /** Who holds which staging frame. */
+    public FrameAllocator stagingFrames() {
+        return stagingFrames;
+    }
+
+    /** Where a frame starts, in bytes from the start of its part. */
+    public long offset(int frame) {
+        return (long) frame * config.frameBytes();
+    }
+
+    /**
+     * Zeroes a range of the exported part. No peer may have a write to it under way.
+     *
+     * @param offset in bytes from the start of the exported part
+     * @param length in bytes
+     * @throws IndexOutOfBoundsException if the range is not within the exported part
+     */
+    public void zero(long offset, long length) {
+        exported.asSlice(offset, length).fill((byte) 0);
+        zeroedBytes.add(length);
+    }
+
+    /**
+     * Zeroes exported frames of the caller's and then gives them back, so that whoever is handed them next finds zeros. No peer
+     * may have a write to them under way.
+     *
+     * @param first the first frame
+     * @param count how many, 1 or more
+     * @throws IllegalStateException if one is free already; none is zeroed or given back then
+     */
+    public void recycle(int first, int count) {
+        for (int frame = first; frame < first + count; frame++) {
+            if (exportedFrames.isFree(frame)) {
+                throw new IllegalStateException("frame " + frame + " is freed twice");
+            }
+        }
+        zero(offset(first), (long) count * config.frameBytes());
+        exportedFrames.freeRun(first, count);
+    }
+
+    /** What the pages are. */
+    public Backing backing() {
+        return backing;
+    }
+
+    /** What was preferred and not had, in the order in which it was tried. */
+    public List<BackingStep> steps() {
+        return steps;
+    }
+
+    /** The numbers of this moment; works after close, too. */
+    public PoolStatistics statistics() {
+        return new PoolStatistics(
+                layout.exportedBytes(),
+                layout.stagingBytes(),
+                mapping.bytes(),
+                backing,
+                hugepages,
+                locked,
+                PoolStatistics.Frames.of(exportedFrames),
+                PoolStatistics.Frames.of(stagingFrames),
+                zeroedBytes.sum(),
+                steps);
+    }
+
+    /**
+     * Unmaps the pool. Idempotent.
+     *
+     * @throws IllegalStateException if a call in native code holds one of the segments at this moment; nothing is unmapped then,
+     *     and close can be tried again
+     */
+    @Override
+    public synchronized void close() {
+        if (mapping.arena().scope().isAlive()) {
+            mapping.close();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** Tests of the pool. */
+@NullMarked
+package io.farpage.pool;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,134 @@
+package io.farpage.coordinator;
+
+import io.farpage.config.Config;
+import io.farpage.config.HostPort;
+import io.farpage.config.Version;
+import io.farpage.coordinator.api.Api;
+import io.farpage.coordinator.cluster.Attachments;
+import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Links;
+import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.store.MvStore;
+import io.farpage.coordinator.store.Store;
+import io.farpage.rest.Health;
+import io.farpage.rest.ListenException;
+import io.farpage.rest.Metrics;
+import io.farpage.rest.RestServer;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A running coordinator. Closing it ends it; all that was answered is in the store already. */
+public final class Coordinator implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
+    private static final Duration SHORTEST_CHECK = Duration.ofMillis(10);
+
+    private final Store store;
+    private final Ledger ledger;
+    private final RestServer server;
+    private final Thread leaseWatch;
+    private volatile boolean closed;
+
+    private Coordinator(Store store, Ledger ledger, RestServer server, Membership membership, Duration checkEvery) {
+        this.store = store;
+        this.ledger = ledger;
+        this.server = server;
+        this.leaseWatch =
+                Thread.ofPlatform().daemon().name("lease-watch").unstarted(() -> watch(membership, checkEvery));
+    }
+
+    /**
+     * Opens the store and starts the service.
+     *
+     * @throws io.farpage.coordinator.store.StoreException if the store cannot be used
+     * @throws ListenException if it cannot listen where it should
+     */
+    public static Coordinator start(Config config, Time time) {
+        Store store = MvStore.open(config.get(Settings.DIRECTORY));
+        try {
+            Coordinator coordinator = start(config, time, store);
+            coordinator.leaseWatch.start();
+            return coordinator;
+        } catch (RuntimeException e) {
+            store.close();
+            throw e;
+        }
+    }
+
+    private static Coordinator start(Config config, Time time, Store store) {
+        Metrics metrics = new Metrics("farpage_coordinator");
+        CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
+        Ledger ledger = new Ledger(store, config.get(Settings.EVENTS), own::committed);
+        Membership membership =
+                new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
+        Heat heat = new Heat();
+        Spaces spaces = new Spaces(ledger, time, heat);
+        own.watch(ledger, spaces);
+        RestServer.Options options = new RestServer.Options(
+                "coordinator",
+                Version.text(),
+                config.get(Settings.LISTEN),
+                Math.toIntExact(config.get(Settings.MAX_BODY)));
+        Api api = new Api(membership, new Links(ledger), spaces, new Attachments(ledger), heat, ledger.events());
+        RestServer server = RestServer.start(options, api.routes(), metrics, () -> health(options, ledger));
+        Duration shorter = config.get(Settings.LEASE).dividedBy(20);
+        return new Coordinator(
+                store, ledger, server, membership, shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
+    }
+
+    private static Health health(RestServer.Options options, Ledger ledger) {
+        return new Health(
+                ledger.failure().isEmpty(),
+                options.service(),
+                options.version(),
+                Map.of(
+                        "index", Long.toString(ledger.state().index()),
+                        "nodes", Integer.toString(ledger.state().nodes().size()),
+                        "store", ledger.failure().orElse("ok")));
+    }
+
+    private void watch(Membership membership, Duration every) {
+        while (!closed) {
+            try {
+                membership
+                        .expire()
+                        .forEach(node -> LOG.warn("node {} missed its lease and is taken to have failed", node));
+                Thread.sleep(every);
+            } catch (InterruptedException e) {
+                return;
+            } catch (RuntimeException e) {
+                LOG.error("leases could not be checked; trying again in {} ms", every.toMillis(), e);
+            }
+        }
+    }
+
+    /** Where it listens, with the port that the system chose. */
+    public HostPort listening() {
+        return server.listening();
+    }
+
+    /** The URL for a client on this machine. */
+    public URI url() {
+        return URI.create("http://" + listening());
+    }
+
+    /** The routes that are registered, for tests. */
+    RestServer server() {
+        return server;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        leaseWatch.interrupt();
+        ledger.events().close();
+        server.close();
+        store.close();
+    }
+}

@@ -1,0 +1,71 @@
+package io.farpage.coordinator;
+
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.model.NodeStatus;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+
+/** What the coordinator exports beside the counts of requests. */
+final class CoordinatorMetrics {
+
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    private final PrometheusRegistry registry;
+    private final Histogram commits;
+
+    CoordinatorMetrics(PrometheusRegistry registry) {
+        this.registry = registry;
+        this.commits = Histogram.builder()
+                .name("farpage_coordinator_store_commit_seconds")
+                .help("Time to make one change durable")
+                .classicOnly()
+                .classicExponentialUpperBounds(0.0001, 2, 16)
+                .register(registry);
+    }
+
+    void committed(long nanos) {
+        commits.observe(nanos / NANOS_PER_SECOND);
+    }
+
+    void watch(Ledger ledger, Spaces spaces) {
+        GaugeWithCallback.builder()
+                .name("farpage_coordinator_nodes")
+                .help("Nodes registered, by status")
+                .labelNames("status")
+                .callback(callback -> {
+                    for (NodeStatus status : NodeStatus.values()) {
+                        long count = ledger.state().nodes().values().stream()
+                                .filter(node -> node.status() == status)
+                                .count();
+                        callback.call((double) count, status.toString());
+                    }
+                })
+                .register(registry);
+        GaugeWithCallback.builder()
+                .name("farpage_coordinator_pool_free_bytes")
+                .help("Bytes of a node's exported pool that nothing holds")
+                .labelNames("node")
+                .callback(callback -> ledger.state()
+                        .nodes()
+                        .values()
+                        .forEach(node -> callback.call((double) spaces.freeBytes(node), node.id())))
+                .register(registry);
+        gauge("event_index", "Index of the last event", () -> ledger.events().index());
+        gauge("event_watchers", "Long polls waiting", () -> ledger.events().waiting());
+        gauge("spaces", "Spaces that exist", () -> ledger.state().spaces().size());
+        gauge(
+                "endpoints",
+                "Endpoints published",
+                () -> ledger.state().endpoints().size());
+    }
+
+    private void gauge(String name, String help, java.util.function.LongSupplier value) {
+        GaugeWithCallback.builder()
+                .name("farpage_coordinator_" + name)
+                .help(help)
+                .callback(callback -> callback.call((double) value.getAsLong()))
+                .register(registry);
+    }
+}

@@ -1,0 +1,94 @@
+package io.farpage.coordinator;
+
+import io.farpage.config.ConfigException;
+import io.farpage.config.ReferencePage;
+import io.farpage.config.Version;
+import java.io.PrintWriter;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The program {@code coordinator}. */
+@Command(
+        name = "coordinator",
+        description = "Keeps the nodes, links and spaces of a farpage cluster.",
+        mixinStandardHelpOptions = true,
+        versionProvider = Main.VersionText.class,
+        subcommands = {RunCommand.class, UpCommand.class, Main.ReferenceCommand.class})
+public final class Main implements Callable<Integer> {
+
+    /** Exit code when the configuration or the environment does not allow a start. */
+    static final int CANNOT_START = 1;
+
+    @CommandLine.Mixin
+    private final RunOptions options = new RunOptions();
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    private Main() {}
+
+    /** Runs the program and exits with its code: 0 done, 1 could not be done, 2 wrong usage. */
+    public static void main(String[] args) {
+        int code = execute(args);
+        if (code != 0) {
+            System.exit(code);
+        }
+    }
+
+    static int execute(String... args) {
+        return new CommandLine(new Main())
+                .setExecutionExceptionHandler((e, command, parsed) -> {
+                    report(command.getErr(), e);
+                    return CANNOT_START;
+                })
+                .execute(args);
+    }
+
+    /** One line for each thing that is wrong, and never a stack trace for what the user can put right. */
+    private static void report(PrintWriter err, Exception e) {
+        if (e instanceof ConfigException config) {
+            config.problems().forEach(problem -> err.println("coordinator: " + problem));
+        } else {
+            err.println("coordinator: " + (e.getMessage() == null ? e.toString() : e.getMessage()));
+        }
+        err.flush();
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        return options.run(Objects.requireNonNull(spec).commandLine().getOut());
+    }
+
+    /** Prints the reference of the configuration keys. */
+    @Command(
+            name = "config-reference",
+            description = "Prints the reference of all configuration keys as Markdown.",
+            mixinStandardHelpOptions = true)
+    static final class ReferenceCommand implements Callable<Integer> {
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() {
+            String page = ReferencePage.of(Settings.SCHEMA);
+            if (spec != null) {
+                spec.commandLine().getOut().print(page);
+                spec.commandLine().getOut().flush();
+            }
+            return 0;
+        }
+    }
+
+    /** The version for {@code --version}. */
+    static final class VersionText implements CommandLine.IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            return new String[] {"coordinator " + Version.text()};
+        }
+    }
+}

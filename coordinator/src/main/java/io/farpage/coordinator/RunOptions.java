@@ -1,0 +1,73 @@
+package io.farpage.coordinator;
+
+import io.farpage.config.Config;
+import io.farpage.config.HostPort;
+import io.farpage.coordinator.cluster.Time;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Option;
+
+/** The options of {@code run}, and running until a signal ends it. */
+final class RunOptions {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RunOptions.class);
+
+    @Option(
+            names = {"-c", "--config"},
+            paramLabel = "FILE",
+            description = "YAML file with the configuration.")
+    private @Nullable Path file;
+
+    @Option(
+            names = {"-D", "--set"},
+            paramLabel = "KEY=VALUE",
+            description = "Sets a configuration key, over file and environment; may be repeated.")
+    private Map<String, String> flags = new LinkedHashMap<>();
+
+    @Option(
+            names = "--port-file",
+            paramLabel = "FILE",
+            description = "Where to write the port, in one step, once it listens.")
+    private @Nullable Path portFile;
+
+    RunOptions() {}
+
+    int run(PrintWriter out) throws IOException, InterruptedException {
+        Config config = Settings.check(Settings.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags));
+        config.warnings().forEach(LOG::warn);
+        Coordinator coordinator = Coordinator.start(config, Time.system());
+        CountDownLatch ended = new CountDownLatch(1);
+        Runtime.getRuntime()
+                .addShutdownHook(Thread.ofPlatform().name("shutdown").unstarted(() -> {
+                    coordinator.close();
+                    ended.countDown();
+                    // A signal is the customary way to end a service, so it is a success; the JVM would say 143.
+                    Runtime.getRuntime().halt(0);
+                }));
+        HostPort listening = coordinator.listening();
+        if (portFile != null) {
+            writePort(portFile, listening.port());
+        }
+        out.println("coordinator listening on http://" + listening);
+        out.flush();
+        ended.await();
+        return 0;
+    }
+
+    private static void writePort(Path file, int port) throws IOException {
+        Path absolute = file.toAbsolutePath();
+        Path temporary = absolute.resolveSibling(absolute.getFileName() + ".tmp");
+        Files.writeString(temporary, port + "\n");
+        Files.move(temporary, absolute, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+}

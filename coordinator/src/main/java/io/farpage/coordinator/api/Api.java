@@ -1,0 +1,126 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.config.Quantities;
+import io.farpage.coordinator.cluster.Attachments;
+import io.farpage.coordinator.cluster.EventLog;
+import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Links;
+import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.model.Cluster;
+import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.EventBatch;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.farpage.rest.Route.QueryParameter;
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** All routes of the coordinator. */
+public final class Api {
+
+    static final String PREFIX = "/api/v1";
+
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
+
+    private final Membership membership;
+    private final Links links;
+    private final Spaces spaces;
+    private final Attachments attachments;
+    private final Heat heat;
+    private final EventLog events;
+
+    /** Answers from these. */
+    public Api(Membership membership, Links links, Spaces spaces, Attachments attachments, Heat heat, EventLog events) {
+        this.membership = membership;
+        this.links = links;
+        this.spaces = spaces;
+        this.attachments = attachments;
+        this.heat = heat;
+        this.events = events;
+    }
+
+    /** The routes, for {@link io.farpage.rest.RestServer}. */
+    public List<Route> routes() {
+        List<Route> routes = new ArrayList<>();
+        routes.addAll(cluster());
+        routes.addAll(new NodeRoutes(membership, links, spaces).routes());
+        routes.addAll(new SpaceRoutes(spaces, attachments, heat).routes());
+        routes.addAll(watching());
+        return routes;
+    }
+
+    private List<Route> cluster() {
+        String path = PREFIX + "/cluster";
+        return List.of(
+                Route.get(
+                        path,
+                        "The cluster that was formed",
+                        Cluster.class,
+                        ctx -> ctx.json(membership
+                                .cluster()
+                                .orElseThrow(() -> ProblemException.notFound("no cluster has been formed")))),
+                Route.post(
+                        path,
+                        "Form the cluster from the nodes that are expected",
+                        ClusterRequest.class,
+                        Cluster.class,
+                        201,
+                        ctx -> ctx.json(membership.form(Requests.body(ctx, ClusterRequest.class)))),
+                Route.delete(path, "Dissolve the cluster; nodes and spaces stay", ctx -> membership.dissolve()));
+    }
+
+    private List<Route> watching() {
+        String page = dashboard();
+        return List.of(
+                new Route(
+                                HandlerType.GET,
+                                PREFIX + "/events",
+                                "Wait for events after an index",
+                                200,
+                                Optional.empty(),
+                                Optional.of(EventBatch.class),
+                                "application/json",
+                                List.of(),
+                                this::events)
+                        .with(new QueryParameter("index", false, "the last one seen; 0 when left out"))
+                        .with(new QueryParameter(
+                                "wait", false, "how long to wait for one, such as 30s; up to 60s, 0s when left out")),
+                Route.get(
+                        PREFIX + "/overview",
+                        "All that the dashboard shows",
+                        Overview.class,
+                        ctx -> ctx.json(Overview.of(events.index(), membership, links, spaces))),
+                Route.getText("/", "The dashboard", "text/html", ctx -> ctx.html(page)));
+    }
+
+    private void events(Context ctx) throws InterruptedException {
+        long index =
+                Requests.number("index", Requests.optionalQuery(ctx, "index").orElse("0"), 0, Long.MAX_VALUE);
+        Duration wait =
+                Requests.parameter("wait", Requests.optionalQuery(ctx, "wait").orElse("0s"), Quantities::duration);
+        if (wait.compareTo(LONGEST_WAIT) > 0) {
+            throw ProblemException.invalid("wait: %s is longer than 60s".formatted(Quantities.format(wait)));
+        }
+        ctx.json(events.after(index, wait));
+    }
+
+    private static String dashboard() {
+        try (InputStream in = Api.class.getResourceAsStream("dashboard.html")) {
+            if (in == null) {
+                throw new IllegalStateException("dashboard.html is missing from the class path");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new IllegalStateException("dashboard.html cannot be read", e);
+        }
+    }
+}

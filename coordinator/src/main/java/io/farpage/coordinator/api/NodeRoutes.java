@@ -1,0 +1,154 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Links;
+import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Heartbeat;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.farpage.rest.Route.QueryParameter;
+import io.javalin.http.Context;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** What is under {@code /nodes}. */
+final class NodeRoutes {
+
+    private static final String NODE = Api.PREFIX + "/nodes/{id}";
+    private static final String ENDPOINT = NODE + "/endpoints/{peer}";
+    private static final String REGION = NODE + "/regions/{name}";
+    private static final QueryParameter INCARNATION =
+            new QueryParameter("incarnation", true, "of the node, 16 hex digits; must be the one registered now");
+
+    private final Membership membership;
+    private final Links links;
+    private final Spaces spaces;
+
+    NodeRoutes(Membership membership, Links links, Spaces spaces) {
+        this.membership = membership;
+        this.links = links;
+        this.spaces = spaces;
+    }
+
+    List<Route> routes() {
+        return Stream.of(nodes(), endpoints(), regions(), releases())
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    private List<Route> nodes() {
+        return List.of(
+                Route.get(Api.PREFIX + "/nodes", "All nodes", Node[].class, ctx -> ctx.json(membership.nodes())),
+                Route.get(
+                        NODE,
+                        "A node",
+                        Node.class,
+                        ctx -> ctx.json(membership
+                                .node(id(ctx))
+                                .orElseThrow(() ->
+                                        ProblemException.notFound("node '%s' is not registered".formatted(id(ctx)))))),
+                Route.put(
+                        NODE,
+                        "Register a node or change its registration; a new incarnation ends all that the old one published",
+                        Registration.class,
+                        Node.class,
+                        ctx -> ctx.json(membership.register(
+                                Requests.parameter("id", id(ctx), Node::checkId),
+                                Requests.body(ctx, Registration.class)))),
+                Route.delete(
+                                NODE,
+                                "Take a node out with all it has published",
+                                ctx -> membership.deregister(id(ctx), incarnation(ctx)))
+                        .with(INCARNATION),
+                Route.post(
+                        NODE + "/heartbeat",
+                        "Renew a node's lease",
+                        Heartbeat.class,
+                        Lease.class,
+                        200,
+                        ctx -> ctx.json(membership.heartbeat(
+                                id(ctx), Requests.body(ctx, Heartbeat.class).incarnation()))));
+    }
+
+    private List<Route> endpoints() {
+        return List.of(
+                Route.get(
+                        NODE + "/endpoints",
+                        "What a node has published toward its peers",
+                        Endpoint[].class,
+                        ctx -> ctx.json(links.endpoints(id(ctx)))),
+                Route.get(
+                        ENDPOINT,
+                        "What a node has published toward one peer",
+                        Endpoint.class,
+                        ctx -> ctx.json(links.endpoint(id(ctx), ctx.pathParam("peer")))),
+                Route.put(
+                        ENDPOINT,
+                        "Publish a node's endpoint toward a peer, in the place of any earlier one",
+                        EndpointRequest.class,
+                        Endpoint.class,
+                        ctx -> ctx.json(links.publish(
+                                id(ctx), ctx.pathParam("peer"), Requests.body(ctx, EndpointRequest.class)))),
+                Route.delete(
+                                ENDPOINT,
+                                "Withdraw a node's endpoint toward a peer, if there is one",
+                                ctx -> links.withdraw(id(ctx), ctx.pathParam("peer"), incarnation(ctx)))
+                        .with(INCARNATION));
+    }
+
+    private List<Route> regions() {
+        return List.of(
+                Route.get(
+                        NODE + "/regions",
+                        "The regions of a node",
+                        Region[].class,
+                        ctx -> ctx.json(links.regions(id(ctx)))),
+                Route.get(
+                        REGION,
+                        "A region of a node",
+                        Region.class,
+                        ctx -> ctx.json(links.region(id(ctx), ctx.pathParam("name")))),
+                Route.put(
+                        REGION,
+                        "Publish a region, in the place of any earlier one of that name",
+                        RegionRequest.class,
+                        Region.class,
+                        ctx -> ctx.json(links.publish(
+                                id(ctx),
+                                Requests.parameter("name", ctx.pathParam("name"), Region::checkName),
+                                Requests.body(ctx, RegionRequest.class)))));
+    }
+
+    private List<Route> releases() {
+        return List.of(
+                Route.get(
+                        NODE + "/releases",
+                        "What a node must zero",
+                        Release[].class,
+                        ctx -> ctx.json(spaces.releases(id(ctx)))),
+                Route.post(
+                        NODE + "/releases/ack",
+                        "Say that a node has zeroed what was released",
+                        ReleaseAck.class,
+                        ctx -> spaces.acknowledge(id(ctx), Requests.body(ctx, ReleaseAck.class))));
+    }
+
+    private static String id(Context ctx) {
+        return ctx.pathParam("id");
+    }
+
+    private static Incarnation incarnation(Context ctx) {
+        return Requests.parameter("incarnation", Requests.query(ctx, "incarnation"), Incarnation::parse);
+    }
+}

@@ -1,0 +1,124 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Attachments;
+import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PageInfo;
+import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import java.util.List;
+import java.util.Locale;
+
+/** What is under {@code /spaces}. */
+final class SpaceRoutes {
+
+    private static final String SPACES = Api.PREFIX + "/spaces";
+    private static final String SPACE = SPACES + "/{id}";
+    private static final String ATTACHMENT = SPACE + "/attachments/{node}";
+
+    private final Spaces spaces;
+    private final Attachments attachments;
+    private final Heat heat;
+
+    SpaceRoutes(Spaces spaces, Attachments attachments, Heat heat) {
+        this.spaces = spaces;
+        this.attachments = attachments;
+        this.heat = heat;
+    }
+
+    List<Route> routes() {
+        return List.of(
+                Route.get(SPACES, "All spaces", Space[].class, ctx -> ctx.json(spaces.all())),
+                Route.post(
+                        SPACES,
+                        "Make a space and allocate all its extents, or nothing",
+                        SpaceRequest.class,
+                        Space.class,
+                        201,
+                        ctx -> ctx.json(spaces.create(Requests.body(ctx, SpaceRequest.class)))),
+                Route.get(SPACE, "A space by id or name", Space.class, ctx -> ctx.json(spaces.require(id(ctx)))),
+                Route.delete(
+                                SPACE,
+                                "Delete a space once nobody is attached to it; its room is free when its homes have zeroed it",
+                                ctx -> spaces.delete(id(ctx), force(ctx)))
+                        .with(new Route.QueryParameter(
+                                "force", false, "true: take those who are attached for dead; wrong if one is not")),
+                Route.get(
+                        SPACE + "/attachments",
+                        "The nodes that work with a space",
+                        Attachment[].class,
+                        ctx -> ctx.json(attachments.of(id(ctx)))),
+                Route.put(
+                        ATTACHMENT,
+                        "Attach a node to a space",
+                        AttachRequest.class,
+                        Attachment.class,
+                        ctx -> ctx.json(attachments.attach(
+                                id(ctx), ctx.pathParam("node"), Requests.body(ctx, AttachRequest.class)))),
+                Route.delete(
+                                ATTACHMENT,
+                                "Detach a node from a space",
+                                ctx -> attachments.detach(id(ctx), ctx.pathParam("node"), incarnation(ctx)))
+                        .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits")),
+                Route.get(
+                        SPACE + "/extents",
+                        "Where the pages of a space live",
+                        SpaceExtents.class,
+                        ctx -> ctx.json(spaces.extents(id(ctx)))),
+                Route.get(
+                        SPACE + "/pages/{gpa}",
+                        "Where the page is that has a guest-physical address, 0x and hex digits or decimal",
+                        PageInfo.class,
+                        ctx -> ctx.json(spaces.page(id(ctx), gpa(ctx.pathParam("gpa"))))),
+                Route.post(SPACE + "/heat", "Report how often pages were touched", HeatReport.class, ctx -> {
+                    HeatReport report = Requests.body(ctx, HeatReport.class);
+                    Space space = spaces.require(id(ctx));
+                    checkWithin(space, report);
+                    heat.report(space.id(), report);
+                }));
+    }
+
+    private static void checkWithin(Space space, HeatReport report) {
+        for (HeatReport.Range range : report.ranges()) {
+            if (range.firstPage() + range.count() > space.pages()) {
+                throw ProblemException.invalid("ranges: %d pages from %d run past the %d pages of space '%s'"
+                        .formatted(range.count(), range.firstPage(), space.pages(), space.name()));
+            }
+        }
+    }
+
+    private static long gpa(String text) {
+        if (text.toLowerCase(Locale.ROOT).startsWith("0x")) {
+            return Requests.parameter(
+                    "gpa", text, hex -> RemoteAddress.parse(hex).value());
+        }
+        return Requests.number("gpa", text, 0, Long.MAX_VALUE);
+    }
+
+    private static boolean force(Context ctx) {
+        String text = Requests.optionalQuery(ctx, "force").orElse("false");
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw ProblemException.invalid("force: '%s' is neither true nor false".formatted(text));
+        };
+    }
+
+    private static Incarnation incarnation(Context ctx) {
+        return Requests.parameter("incarnation", Requests.query(ctx, "incarnation"), Incarnation::parse);
+    }
+
+    private static String id(Context ctx) {
+        return ctx.pathParam("id");
+    }
+}

@@ -1,0 +1,237 @@
+package io.farpage.coordinator.client;
+
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Cluster;
+import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.Heartbeat;
+import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.PageInfo;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceRequest;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Calls the coordinator. Every call blocks until the answer is there or the deadline has passed, and throws
+ * {@link CoordinatorUnreachableException} or {@link CoordinatorRefusedException}. Thread-safe; made for virtual threads. Nothing is
+ * retried and nothing kept between calls, so a coordinator that comes back is simply reached again. Closing ends the calls under way.
+ */
+public final class CoordinatorClient implements AutoCloseable {
+
+    private static final String API = "/api/v1";
+
+    private final URI base;
+    private final Transport transport;
+
+    /**
+     * Makes a client; nothing is connected yet.
+     *
+     * @param base such as {@code http://127.0.0.1:7400}; what follows host and port is ignored
+     * @param deadline of each call, from connecting to the last byte of the answer; a long poll adds its wait
+     * @throws IllegalArgumentException if the base is no http URL with a host or the deadline is not positive
+     */
+    public CoordinatorClient(URI base, Duration deadline) {
+        if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
+            throw new IllegalArgumentException(
+                    "coordinator URL '%s' must be http://host:port, for example http://127.0.0.1:7400".formatted(base));
+        }
+        if (deadline.isNegative() || deadline.isZero()) {
+            throw new IllegalArgumentException("deadline " + deadline + " is not positive");
+        }
+        this.base = base;
+        this.transport = new Transport(base, deadline);
+    }
+
+    /** Where the coordinator is. */
+    public URI base() {
+        return base;
+    }
+
+    /** The cluster, if one was formed. */
+    public Optional<Cluster> cluster() throws CoordinatorException {
+        return transport.find(API + "/cluster", Cluster.class);
+    }
+
+    /** Forms the cluster. */
+    public Cluster formCluster(ClusterRequest request) throws CoordinatorException {
+        return transport.call("POST", API + "/cluster", request, Cluster.class);
+    }
+
+    /** Dissolves the cluster; its nodes stay registered. */
+    public void dissolveCluster() throws CoordinatorException {
+        transport.call("DELETE", API + "/cluster", null);
+    }
+
+    /** All nodes. */
+    public List<Node> nodes() throws CoordinatorException {
+        return List.of(transport.call("GET", API + "/nodes", null, Node[].class));
+    }
+
+    /** A node, if it is registered. */
+    public Optional<Node> node(String id) throws CoordinatorException {
+        return transport.find(nodePath(id), Node.class);
+    }
+
+    /** Registers a node or changes its registration; a new incarnation ends all that the old one had published. */
+    public Node register(String id, Registration registration) throws CoordinatorException {
+        return transport.call("PUT", nodePath(id), registration, Node.class);
+    }
+
+    /** Renews a node's lease. */
+    public Lease heartbeat(String id, Incarnation incarnation) throws CoordinatorException {
+        return transport.call("POST", nodePath(id) + "/heartbeat", new Heartbeat(incarnation), Lease.class);
+    }
+
+    /** Takes a node out, with all it has published; its extents are lost. */
+    public void deregister(String id, Incarnation incarnation) throws CoordinatorException {
+        transport.call("DELETE", nodePath(id) + "?incarnation=" + incarnation, null);
+    }
+
+    /** What a node has published toward its peers. */
+    public List<Endpoint> endpoints(String node) throws CoordinatorException {
+        return List.of(transport.call("GET", nodePath(node) + "/endpoints", null, Endpoint[].class));
+    }
+
+    /** What a node has published toward one peer, if anything. */
+    public Optional<Endpoint> endpoint(String node, String peer) throws CoordinatorException {
+        return transport.find(endpointPath(node, peer), Endpoint.class);
+    }
+
+    /** Publishes a node's endpoint toward a peer, in the place of any earlier one. */
+    public Endpoint publishEndpoint(String node, String peer, EndpointRequest request) throws CoordinatorException {
+        return transport.call("PUT", endpointPath(node, peer), request, Endpoint.class);
+    }
+
+    /** Withdraws a node's endpoint toward a peer; nothing happens if there is none. */
+    public void withdrawEndpoint(String node, String peer, Incarnation incarnation) throws CoordinatorException {
+        transport.call("DELETE", endpointPath(node, peer) + "?incarnation=" + incarnation, null);
+    }
+
+    /** The regions of a node. */
+    public List<Region> regions(String node) throws CoordinatorException {
+        return List.of(transport.call("GET", nodePath(node) + "/regions", null, Region[].class));
+    }
+
+    /** A region of a node, if it was published. */
+    public Optional<Region> region(String node, String name) throws CoordinatorException {
+        return transport.find(nodePath(node) + "/regions/" + encoded(name), Region.class);
+    }
+
+    /** Publishes a region, in the place of any earlier one of that name. */
+    public Region publishRegion(String node, String name, RegionRequest request) throws CoordinatorException {
+        return transport.call("PUT", nodePath(node) + "/regions/" + encoded(name), request, Region.class);
+    }
+
+    /** All spaces. */
+    public List<Space> spaces() throws CoordinatorException {
+        return List.of(transport.call("GET", API + "/spaces", null, Space[].class));
+    }
+
+    /** A space by id or name, if there is one. */
+    public Optional<Space> space(String idOrName) throws CoordinatorException {
+        return transport.find(spacePath(idOrName), Space.class);
+    }
+
+    /** Makes a space and allocates all its extents, or nothing. */
+    public Space createSpace(SpaceRequest request) throws CoordinatorException {
+        return transport.call("POST", API + "/spaces", request, Space.class);
+    }
+
+    /** Deletes a space, once nobody is attached to it; its room is free again when the home nodes have zeroed it. */
+    public void deleteSpace(String idOrName) throws CoordinatorException {
+        transport.call("DELETE", spacePath(idOrName), null);
+    }
+
+    /** The nodes that work with a space. */
+    public List<Attachment> attachments(String idOrName) throws CoordinatorException {
+        return List.of(transport.call("GET", spacePath(idOrName) + "/attachments", null, Attachment[].class));
+    }
+
+    /** Attaches a node to a space: until it is detached the space's room is given to no other. */
+    public Attachment attach(String idOrName, String node, AttachRequest request) throws CoordinatorException {
+        return transport.call("PUT", attachmentPath(idOrName, node), request, Attachment.class);
+    }
+
+    /** Detaches a node from a space: it will not touch the space's pages again. */
+    public void detach(String idOrName, String node, Incarnation incarnation) throws CoordinatorException {
+        transport.call("DELETE", attachmentPath(idOrName, node) + "?incarnation=" + incarnation, null);
+    }
+
+    /** Where the pages of a space live, if there is such a space. */
+    public Optional<SpaceExtents> extents(String idOrName) throws CoordinatorException {
+        return transport.find(spacePath(idOrName) + "/extents", SpaceExtents.class);
+    }
+
+    /** Where one page lives; the address may be any byte of it. */
+    public PageInfo page(String idOrName, long gpa) throws CoordinatorException {
+        return transport.call("GET", spacePath(idOrName) + "/pages/0x" + Long.toHexString(gpa), null, PageInfo.class);
+    }
+
+    /** Reports how warm pages are. */
+    public void reportHeat(String idOrName, HeatReport report) throws CoordinatorException {
+        transport.call("POST", spacePath(idOrName) + "/heat", report);
+    }
+
+    /** What a node must zero. */
+    public List<Release> releases(String node) throws CoordinatorException {
+        return List.of(transport.call("GET", nodePath(node) + "/releases", null, Release[].class));
+    }
+
+    /** Says that a node has zeroed what was released. */
+    public void acknowledgeReleases(String node, ReleaseAck ack) throws CoordinatorException {
+        transport.call("POST", nodePath(node) + "/releases/ack", ack);
+    }
+
+    /**
+     * Waits for events after an index.
+     *
+     * @param index the last one seen; 0 to begin with
+     * @param wait how long to wait when there is none yet, up to 60 s
+     */
+    public EventBatch events(long index, Duration wait) throws CoordinatorException {
+        String path = API + "/events?index=" + index + "&wait=" + wait.toMillis() + "ms";
+        return transport.call("GET", path, null, EventBatch.class, wait);
+    }
+
+    @Override
+    public void close() {
+        transport.close();
+    }
+
+    private static String nodePath(String id) {
+        return API + "/nodes/" + encoded(id);
+    }
+
+    private static String endpointPath(String node, String peer) {
+        return nodePath(node) + "/endpoints/" + encoded(peer);
+    }
+
+    private static String attachmentPath(String space, String node) {
+        return spacePath(space) + "/attachments/" + encoded(node);
+    }
+
+    private static String spacePath(String idOrName) {
+        return API + "/spaces/" + encoded(idOrName);
+    }
+
+    private static String encoded(String segment) {
+        return URLEncoder.encode(segment, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+}

@@ -1,0 +1,31 @@
+package io.farpage.coordinator.client;
+
+import io.farpage.rest.Problem;
+
+/** The coordinator answered with a problem document. The same call will be refused again until something changes. */
+public final class CoordinatorRefusedException extends CoordinatorException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final transient Problem problem;
+
+    CoordinatorRefusedException(String operation, Problem problem) {
+        super("%s: %d %s: %s".formatted(operation, problem.status(), problem.title(), problem.detail()));
+        this.problem = problem;
+    }
+
+    /** What the coordinator said. */
+    public Problem problem() {
+        return problem;
+    }
+
+    /** Whether an incarnation in the request is not the one that is registered now. */
+    public boolean isStaleIncarnation() {
+        return problem.is("stale-incarnation");
+    }
+
+    /** Whether what the call names does not exist, as a node after the coordinator lost its store. */
+    public boolean isNotFound() {
+        return problem.status() == 404;
+    }
+}

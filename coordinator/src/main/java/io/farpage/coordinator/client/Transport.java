@@ -1,0 +1,152 @@
+package io.farpage.coordinator.client;
+
+import io.farpage.rest.Json;
+import io.farpage.rest.Problem;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+
+/** Sends one request, waits for the whole answer until a deadline, and sorts answers from failures. */
+final class Transport implements AutoCloseable {
+
+    private final URI base;
+    private final Duration deadline;
+    private final HttpClient http;
+    private volatile boolean closed;
+
+    Transport(URI base, Duration deadline) {
+        this.base = base;
+        this.deadline = deadline;
+        this.http = HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(deadline)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .build();
+    }
+
+    /** Sends a request and reads the answer; the extra time is for calls that the coordinator itself lets wait. */
+    <T> T call(String method, String path, @Nullable Object body, Class<T> type, Duration extra)
+            throws CoordinatorException {
+        String operation = method + " " + path;
+        HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline.plus(extra));
+        int status = response.statusCode();
+        if (status >= 200 && status < 300) {
+            return read(operation, response.body(), type);
+        }
+        throw refusal(operation, response);
+    }
+
+    <T> T call(String method, String path, @Nullable Object body, Class<T> type) throws CoordinatorException {
+        return call(method, path, body, type, Duration.ZERO);
+    }
+
+    /** Sends a request whose answer has no content that matters. */
+    void call(String method, String path, @Nullable Object body) throws CoordinatorException {
+        String operation = method + " " + path;
+        HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline);
+        if (response.statusCode() < 200 || response.statusCode() >= 300) {
+            throw refusal(operation, response);
+        }
+    }
+
+    /** Gets something that may not be there. */
+    <T> Optional<T> find(String path, Class<T> type) throws CoordinatorException {
+        try {
+            return Optional.of(call("GET", path, null, type));
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        http.shutdownNow();
+    }
+
+    private HttpRequest request(String method, String path, @Nullable Object body) {
+        HttpRequest.Builder builder = HttpRequest.newBuilder(base.resolve(path)).header("Accept", "application/json");
+        if (body == null) {
+            return builder.method(method, BodyPublishers.noBody()).build();
+        }
+        return builder.header("Content-Type", "application/json")
+                .method(method, BodyPublishers.ofByteArray(Json.LENIENT.writeValueAsBytes(body)))
+                .build();
+    }
+
+    /** HttpRequest.timeout ends with the headers; waiting on the future bounds the body as well, and cancelling it ends the exchange. */
+    private HttpResponse<byte[]> send(String operation, HttpRequest request, Duration limit)
+            throws CoordinatorUnreachableException {
+        if (closed) {
+            throw unreachable(operation, "this client is closed", new IOException("closed"));
+        }
+        CompletableFuture<HttpResponse<byte[]>> answer = http.sendAsync(request, BodyHandlers.ofByteArray());
+        try {
+            return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            answer.cancel(true);
+            throw unreachable(operation, "no answer within " + limit.toMillis() + " ms", e);
+        } catch (InterruptedException e) {
+            answer.cancel(true);
+            Thread.currentThread().interrupt();
+            throw unreachable(operation, "interrupted while waiting for the answer", e);
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw unreachable(operation, reason(cause), cause);
+        }
+    }
+
+    private String reason(Throwable cause) {
+        if (closed) {
+            return "this client was closed";
+        }
+        if (cause instanceof ConnectException) {
+            return "nobody listens there; is the coordinator running?";
+        }
+        return cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+    }
+
+    private CoordinatorUnreachableException unreachable(String operation, String reason, Throwable cause) {
+        return new CoordinatorUnreachableException(
+                "coordinator at %s not reached (%s): %s".formatted(base, operation, reason), cause);
+    }
+
+    private <T> T read(String operation, byte[] body, Class<T> type) throws CoordinatorUnreachableException {
+        try {
+            return Json.LENIENT.readValue(body, type);
+        } catch (JacksonException e) {
+            throw unreachable(operation, "the answer is not what a coordinator says: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private CoordinatorException refusal(String operation, HttpResponse<byte[]> response) {
+        String type = response.headers().firstValue("Content-Type").orElse("").toLowerCase(Locale.ROOT);
+        if (!type.startsWith(Problem.MEDIA_TYPE)) {
+            return new CoordinatorUnreachableException(
+                    "coordinator at %s not reached (%s): status %d of type '%s', so it is no coordinator that listens there"
+                            .formatted(base, operation, response.statusCode(), type));
+        }
+        try {
+            return new CoordinatorRefusedException(operation, read(operation, response.body(), Problem.class));
+        } catch (CoordinatorUnreachableException e) {
+            return e;
+        }
+    }
+}

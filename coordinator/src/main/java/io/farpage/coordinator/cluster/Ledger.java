@@ -1,0 +1,136 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Cluster;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.store.Store;
+import io.farpage.coordinator.store.StoreException;
+import io.farpage.coordinator.store.Table;
+import io.farpage.rest.Json;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.function.LongConsumer;
+import tools.jackson.core.JacksonException;
+
+/**
+ * The one writer of the coordinator's state. Any thread may call; changes happen one after another under one lock, and hold it while
+ * the store writes, so that the order of events is the order of the store.
+ */
+public final class Ledger {
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Store store;
+    private final EventLog events;
+    private final LongConsumer commitNanos;
+    private volatile State state;
+    private volatile Optional<String> failure = Optional.empty();
+
+    /**
+     * Reads the state from the store.
+     *
+     * @param commitNanos told how long each commit took
+     * @throws StoreException if a row cannot be read
+     */
+    public Ledger(Store store, int eventsRetained, LongConsumer commitNanos) {
+        this.store = store;
+        this.commitNanos = commitNanos;
+        this.state = load(store);
+        this.events = new EventLog(eventsRetained, state.index());
+    }
+
+    /** The state now; what it returns never changes. */
+    public State state() {
+        return state;
+    }
+
+    /** The events. */
+    public EventLog events() {
+        return events;
+    }
+
+    /**
+     * Makes a change: the function checks and drafts it, then it is stored, made visible and told. If the function throws, nothing has
+     * happened.
+     */
+    <T> T change(Function<Draft, T> function) {
+        lock.lock();
+        try {
+            Draft draft = new Draft(state);
+            T result = function.apply(draft);
+            if (!draft.changes().isEmpty()) {
+                long start = System.nanoTime();
+                commit(draft);
+                commitNanos.accept(System.nanoTime() - start);
+                state = draft.finished();
+                events.append(draft.events());
+            }
+            return result;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void commit(Draft draft) {
+        try {
+            store.commit(draft.changes());
+            failure = Optional.empty();
+        } catch (StoreException e) {
+            failure = Optional.ofNullable(e.getMessage());
+            throw e;
+        }
+    }
+
+    /** Why the last change could not be stored, if it could not. */
+    public Optional<String> failure() {
+        return failure;
+    }
+
+    private static State load(Store store) {
+        Map<String, String> counters = store.rows(Table.COUNTERS);
+        return new State(
+                counter(counters, Draft.INDEX, 0),
+                counter(counters, Draft.NEXT_ID, 1),
+                read(store, Table.CLUSTER, Cluster.class),
+                read(store, Table.NODES, Node.class),
+                read(store, Table.RETIRED, State.Retired.class),
+                read(store, Table.ENDPOINTS, Endpoint.class),
+                read(store, Table.REGIONS, Region.class),
+                read(store, Table.SPACES, Space.class),
+                read(store, Table.EXTENTS, State.Extents.class),
+                read(store, Table.RELEASES, Release.class),
+                read(store, Table.ATTACHMENTS, Attachment.class));
+    }
+
+    private static long counter(Map<String, String> counters, String name, long otherwise) {
+        String text = counters.getOrDefault(name, Long.toString(otherwise));
+        try {
+            return Long.parseLong(text);
+        } catch (NumberFormatException e) {
+            throw new StoreException("counter '%s' in the store is damaged: '%s'".formatted(name, text), e);
+        }
+    }
+
+    private static <V> SortedMap<String, V> read(Store store, Table table, Class<V> type) {
+        SortedMap<String, V> rows = new TreeMap<>();
+        store.rows(table).forEach((key, json) -> {
+            try {
+                rows.put(key, Json.LENIENT.readValue(json, type));
+            } catch (JacksonException e) {
+                throw new StoreException(
+                        "row '%s' of table %s in the store is damaged: %s"
+                                .formatted(key, table, e.getOriginalMessage()),
+                        e);
+            }
+        });
+        return Collections.unmodifiableSortedMap(rows);
+    }
+}

@@ -1,0 +1,135 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.rest.ProblemException;
+import java.util.List;
+import java.util.Optional;
+
+/** What nodes publish for each other so that links can come up: endpoints per pair, and regions. Thread-safe. */
+public final class Links {
+
+    private final Ledger ledger;
+
+    /** Works on a ledger. */
+    public Links(Ledger ledger) {
+        this.ledger = ledger;
+    }
+
+    static String key(String node, String other) {
+        return node + "/" + other;
+    }
+
+    /** Publishes an endpoint. The very same again changes nothing and tells nobody. */
+    public Endpoint publish(String node, String peer, EndpointRequest said) {
+        if (node.equals(peer)) {
+            throw ProblemException.invalid("node '%s' cannot have an endpoint toward itself".formatted(node));
+        }
+        return ledger.change(draft -> {
+            draft.requireNode(node, said.incarnation());
+            draft.requireNode(peer, said.peerIncarnation());
+            Optional<Endpoint> known = draft.endpoints.find(key(node, peer));
+            if (known.isPresent()
+                    && known.get().equals(endpoint(node, peer, said, known.get().index()))) {
+                return known.get();
+            }
+            long index =
+                    draft.tell(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer), Optional.empty());
+            Endpoint endpoint = endpoint(node, peer, said, index);
+            draft.endpoints.put(key(node, peer), endpoint);
+            return endpoint;
+        });
+    }
+
+    private static Endpoint endpoint(String node, String peer, EndpointRequest said, long index) {
+        return new Endpoint(
+                node,
+                peer,
+                said.incarnation(),
+                said.peerIncarnation(),
+                said.attempt(),
+                said.answers(),
+                said.entries(),
+                index);
+    }
+
+    /** Withdraws an endpoint, if there is one. */
+    public void withdraw(String node, String peer, Incarnation incarnation) {
+        ledger.change(draft -> {
+            draft.requireNode(node, incarnation);
+            boolean was = draft.endpoints.remove(key(node, peer));
+            if (was) {
+                draft.tell(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer), Optional.empty());
+            }
+            return was;
+        });
+    }
+
+    /** An endpoint, if it was published. */
+    public Endpoint endpoint(String node, String peer) {
+        State state = ledger.state();
+        requireKnown(state, node);
+        requireKnown(state, peer);
+        return Optional.ofNullable(state.endpoints().get(key(node, peer)))
+                .orElseThrow(() -> ProblemException.notFound(
+                        "node '%s' has published no endpoint toward '%s'".formatted(node, peer)));
+    }
+
+    /** All endpoints that a node has published. */
+    public List<Endpoint> endpoints(String node) {
+        State state = ledger.state();
+        requireKnown(state, node);
+        return state.endpoints().values().stream()
+                .filter(endpoint -> endpoint.node().equals(node))
+                .toList();
+    }
+
+    /** All endpoints of all nodes. */
+    public List<Endpoint> all() {
+        return List.copyOf(ledger.state().endpoints().values());
+    }
+
+    /** Publishes a region. The very same again changes nothing and tells nobody. */
+    public Region publish(String node, String name, RegionRequest said) {
+        Region.checkName(name);
+        return ledger.change(draft -> {
+            Node owner = draft.requireNode(node, said.incarnation());
+            Region region =
+                    new Region(owner.id(), name, said.incarnation(), said.address(), said.length(), said.keys());
+            if (!draft.regions.find(key(node, name)).equals(Optional.of(region))) {
+                draft.regions.put(key(node, name), region);
+                draft.tell(EventKind.REGION_PUBLISHED, node);
+            }
+            return region;
+        });
+    }
+
+    /** A region, if it was published. */
+    public Region region(String node, String name) {
+        State state = ledger.state();
+        requireKnown(state, node);
+        return Optional.ofNullable(state.regions().get(key(node, name)))
+                .orElseThrow(() ->
+                        ProblemException.notFound("node '%s' has published no region '%s'".formatted(node, name)));
+    }
+
+    /** All regions of a node. */
+    public List<Region> regions(String node) {
+        State state = ledger.state();
+        requireKnown(state, node);
+        return state.regions().values().stream()
+                .filter(region -> region.node().equals(node))
+                .toList();
+    }
+
+    private static void requireKnown(State state, String node) {
+        if (!state.nodes().containsKey(node)) {
+            throw Draft.unknownNode(node);
+        }
+    }
+}

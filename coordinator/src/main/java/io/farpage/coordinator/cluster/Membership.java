@@ -1,0 +1,255 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.config.HostPort;
+import io.farpage.coordinator.model.Cluster;
+import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.ExpectedNode;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Who is in the cluster: registrations, incarnations, leases. Thread-safe. */
+public final class Membership {
+
+    private static final String THE_CLUSTER = "cluster";
+    private static final int RETIRED_KEPT = 64;
+
+    private final Ledger ledger;
+    private final Time time;
+    private final Leases leases;
+    private final Duration leaseDuration;
+    private final Duration heartbeatInterval;
+
+    /** Begins with a whole lease for every node that the ledger knows and that has not failed. */
+    public Membership(Ledger ledger, Time time, Duration leaseDuration, Duration heartbeatInterval) {
+        this.ledger = ledger;
+        this.time = time;
+        this.leases = new Leases(time, leaseDuration);
+        this.leaseDuration = leaseDuration;
+        this.heartbeatInterval = heartbeatInterval;
+        ledger.state().nodes().values().stream()
+                .filter(node -> node.status() != NodeStatus.FAILED)
+                .forEach(node -> leases.renew(node.id()));
+    }
+
+    /** All nodes, with their leases. */
+    public List<Node> nodes() {
+        return ledger.state().nodes().values().stream().map(leases::shown).toList();
+    }
+
+    /** A node, with its lease. */
+    public Optional<Node> node(String id) {
+        return Optional.ofNullable(ledger.state().nodes().get(id)).map(leases::shown);
+    }
+
+    /** Registers a node or changes what is registered. */
+    public Node register(String id, Registration said) {
+        Node node = ledger.change(draft -> {
+            Optional<Node> known = draft.nodes.find(id);
+            checkNotRetired(draft, id, said.incarnation(), known);
+            checkInventory(draft, id, said);
+            known.ifPresent(before -> checkNotAnother(before, said));
+            Node now;
+            if (known.isPresent() && known.get().incarnation().equals(said.incarnation())) {
+                now = changed(draft, known.get(), said);
+            } else {
+                known.ifPresent(before -> Departure.of(draft, before, RETIRED_KEPT));
+                now = Node.of(id, said, time.now());
+                draft.nodes.put(id, now);
+                draft.tell(EventKind.NODE_REGISTERED, id);
+            }
+            leases.renew(id);
+            return now;
+        });
+        return leases.shown(node);
+    }
+
+    private static Node changed(Draft draft, Node before, Registration said) {
+        Node now = Node.of(before.id(), said, before.registeredAt());
+        if (!now.pool().equals(before.pool())) {
+            throw ProblemException.conflict(
+                    "pool-changed",
+                    "node '%s' cannot change its pool within one incarnation, since extents lie in it; start the agent anew"
+                            .formatted(before.id()));
+        }
+        if (!now.equals(before)) {
+            draft.nodes.put(now.id(), now);
+            draft.tell(
+                    before.status() == NodeStatus.FAILED ? EventKind.NODE_REVIVED : EventKind.NODE_CHANGED, now.id());
+        }
+        return now;
+    }
+
+    private static void checkNotRetired(Draft draft, String id, Incarnation given, Optional<Node> known) {
+        boolean retired =
+                draft.retired.find(id).stream().anyMatch(of -> of.incarnations().contains(given));
+        if (retired) {
+            throw ProblemException.conflict(
+                    "stale-incarnation",
+                    "incarnation %s of node '%s' was superseded; registered now is %s"
+                            .formatted(
+                                    given,
+                                    id,
+                                    known.map(node -> node.incarnation().toString())
+                                            .orElse("none")));
+        }
+    }
+
+    /**
+     * A new incarnation from another host, while the old one is alive, is a second agent with the same id. From the same host, whatever the
+     * port, it is the agent started again, and takes over.
+     */
+    private void checkNotAnother(Node before, Registration said) {
+        boolean elsewhere = !before.hostname().equals(said.hostname())
+                || !hostOf(before.address()).equals(hostOf(said.address()));
+        if (elsewhere && !before.incarnation().equals(said.incarnation()) && leases.isLive(before.id())) {
+            throw ProblemException.conflict(
+                    "node-conflict",
+                    "node id '%s' is held by %s at %s whose lease is live, and %s at %s asks for it; give one of the two another id"
+                            .formatted(
+                                    before.id(), before.hostname(), before.address(), said.hostname(), said.address()));
+        }
+    }
+
+    private static String hostOf(String address) {
+        return HostPort.parse(address).host();
+    }
+
+    private static void checkInventory(Draft draft, String id, Registration said) {
+        draft.cluster.find(THE_CLUSTER).stream()
+                .flatMap(cluster -> cluster.nodes().stream())
+                .filter(expected -> expected.id().equals(id))
+                .forEach(expected -> {
+                    match("hostname", id, expected.hostname(), said.hostname());
+                    match("address", id, expected.address(), said.address());
+                });
+    }
+
+    private static void match(String field, String id, Optional<String> expected, String said) {
+        if (expected.isPresent() && !expected.get().equals(said)) {
+            throw ProblemException.conflict(
+                    "inventory-mismatch",
+                    "the inventory has %s '%s' for node '%s' and the agent says '%s'; correct one of them"
+                            .formatted(field, expected.get(), id, said));
+        }
+    }
+
+    /** Renews a lease; revives a node that had failed. */
+    public Lease heartbeat(String id, Incarnation incarnation) {
+        Node known = Optional.ofNullable(ledger.state().nodes().get(id)).orElseThrow(() -> Draft.unknownNode(id));
+        if (!known.incarnation().equals(incarnation)) {
+            throw Draft.stale(id, incarnation, known.incarnation());
+        }
+        NodeStatus status = known.status();
+        if (status == NodeStatus.FAILED || !leases.isLive(id)) {
+            status = ledger.change(draft -> {
+                Node node = draft.requireNode(id, incarnation);
+                leases.renew(id);
+                if (node.status() != NodeStatus.FAILED) {
+                    return node.status();
+                }
+                draft.nodes.put(id, node.withStatus(NodeStatus.ACTIVE));
+                draft.tell(EventKind.NODE_REVIVED, id);
+                return NodeStatus.ACTIVE;
+            });
+        } else {
+            leases.renew(id);
+        }
+        return new Lease(
+                leaseDuration.toMillis(),
+                heartbeatInterval.toMillis(),
+                status,
+                ledger.state().index());
+    }
+
+    /** Takes a node out with all it has published. */
+    public void deregister(String id, Incarnation incarnation) {
+        ledger.change(draft -> {
+            Node node = draft.requireNode(id, incarnation);
+            Departure.of(draft, node, RETIRED_KEPT);
+            draft.nodes.remove(id);
+            draft.tell(EventKind.NODE_REMOVED, id);
+            leases.end(id);
+            return node;
+        });
+    }
+
+    /** Marks the nodes whose leases have run out as failed, and tells which. To be called often. */
+    public List<String> expire() {
+        boolean any = ledger.state().nodes().values().stream().anyMatch(this::isOverdue);
+        if (!any) {
+            return List.of();
+        }
+        return ledger.change(draft -> {
+            List<String> failed = new ArrayList<>();
+            for (Node node : draft.nodes.values()) {
+                if (isOverdue(node)) {
+                    leases.end(node.id());
+                    draft.nodes.put(node.id(), node.withStatus(NodeStatus.FAILED));
+                    draft.tell(EventKind.NODE_FAILED, node.id());
+                    failed.add(node.id());
+                }
+            }
+            return failed;
+        });
+    }
+
+    private boolean isOverdue(Node node) {
+        return node.status() != NodeStatus.FAILED && !leases.isLive(node.id());
+    }
+
+    /** The cluster, with the nodes that are missing now. */
+    public Optional<Cluster> cluster() {
+        State state = ledger.state();
+        return Optional.ofNullable(state.cluster().get(THE_CLUSTER)).map(cluster -> withMissing(cluster, state));
+    }
+
+    private static Cluster withMissing(Cluster cluster, State state) {
+        List<String> missing = cluster.nodes().stream()
+                .map(ExpectedNode::id)
+                .filter(id -> !state.nodes().containsKey(id))
+                .toList();
+        return new Cluster(cluster.name(), cluster.formedAt(), cluster.nodes(), missing);
+    }
+
+    /** Forms the cluster; the same request again changes nothing. */
+    public Cluster form(ClusterRequest request) {
+        Cluster formed = ledger.change(draft -> {
+            Optional<Cluster> known = draft.cluster.find(THE_CLUSTER);
+            if (known.isPresent()) {
+                if (known.get().name().equals(request.name())
+                        && known.get().nodes().equals(request.nodes())) {
+                    return known.get();
+                }
+                throw ProblemException.conflict(
+                        "cluster-exists",
+                        "cluster '%s' of %d nodes was formed already; DELETE /api/v1/cluster first to form another"
+                                .formatted(
+                                        known.get().name(), known.get().nodes().size()));
+            }
+            Cluster cluster = new Cluster(request.name(), time.now(), request.nodes(), List.of());
+            draft.cluster.put(THE_CLUSTER, cluster);
+            draft.tell(EventKind.CLUSTER_FORMED, Optional.empty(), Optional.empty(), Optional.empty());
+            return cluster;
+        });
+        return withMissing(formed, ledger.state());
+    }
+
+    /** Dissolves the cluster; its nodes and spaces stay. */
+    public void dissolve() {
+        ledger.change(draft -> {
+            if (!draft.cluster.remove(THE_CLUSTER)) {
+                throw ProblemException.notFound("no cluster has been formed");
+            }
+            return draft.tell(EventKind.CLUSTER_DISSOLVED, Optional.empty(), Optional.empty(), Optional.empty());
+        });
+    }
+}

@@ -1,0 +1,96 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Space;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * The free room in one node's exported pool. It is worked out from the extents and releases each time, never kept, so that it cannot
+ * come to differ from them.
+ */
+final class Room {
+
+    private final Node node;
+    private final TreeMap<Long, Long> used = new TreeMap<>();
+
+    /** Bytes from {@code offset} that are free. */
+    record Gap(long offset, long length) {}
+
+    private Room(Node node) {
+        this.node = node;
+    }
+
+    static Room of(Node node, Draft draft) {
+        Room room = new Room(node);
+        for (Space space : draft.spaces.values()) {
+            draft.extents
+                    .find(State.idKey(space.id()))
+                    .map(State.Extents::list)
+                    .orElse(List.of())
+                    .forEach(extent -> room.use(extent, space.pageSize()));
+        }
+        room.use(draft.releases.under(node.id() + "/"));
+        return room;
+    }
+
+    static Room of(Node node, State state) {
+        return of(node, new Draft(state));
+    }
+
+    private void use(Extent extent, int pageSize) {
+        for (ExtentHome home : extent.homes()) {
+            if (extent.state() == ExtentState.OK && home.node().equals(node.id()) && isCurrent(home.incarnation())) {
+                used.put(home.offset(), extent.count() * pageSize);
+            }
+        }
+    }
+
+    private void use(Collection<Release> releases) {
+        for (Release release : releases) {
+            if (isCurrent(release.incarnation())) {
+                used.put(release.offset(), release.length());
+            }
+        }
+    }
+
+    private boolean isCurrent(Incarnation incarnation) {
+        return incarnation.equals(node.incarnation());
+    }
+
+    /** Bytes that no extent and no release holds. */
+    long freeBytes() {
+        return gaps(1).stream().mapToLong(Gap::length).sum();
+    }
+
+    /** The gaps, cut to whole aligned pages, lowest first. */
+    List<Gap> gaps(long pageSize) {
+        List<Gap> gaps = new ArrayList<>();
+        long at = 0;
+        for (Map.Entry<Long, Long> piece : used.entrySet()) {
+            cut(at, piece.getKey(), pageSize).ifPresent(gaps::add);
+            at = piece.getKey() + piece.getValue();
+        }
+        cut(at, node.pool().exportedBytes(), pageSize).ifPresent(gaps::add);
+        return gaps;
+    }
+
+    private static Optional<Gap> cut(long from, long to, long pageSize) {
+        long start = Math.ceilDiv(from, pageSize) * pageSize;
+        long length = Math.floorDiv(to - start, pageSize) * pageSize;
+        return length > 0 ? Optional.of(new Gap(start, length)) : Optional.empty();
+    }
+
+    Node node() {
+        return node;
+    }
+}

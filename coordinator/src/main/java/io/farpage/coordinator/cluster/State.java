@@ -1,0 +1,89 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Cluster;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Space;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+
+/**
+ * All that is kept, at one moment. Never changes.
+ *
+ * @param index of the last event
+ * @param nextId for the next space or release
+ * @param cluster at most one row
+ * @param nodes by id
+ * @param retired superseded incarnations by node id
+ * @param endpoints by {@code node/peer}
+ * @param regions by {@code node/name}
+ * @param spaces by id, written as {@link #idKey}
+ * @param extents by id of their space, written as {@link #idKey}
+ * @param releases by {@code node/id}
+ * @param attachments by {@code space/node}, the space written as {@link #idKey}
+ */
+public record State(
+        long index,
+        long nextId,
+        SortedMap<String, Cluster> cluster,
+        SortedMap<String, Node> nodes,
+        SortedMap<String, Retired> retired,
+        SortedMap<String, Endpoint> endpoints,
+        SortedMap<String, Region> regions,
+        SortedMap<String, Space> spaces,
+        SortedMap<String, Extents> extents,
+        SortedMap<String, Release> releases,
+        SortedMap<String, Attachment> attachments) {
+
+    /**
+     * Incarnations of a node that were superseded, the newest last.
+     *
+     * @param incarnations the last few
+     */
+    public record Retired(List<Incarnation> incarnations) {
+        /** Copies the list. */
+        public Retired {
+            incarnations = List.copyOf(incarnations);
+        }
+    }
+
+    /**
+     * The extents of one space, in the order of their pages.
+     *
+     * @param list without gaps
+     */
+    public record Extents(List<Extent> list) {
+        /** Copies the list. */
+        public Extents {
+            list = List.copyOf(list);
+        }
+    }
+
+    /** The key of a number, so that keys sort as their numbers do. */
+    static String idKey(long id) {
+        return "%019d".formatted(id);
+    }
+
+    /** A space by id or name. */
+    public Optional<Space> space(String idOrName) {
+        if (idOrName.matches("[0-9]{1,18}")) {
+            return Optional.ofNullable(spaces.get(idKey(Long.parseLong(idOrName))));
+        }
+        return spaces.values().stream()
+                .filter(space -> space.name().equals(idOrName))
+                .findFirst();
+    }
+
+    /** The extents of a space. */
+    public List<Extent> extentsOf(Space space) {
+        return Optional.ofNullable(extents.get(idKey(space.id())))
+                .map(Extents::list)
+                .orElse(List.of());
+    }
+}

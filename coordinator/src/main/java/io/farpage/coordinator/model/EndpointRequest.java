@@ -1,0 +1,41 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What a node publishes toward one peer, the body of {@code PUT /nodes/{id}/endpoints/{peer}}.
+ *
+ * @param incarnation of the publishing node
+ * @param peerIncarnation of the peer that it was made for
+ * @param attempt the publisher's mark of this publication
+ * @param answers the attempt of the peer's endpoint that this one was made in answer to
+ * @param entries one for each queue pair that the node can offer this peer; 1..4096, no two with the same transport, shard and rail
+ */
+public record EndpointRequest(
+        @JsonProperty(required = true) Incarnation incarnation,
+        @JsonProperty(required = true) Incarnation peerIncarnation,
+        Optional<Attempt> attempt,
+        Optional<Attempt> answers,
+        @JsonProperty(required = true) List<QpEntry> entries) {
+
+    /** Checks the entries. */
+    public EndpointRequest {
+        entries = checked(entries);
+    }
+
+    static List<QpEntry> checked(List<QpEntry> entries) {
+        Check.range("entries: number of elements", entries.size(), 1, 4096);
+        Set<QpEntry.Slot> seen = new HashSet<>();
+        for (QpEntry entry : entries) {
+            if (!seen.add(entry.slot())) {
+                throw new IllegalArgumentException("entries: two for transport %s, shard %d, rail %d"
+                        .formatted(entry.transport(), entry.shard(), entry.rail()));
+            }
+        }
+        return List.copyOf(entries);
+    }
+}

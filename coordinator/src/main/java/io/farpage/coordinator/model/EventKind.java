@@ -1,0 +1,56 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+
+/** What happened. */
+public enum EventKind {
+    /** A cluster was formed. */
+    @JsonProperty("cluster-formed")
+    CLUSTER_FORMED,
+    /** The cluster was dissolved. */
+    @JsonProperty("cluster-dissolved")
+    CLUSTER_DISSOLVED,
+    /** A node registered with a new incarnation; endpoints and regions of an older one are gone. */
+    @JsonProperty("node-registered")
+    NODE_REGISTERED,
+    /** A node's description or status changed within the same incarnation. */
+    @JsonProperty("node-changed")
+    NODE_CHANGED,
+    /** A node's lease ran out. */
+    @JsonProperty("node-failed")
+    NODE_FAILED,
+    /** A failed node's heartbeat came after all. */
+    @JsonProperty("node-revived")
+    NODE_REVIVED,
+    /** A node deregistered. */
+    @JsonProperty("node-removed")
+    NODE_REMOVED,
+    /** {@code node} published its endpoint toward {@code peer}. */
+    @JsonProperty("endpoint-published")
+    ENDPOINT_PUBLISHED,
+    /** {@code node} withdrew its endpoint toward {@code peer}. */
+    @JsonProperty("endpoint-withdrawn")
+    ENDPOINT_WITHDRAWN,
+    /** {@code node} published a region. */
+    @JsonProperty("region-published")
+    REGION_PUBLISHED,
+    /** A space was made. */
+    @JsonProperty("space-created")
+    SPACE_CREATED,
+    /** A space is to be deleted: who is attached to it lets go. */
+    @JsonProperty("space-deleting")
+    SPACE_DELETING,
+    /** A space was deleted. */
+    @JsonProperty("space-deleted")
+    SPACE_DELETED,
+    /** Extents of {@code space} were lost with {@code node}. */
+    @JsonProperty("extents-lost")
+    EXTENTS_LOST,
+    /** {@code node} has ranges of its pool to zero. */
+    @JsonProperty("releases-pending")
+    RELEASES_PENDING,
+    /** A kind that this program is too old to know. */
+    @JsonProperty("unknown")
+    @com.fasterxml.jackson.annotation.JsonEnumDefaultValue
+    UNKNOWN
+}

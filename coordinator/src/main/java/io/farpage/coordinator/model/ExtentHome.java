@@ -1,0 +1,15 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+
+/**
+ * One copy of an extent.
+ *
+ * @param node whose pool holds it
+ * @param incarnation of that node when it was allocated; of another one the pool holds nothing of it
+ * @param offset bytes from the start of the node's exported region
+ */
+public record ExtentHome(
+        @JsonProperty(required = true) String node,
+        @JsonProperty(required = true) Incarnation incarnation,
+        @JsonProperty(required = true) long offset) {}

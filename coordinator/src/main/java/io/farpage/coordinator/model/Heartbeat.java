@@ -1,0 +1,10 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+
+/**
+ * The body of a heartbeat.
+ *
+ * @param incarnation whose lease is to be renewed
+ */
+public record Heartbeat(@JsonProperty(required = true) Incarnation incarnation) {}

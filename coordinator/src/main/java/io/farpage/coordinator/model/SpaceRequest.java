@@ -1,0 +1,42 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * A space to be made, the body of {@code POST /spaces}.
+ *
+ * @param name unique; as a node id, and not all digits
+ * @param sizeBytes a multiple of the page size, up to 2⁴⁸
+ * @param pageSize 4096 (when left out) or 2097152
+ * @param homes the nodes to take memory from; when left out, all active nodes, the one with most free memory first
+ */
+public record SpaceRequest(
+        @JsonProperty(required = true) String name,
+        @JsonProperty(required = true) long sizeBytes,
+        OptionalInt pageSize,
+        Optional<List<String>> homes) {
+
+    /** Checks the fields. */
+    public SpaceRequest {
+        Check.spaceName("name", name);
+        pageSize = OptionalInt.of(pageSize.orElse(4096));
+        Check.pageSize("pageSize", pageSize.getAsInt());
+        Check.range("sizeBytes", sizeBytes, pageSize.getAsInt(), 1L << 48);
+        if (sizeBytes % pageSize.getAsInt() != 0) {
+            throw new IllegalArgumentException(
+                    "sizeBytes: %d is not a multiple of the page size %d".formatted(sizeBytes, pageSize.getAsInt()));
+        }
+        homes = homes.map(list -> list.stream().distinct().map(Node::checkId).toList());
+        if (homes.filter(List::isEmpty).isPresent()) {
+            throw new IllegalArgumentException("homes: an empty list; leave it out to let the coordinator choose");
+        }
+    }
+
+    /** A space of 4 KiB pages wherever there is room. */
+    public static SpaceRequest of(String name, long sizeBytes) {
+        return new SpaceRequest(name, sizeBytes, OptionalInt.empty(), Optional.empty());
+    }
+}

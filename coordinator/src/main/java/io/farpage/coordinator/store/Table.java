@@ -1,0 +1,31 @@
+package io.farpage.coordinator.store;
+
+import java.util.Locale;
+
+/** The tables; the name in the store is that of the constant in lower case. */
+public enum Table {
+    /** The event index and the next id, under fixed keys. */
+    COUNTERS,
+    /** At most one row: the cluster that was formed. */
+    CLUSTER,
+    /** Nodes by id. */
+    NODES,
+    /** Incarnations that were superseded, by node id. */
+    RETIRED,
+    /** Endpoints by {@code node/peer}. */
+    ENDPOINTS,
+    /** Regions by {@code node/name}. */
+    REGIONS,
+    /** Spaces by id. */
+    SPACES,
+    /** Extents by id of their space. */
+    EXTENTS,
+    /** Releases by {@code node/id}. */
+    RELEASES,
+    /** Attachments by {@code space/node}. */
+    ATTACHMENTS;
+
+    String mapName() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,157 @@
+package io.farpage.rest;
+
+import io.farpage.config.HostPort;
+import io.javalin.Javalin;
+import io.javalin.config.JavalinConfig;
+import io.javalin.config.Key;
+import io.javalin.http.Context;
+import io.javalin.router.Endpoint;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /openapi.json}. Requests run on virtual threads.
+ * Closing stops listening and ends what is under way.
+ */
+public final class RestServer implements AutoCloseable {
+
+    private static final Key<Integer> BODY_LIMIT = new Key<>("farpage.bodyLimit");
+
+    private final Options options;
+    private final Javalin app;
+    private final int port;
+
+    /**
+     * What a service is and where it listens.
+     *
+     * @param service its name
+     * @param version its version
+     * @param listen where; port 0 lets the system choose
+     * @param maxBodyBytes longest request body, 1..2³⁰
+     */
+    public record Options(String service, String version, HostPort listen, int maxBodyBytes) {}
+
+    private RestServer(Options options, Javalin app) {
+        this.options = options;
+        this.app = app;
+        this.port = ((ServerConnector) app.jettyServer().server().getConnectors()[0]).getLocalPort();
+    }
+
+    /**
+     * Starts a service.
+     *
+     * @param health asked at each {@code GET /health}
+     * @throws ListenException if it cannot listen where it should
+     */
+    public static RestServer start(Options options, List<Route> routes, Metrics metrics, Supplier<Health> health) {
+        List<Route> all = new ArrayList<>(routes);
+        all.addAll(common(metrics, health));
+        JsonNode document = OpenApi.document(options.service(), options.version(), all);
+        all.add(Route.getText("/openapi.json", "This document", "application/json", ctx -> ctx.json(document)));
+        Javalin app = Javalin.create(config -> configure(config, options, all, metrics));
+        HostPort listen = options.listen();
+        try {
+            app.start(listen.host(), listen.port());
+        } catch (RuntimeException e) {
+            app.stop();
+            throw new ListenException(listen, reason(e), e);
+        }
+        return new RestServer(options, app);
+    }
+
+    private static void configure(JavalinConfig config, Options options, List<Route> routes, Metrics metrics) {
+        config.concurrency.useVirtualThreads = true;
+        config.startup.showJavalinBanner = false;
+        config.startup.showOldJavalinVersionWarning = false;
+        config.startup.startupWatcherEnabled = false;
+        config.http.prefer405over404 = true;
+        config.http.maxRequestSize = options.maxBodyBytes();
+        config.appData(BODY_LIMIT, options.maxBodyBytes());
+        config.jsonMapper(new JacksonJsonMapper());
+        config.jetty.modifyServer(RestServer::configureJetty);
+        config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
+        config.requestLogger.http((ctx, millis) -> metrics.count(ctx.method().name(), route(ctx), ctx.statusCode()));
+        ErrorPages.install(config.routes);
+        for (Route route : routes) {
+            config.routes.addHttpHandler(route.method(), route.path(), ctx -> {
+                ctx.status(route.status());
+                route.handler().handle(ctx);
+            });
+        }
+    }
+
+    private static void configureJetty(Server server) {
+        server.setErrorHandler(new ErrorPages.Jetty());
+        server.setStopTimeout(2_000);
+    }
+
+    private static List<Route> common(Metrics metrics, Supplier<Health> health) {
+        return List.of(
+                Route.get("/health", "Whether the service can do its work", Health.class, ctx -> {
+                    Health now = health.get();
+                    ctx.status(now.healthy() ? 200 : 503).json(now);
+                }),
+                Route.getText(
+                        "/metrics",
+                        "Metrics in Prometheus' text format",
+                        "text/plain",
+                        ctx -> ctx.result(metrics.scrape()).contentType(metrics.contentType())));
+    }
+
+    private static String route(Context ctx) {
+        @Nullable Endpoint endpoint = ctx.endpoints().lastHttpEndpoint();
+        return endpoint == null || !endpoint.method.isHttpMethod() ? "none" : endpoint.path;
+    }
+
+    private static String reason(Throwable e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            String text = Optional.ofNullable(cause.getMessage()).orElse("");
+            if (text.contains("in use") || text.contains("Port already")) {
+                return "the port is taken; stop what listens there or choose another port";
+            }
+            if (text.contains("ermission denied")) {
+                return "permission denied; choose a port above 1023";
+            }
+            if (cause instanceof java.nio.channels.UnresolvedAddressException) {
+                return "no such host; give an address of this machine";
+            }
+            if (text.contains("assign requested address")) {
+                return "this machine has no such address; give one of its own or 0.0.0.0";
+            }
+        }
+        return Optional.ofNullable(e.getMessage()).orElse(e.toString());
+    }
+
+    static int bodyLimit(Context ctx) {
+        return ctx.appData(BODY_LIMIT);
+    }
+
+    /** Where it listens, with the port that the system chose. */
+    public HostPort listening() {
+        return new HostPort(options.listen().host(), port());
+    }
+
+    /** The port it listens on. */
+    public int port() {
+        return port;
+    }
+
+    /** What is registered, as {@code METHOD path}: for tests that compare it with what is documented. */
+    public List<String> registered() {
+        return app.unsafe.internalRouter.allHttpHandlers().stream()
+                .map(parsed -> parsed.endpoint.method.name() + " " + parsed.endpoint.path)
+                .sorted()
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        app.stop();
+    }
+}

@@ -1,0 +1,129 @@
+package io.farpage.rest;
+
+import io.javalin.http.Handler;
+import io.javalin.http.HandlerType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One operation of a service: what Javalin is to call and what the OpenAPI document says of it.
+ *
+ * @param method of the request
+ * @param path with parameters in braces
+ * @param summary one line
+ * @param status of a success
+ * @param body type of the request's JSON, if it has any
+ * @param answer type of the answer's JSON, if it has any; an array type for a list
+ * @param mediaType of the answer
+ * @param query its query parameters
+ * @param handler what does it
+ */
+public record Route(
+        HandlerType method,
+        String path,
+        String summary,
+        int status,
+        Optional<Class<?>> body,
+        Optional<Class<?>> answer,
+        String mediaType,
+        List<QueryParameter> query,
+        Handler handler) {
+
+    /** Copies the parameters. */
+    public Route {
+        query = List.copyOf(query);
+    }
+
+    /** A GET that answers JSON. */
+    public static Route get(String path, String summary, Class<?> answer, Handler handler) {
+        return new Route(
+                HandlerType.GET,
+                path,
+                summary,
+                200,
+                Optional.empty(),
+                Optional.of(answer),
+                "application/json",
+                List.of(),
+                handler);
+    }
+
+    /** A GET that answers something else. */
+    public static Route getText(String path, String summary, String mediaType, Handler handler) {
+        return new Route(
+                HandlerType.GET, path, summary, 200, Optional.empty(), Optional.empty(), mediaType, List.of(), handler);
+    }
+
+    /** A PUT of JSON that answers JSON. */
+    public static Route put(String path, String summary, Class<?> body, Class<?> answer, Handler handler) {
+        return new Route(
+                HandlerType.PUT,
+                path,
+                summary,
+                200,
+                Optional.of(body),
+                Optional.of(answer),
+                "application/json",
+                List.of(),
+                handler);
+    }
+
+    /** A POST of JSON that answers JSON. */
+    public static Route post(String path, String summary, Class<?> body, Class<?> answer, int status, Handler handler) {
+        return new Route(
+                HandlerType.POST,
+                path,
+                summary,
+                status,
+                Optional.of(body),
+                Optional.of(answer),
+                "application/json",
+                List.of(),
+                handler);
+    }
+
+    /** A POST of JSON that answers with no content. */
+    public static Route post(String path, String summary, Class<?> body, Handler handler) {
+        return new Route(
+                HandlerType.POST,
+                path,
+                summary,
+                204,
+                Optional.of(body),
+                Optional.empty(),
+                "application/json",
+                List.of(),
+                handler);
+    }
+
+    /** A DELETE that answers with no content. */
+    public static Route delete(String path, String summary, Handler handler) {
+        return new Route(
+                HandlerType.DELETE,
+                path,
+                summary,
+                204,
+                Optional.empty(),
+                Optional.empty(),
+                "application/json",
+                List.of(),
+                handler);
+    }
+
+    /** The same with one more query parameter. */
+    public Route with(QueryParameter parameter) {
+        List<QueryParameter> all = new ArrayList<>(query);
+        all.add(parameter);
+        return new Route(method, path, summary, status, body, answer, mediaType, all, handler);
+    }
+
+    /**
+     * A query parameter.
+     *
+     * @param name of it
+     * @param required whether the request must have it
+     * @param doc what it means
+     */
+    public record QueryParameter(String name, boolean required, String doc) {}
+}

@@ -1,0 +1,351 @@
+package io.farpage.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.cluster.FakeTime;
+import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.ExpectedNode;
+import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.Json;
+import io.farpage.rest.ListenException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** Every operation through the real client, server and store. */
+class RestTest {
+
+    private static final long POOL = 1 << 20;
+
+    private final Path directory;
+    private Running running;
+
+    RestTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.running = new Running(directory);
+    }
+
+    @BeforeEach
+    void registerTwoNodes() throws CoordinatorException {
+        client().register("a", Fixture.node(1, POOL));
+        client().register("b", Fixture.node(2, 0, "127.0.0.1:7411"));
+    }
+
+    @AfterEach
+    void close() {
+        running.close();
+    }
+
+    private CoordinatorClient client() {
+        return running.client;
+    }
+
+    private void restart() {
+        FakeTime time = running.time;
+        running.close();
+        running = new Running(directory, time, Map.of());
+    }
+
+    private interface Call {
+        void run() throws CoordinatorException;
+    }
+
+    private static void assertRefused(int status, String word, Call call) {
+        CoordinatorRefusedException refused = assertThrows(CoordinatorRefusedException.class, call::run);
+        assertEquals(status, refused.problem().status(), refused.getMessage());
+        assertTrue(refused.problem().is(word), refused.getMessage());
+    }
+
+    @Test
+    void shouldRegisterHeartbeatAndDeregister() throws CoordinatorException {
+        Node node = client().node("a").orElseThrow();
+        assertEquals(NodeStatus.ACTIVE, node.status());
+        assertEquals(running.time.now().plusSeconds(15), node.leaseExpiry().orElseThrow());
+        running.time.advance(Duration.ofSeconds(3));
+        Lease lease = client().heartbeat("a", new Incarnation(1));
+        assertEquals(Duration.ofSeconds(15), lease.duration());
+        assertEquals(Duration.ofSeconds(5), lease.heartbeatInterval());
+        assertEquals(
+                running.time.now().plusSeconds(15),
+                client().node("a").orElseThrow().leaseExpiry().orElseThrow());
+        assertRefused(409, "stale-incarnation", () -> client().heartbeat("a", new Incarnation(7)));
+        client().deregister("a", new Incarnation(1));
+        assertTrue(client().node("a").isEmpty());
+        assertRefused(404, "not-found", () -> client().heartbeat("a", new Incarnation(1)));
+        assertEquals(List.of("b"), client().nodes().stream().map(Node::id).toList());
+    }
+
+    @Test
+    void shouldExchangeEndpointsPerPair() throws CoordinatorException {
+        assertTrue(client().endpoint("a", "b").isEmpty());
+        Endpoint published = client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 11));
+        assertEquals(Optional.of(published), client().endpoint("a", "b"));
+        assertEquals(published, client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 11)), "idempotent");
+        assertTrue(client().endpoint("b", "a").isEmpty());
+        Endpoint again = client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 12));
+        assertEquals(Optional.of(new Attempt(12)), again.attempt());
+        assertTrue(again.index() > published.index());
+        assertEquals(List.of(again), client().endpoints("a"));
+        assertRefused(409, "stale-incarnation", () -> client().publishEndpoint("a", "b", Fixture.endpoint(9, 2, 1)));
+        assertRefused(409, "stale-incarnation", () -> client().publishEndpoint("a", "b", Fixture.endpoint(1, 9, 1)));
+        assertRefused(404, "not-found", () -> client().publishEndpoint("a", "nobody", Fixture.endpoint(1, 2, 1)));
+        assertRefused(400, "invalid", () -> client().publishEndpoint("a", "a", Fixture.endpoint(1, 1, 1)));
+        client().withdrawEndpoint("a", "b", new Incarnation(1));
+        client().withdrawEndpoint("a", "b", new Incarnation(1));
+        assertTrue(client().endpoint("a", "b").isEmpty());
+    }
+
+    @Test
+    void shouldPublishRegions() throws CoordinatorException {
+        Region region = client().publishRegion("a", Region.POOL, Fixture.region(1));
+        assertEquals(Optional.of(region), client().region("a", Region.POOL));
+        assertEquals(0xffff_ffffL, region.keys().getFirst().rkey());
+        assertEquals(List.of(region), client().regions("a"));
+        assertTrue(client().region("a", "other").isEmpty());
+        assertRefused(409, "stale-incarnation", () -> client().publishRegion("a", "pool", Fixture.region(5)));
+    }
+
+    @Test
+    void shouldMakeFindAndDeleteSpaces() throws CoordinatorException {
+        Space space = client().createSpace(SpaceRequest.of("vm1", 64 << 10));
+        assertEquals(Optional.of(space), client().space("vm1"));
+        assertEquals(Optional.of(space), client().space(Long.toString(space.id())));
+        assertEquals(
+                16, client().extents("vm1").orElseThrow().extents().getFirst().count());
+        assertRefused(409, "name-taken", () -> client().createSpace(SpaceRequest.of("vm1", 4096)));
+        assertRefused(507, "no-room", () -> client().createSpace(SpaceRequest.of("vm2", POOL)));
+        client().reportHeat("vm1", new HeatReport(List.of(new HeatReport.Range(2, 3, 40))));
+        assertEquals(40, client().page("vm1", 0x2fff).heat());
+        assertEquals(2, client().page("vm1", 0x2fff).page());
+        assertRefused(404, "not-found", () -> client().page("vm1", 64 << 10));
+        client().deleteSpace("vm1");
+        assertTrue(client().space("vm1").isEmpty());
+        assertTrue(client().extents("vm1").isEmpty());
+        Release release = client().releases("a").getFirst();
+        client().acknowledgeReleases("a", new ReleaseAck(new Incarnation(1), List.of(release.id())));
+        assertEquals(List.of(), client().releases("a"));
+        client().createSpace(SpaceRequest.of("vm2", POOL));
+    }
+
+    @Test
+    void shouldFormOneClusterAndHoldNodesToTheInventory() throws CoordinatorException {
+        ClusterRequest request = new ClusterRequest(
+                "lab",
+                List.of(
+                        new ExpectedNode("a", Optional.empty(), Optional.empty()),
+                        new ExpectedNode("c", Optional.empty(), Optional.of("10.0.0.3:7410"))));
+        assertTrue(client().cluster().isEmpty());
+        assertEquals(List.of("c"), client().formCluster(request).missing());
+        assertEquals(List.of("c"), client().formCluster(request).missing(), "idempotent");
+        assertRefused(409, "cluster-exists", () -> client().formCluster(new ClusterRequest("other", List.of())));
+        assertRefused(409, "inventory-mismatch", () -> client().register("c", Fixture.node(3, 0)));
+        client().register("c", Fixture.node(3, 0, "10.0.0.3:7410"));
+        assertEquals(List.of(), client().cluster().orElseThrow().missing());
+        client().dissolveCluster();
+        assertRefused(404, "not-found", client()::dissolveCluster);
+    }
+
+    @Test
+    void shouldWakeLongPollsByTheNextEvent() throws Exception {
+        long index = client().events(0, Duration.ZERO).index();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<EventBatch>> waiting = new ArrayList<>();
+            for (int i = 0; i < 400; i++) {
+                waiting.add(threads.submit(() -> client().events(index, Duration.ofSeconds(60))));
+            }
+            Awaitility.await()
+                    .until(() -> running.send("GET", "/metrics", "").body().contains("event_watchers 400.0"));
+            client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 1));
+            for (Future<EventBatch> one : waiting) {
+                EventBatch batch = one.get(30, TimeUnit.SECONDS);
+                assertFalse(batch.resync());
+                assertEquals(
+                        EventKind.ENDPOINT_PUBLISHED, batch.events().getFirst().kind());
+                assertEquals(Optional.of("b"), batch.events().getFirst().peer());
+                assertEquals(index + 1, batch.index());
+            }
+        }
+    }
+
+    @Test
+    void shouldAnswerAnEmptyBatchAfterTheWait() throws CoordinatorException {
+        long index = client().events(0, Duration.ZERO).index();
+        EventBatch batch = client().events(index, Duration.ofMillis(50));
+        assertEquals(new EventBatch(index, false, List.of()), batch);
+        assertTrue(client().events(index + 100, Duration.ofSeconds(30)).resync());
+    }
+
+    @Test
+    void shouldLetLongPollsGoWhenItEnds() throws Exception {
+        long index = client().events(0, Duration.ZERO).index();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<EventBatch> waiting = threads.submit(() -> client().events(index, Duration.ofSeconds(60)));
+            Awaitility.await()
+                    .until(() -> running.send("GET", "/metrics", "").body().contains("event_watchers 1.0"));
+            long start = System.nanoTime();
+            running.coordinator.close();
+            assertTrue(Duration.ofNanos(System.nanoTime() - start).toSeconds() < 20, "ended only with the poll");
+            try {
+                assertEquals(List.of(), waiting.get(30, TimeUnit.SECONDS).events());
+            } catch (java.util.concurrent.ExecutionException e) {
+                assertTrue(e.getCause() instanceof CoordinatorUnreachableException, e::toString);
+            }
+        }
+    }
+
+    @Test
+    void shouldHaveEverythingAfterARestart() throws CoordinatorException {
+        client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 1));
+        client().publishRegion("a", "pool", Fixture.region(1));
+        client().createSpace(SpaceRequest.of("kept", 8192));
+        client().createSpace(SpaceRequest.of("gone", 8192));
+        client().deleteSpace("gone");
+        client().formCluster(new ClusterRequest("lab", List.of()));
+        List<Object> before = everything();
+        restart();
+        assertEquals(before, everything());
+        long index = client().events(Long.MAX_VALUE, Duration.ZERO).index();
+        assertTrue(client().events(index - 1, Duration.ZERO).resync(), "events themselves are not kept");
+        client().createSpace(SpaceRequest.of("more", 8192));
+        assertEquals(index + 1, client().events(index, Duration.ZERO).index());
+        assertTrue(client().space("more").orElseThrow().id()
+                > client().space("kept").orElseThrow().id() + 1);
+    }
+
+    private List<Object> everything() throws CoordinatorException {
+        return List.of(
+                client().nodes().stream()
+                        .map(node -> node.withLeaseExpiry(Optional.empty()))
+                        .toList(),
+                client().endpoints("a"),
+                client().regions("a"),
+                client().spaces(),
+                client().extents("kept").orElseThrow(),
+                client().releases("a"),
+                client().cluster().orElseThrow(),
+                client().events(Long.MAX_VALUE, Duration.ZERO).index());
+    }
+
+    @Test
+    void shouldFailANodeWithoutBeingAsked() {
+        running.time.advance(Duration.ofSeconds(15));
+        Awaitility.await().until(() -> client().node("a").orElseThrow().status() == NodeStatus.FAILED);
+    }
+
+    @Test
+    void shouldSayWhatIsRegisteredAndNothingElseInItsOpenApiDocument() throws IOException, InterruptedException {
+        JsonNode document =
+                Json.STRICT.readTree(running.send("GET", "/openapi.json", "").body());
+        assertEquals("3.1.0", document.get("openapi").asString());
+        List<String> documented = new ArrayList<>();
+        document.get("paths")
+                .properties()
+                .forEach(path -> path.getValue()
+                        .propertyNames()
+                        .forEach(method ->
+                                documented.add(method.toUpperCase(java.util.Locale.ROOT) + " " + path.getKey())));
+        assertEquals(
+                running.coordinator.server().registered(),
+                documented.stream().sorted().toList());
+        for (String reference : document.findValuesAsString("$ref")) {
+            String name = reference.substring("#/components/schemas/".length());
+            assertTrue(document.at("/components/schemas/" + name).isObject(), reference);
+        }
+        JsonNode registration = document.at("/components/schemas/Registration");
+        assertEquals("string", registration.at("/properties/incarnation/type").asString());
+        assertTrue(registration.get("required").toString().contains("\"hostname\""));
+        assertFalse(registration.get("required").toString().contains("\"status\""));
+    }
+
+    @Test
+    void shouldShowItsHealthMetricsAndDashboard() throws IOException, InterruptedException {
+        JsonNode health =
+                Json.STRICT.readTree(running.send("GET", "/health", "").body());
+        assertTrue(health.get("healthy").asBoolean());
+        String metrics = running.send("GET", "/metrics", "").body();
+        assertTrue(metrics.contains("farpage_coordinator_nodes{status=\"active\"} 2.0"), metrics);
+        assertTrue(
+                metrics.contains(
+                        "farpage_coordinator_http_requests_total{method=\"PUT\",route=\"/api/v1/nodes/{id}\",status=\"200\"} 2.0"),
+                metrics);
+        assertTrue(metrics.contains("farpage_coordinator_store_commit_seconds_count 2"), metrics);
+        String page = running.send("GET", "/", "").body();
+        assertTrue(page.contains("<title>farpage</title>"));
+        assertFalse(page.contains("http://") || page.contains("https://"), "no asset from elsewhere");
+        JsonNode overview =
+                Json.STRICT.readTree(running.send("GET", "/api/v1/overview", "").body());
+        assertEquals(POOL, overview.at("/nodes/0/freeBytes").asLong());
+    }
+
+    @Test
+    void shouldSayThatThePortIsTaken() {
+        String taken = running.coordinator.listening().toString();
+        ListenException refused = assertThrows(
+                ListenException.class,
+                () -> new Running(directory.resolve("other"), new FakeTime(), Map.of("server.listen", taken)).close());
+        assertEquals(
+                "cannot listen on " + taken + ": the port is taken; stop what listens there or choose another port",
+                refused.getMessage());
+    }
+
+    @Test
+    void shouldTellUnreachableFromRefused() throws IOException {
+        running.close();
+        CoordinatorUnreachableException nobody =
+                assertThrows(CoordinatorUnreachableException.class, () -> client().nodes());
+        assertTrue(String.valueOf(nobody.getMessage()).contains("closed"));
+        try (ServerSocket silent = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+                CoordinatorClient patient = new CoordinatorClient(
+                        URI.create("http://127.0.0.1:" + silent.getLocalPort()), Duration.ofMillis(200))) {
+            CoordinatorUnreachableException late = assertThrows(CoordinatorUnreachableException.class, patient::nodes);
+            assertTrue(String.valueOf(late.getMessage()).contains("no answer within 200 ms"), late.getMessage());
+        }
+        try (CoordinatorClient none = new CoordinatorClient(running.coordinator.url(), Duration.ofSeconds(5))) {
+            CoordinatorUnreachableException refused = assertThrows(CoordinatorUnreachableException.class, none::nodes);
+            assertTrue(String.valueOf(refused.getMessage()).contains("nobody listens"), refused.getMessage());
+        }
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new CoordinatorClient(URI.create("127.0.0.1:7400"), Duration.ofSeconds(1)).close());
+        assertTrue(Files.exists(directory));
+    }
+}

@@ -1,0 +1,71 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.EventKind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+class EventLogTest {
+
+    private static Event event(long index) {
+        return new Event(index, EventKind.NODE_CHANGED, Optional.empty(), Optional.empty(), Optional.empty());
+    }
+
+    private static List<Long> indexes(EventBatch batch) {
+        return batch.events().stream().map(Event::index).toList();
+    }
+
+    @Test
+    void shouldGiveWhatCameAfterTheIndex() throws InterruptedException {
+        EventLog log = new EventLog(3, 0);
+        log.append(List.of(event(1), event(2), event(3), event(4)));
+        assertEquals(List.of(2L, 3L, 4L), indexes(log.after(1, Duration.ZERO)));
+        assertEquals(List.of(4L), indexes(log.after(3, Duration.ZERO)));
+        assertEquals(List.of(), indexes(log.after(4, Duration.ZERO)));
+    }
+
+    @Test
+    void shouldAskForAResyncWhenEventsWereMissed() throws InterruptedException {
+        EventLog log = new EventLog(3, 0);
+        log.append(List.of(event(1), event(2), event(3), event(4)));
+        assertTrue(log.after(0, Duration.ofMinutes(1)).resync(), "too old");
+        assertTrue(log.after(5, Duration.ofMinutes(1)).resync(), "from the future");
+        assertEquals(4, log.after(5, Duration.ZERO).index());
+        EventLog restarted = new EventLog(3, 4);
+        assertTrue(restarted.after(3, Duration.ZERO).resync());
+        assertFalse(restarted.after(4, Duration.ZERO).resync());
+    }
+
+    @Test
+    void shouldWakeEveryWaiterByOneEventAndOnClose() throws Exception {
+        EventLog log = new EventLog(100, 0);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<EventBatch>> waiters = new ArrayList<>();
+            for (int i = 0; i < 500; i++) {
+                waiters.add(threads.submit(() -> log.after(0, Duration.ofMinutes(1))));
+            }
+            Awaitility.await().until(() -> log.waiting() == 500);
+            log.append(List.of(event(1)));
+            for (Future<EventBatch> waiter : waiters) {
+                assertEquals(List.of(1L), indexes(waiter.get(30, TimeUnit.SECONDS)));
+            }
+            Future<EventBatch> last = threads.submit(() -> log.after(1, Duration.ofMinutes(1)));
+            Awaitility.await().until(() -> log.waiting() == 1);
+            log.close();
+            assertEquals(List.of(), indexes(last.get(30, TimeUnit.SECONDS)));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.coordinator.model.TransportKind;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** A ledger on a store in memory and a clock turned by hand, and the documents that tests send. */
+public final class Fixture {
+
+    static final Duration LEASE = Duration.ofSeconds(15);
+
+    final MemoryStore store = new MemoryStore();
+    final FakeTime time = new FakeTime();
+    Ledger ledger;
+    Membership membership;
+    Links links;
+    Spaces spaces;
+
+    Fixture() {
+        ledger = new Ledger(store, 1_000, nanos -> {});
+        membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
+        links = new Links(ledger);
+        spaces = new Spaces(ledger, time, new Heat());
+    }
+
+    void restart() {
+        ledger = new Ledger(store, 1_000, nanos -> {});
+        membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
+        links = new Links(ledger);
+        spaces = new Spaces(ledger, time, new Heat());
+    }
+
+    public static Registration node(long incarnation, long exportedBytes) {
+        return node(incarnation, exportedBytes, "127.0.0.1:7410");
+    }
+
+    public static Registration node(long incarnation, long exportedBytes, String address) {
+        return new Registration(
+                new Incarnation(incarnation),
+                "host",
+                address,
+                2,
+                1L << 33,
+                List.of(),
+                new PoolInfo(exportedBytes, 4096),
+                List.of(TransportKind.TCP),
+                Optional.empty());
+    }
+
+    public static EndpointRequest endpoint(long incarnation, long peerIncarnation, long attempt) {
+        return new EndpointRequest(
+                new Incarnation(incarnation),
+                new Incarnation(peerIncarnation),
+                Optional.of(new Attempt(attempt)),
+                Optional.empty(),
+                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000)));
+    }
+
+    public static RegionRequest region(long incarnation) {
+        return new RegionRequest(
+                new Incarnation(incarnation),
+                new RemoteAddress(0x7f00_0000_0000L),
+                1 << 20,
+                List.of(new RegionKey("soft0", 0xffff_ffffL)));
+    }
+}

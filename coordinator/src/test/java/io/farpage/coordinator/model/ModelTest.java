@@ -1,0 +1,143 @@
+package io.farpage.coordinator.model;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.rest.Json;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class ModelTest {
+
+    private static String refusal(Runnable action) {
+        return String.valueOf(
+                assertThrows(IllegalArgumentException.class, action::run).getMessage());
+    }
+
+    @Test
+    void shouldReadGidsAsTextAndAsHexDigitsAndWriteText() {
+        assertEquals(
+                "fe80::1", Gid.parse("fe80000000000000" + "0000000000000001").toString());
+        assertEquals("::ffff:10.0.0.2", Gid.parse("::ffff:10.0.0.2").toString());
+        assertEquals("::ffff:10.0.0.2", Gid.parse("::ffff:0a00:0002").toString());
+        assertEquals("2001:db8:0:1:1:1:1:1", Gid.parse("2001:0DB8:0:1:1:1:1:1").toString());
+        assertEquals("::", Gid.ZERO.toString());
+        assertEquals("1::", Gid.parse("1:0:0:0:0:0:0:0").toString());
+    }
+
+    @Test
+    void shouldRefuseGidsThatAreNeither() {
+        for (String wrong : List.of(
+                "",
+                ":",
+                ":::",
+                "1:2",
+                "fe80::1::2",
+                "10.0.0.1",
+                "::ffff:10.0.0.256",
+                "1.2.3.4::",
+                "g::",
+                "12345::",
+                "1:2:3:4:5:6:7:8:9",
+                "1:2:3:4:5:6:7::8:9",
+                "localhost",
+                "fe80::1%eth0",
+                "f".repeat(31))) {
+            assertTrue(refusal(() -> Gid.parse(wrong)).contains("'" + wrong + "'"), wrong);
+        }
+    }
+
+    @Test
+    void shouldReadWhatItWritesForAnyGidAndAgreeWithTheJdk() throws UnknownHostException {
+        long seed = System.nanoTime();
+        System.out.println("seed " + seed);
+        Random random = new Random(seed);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] bytes = new byte[16];
+            for (int b = 0; b < 16; b++) {
+                bytes[b] = (byte) (random.nextInt(3) == 0 ? random.nextInt(256) : 0);
+            }
+            Gid gid = Gid.ofBytes(bytes);
+            assertEquals(gid, Gid.parse(gid.toString()), () -> "seed " + seed);
+            assertArrayEquals(bytes, gid.bytes());
+            if (!gid.toString().contains(".")) { // the JDK turns those into IPv4 addresses
+                assertArrayEquals(bytes, InetAddress.getByName(gid.toString()).getAddress(), () -> "seed " + seed);
+            }
+        }
+    }
+
+    @Test
+    void shouldCheckTheNumbersOfAQueuePair() {
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 0x100_0000, 0, Gid.parse("fe80::1"), 0, 1024))
+                .startsWith("qpn"));
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0x100_0000, 1024))
+                .startsWith("psn"));
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 65536, Gid.parse("fe80::1"), 0, 1024))
+                .startsWith("lid"));
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0, 1500))
+                .startsWith("mtu"));
+        assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.ZERO, 0, 1024)).startsWith("lid and gid"));
+        assertTrue(refusal(() -> QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 0, 1024, "h", 0))
+                .startsWith("port"));
+        assertTrue(refusal(() -> new QpEntry(
+                        TransportKind.TCP, 0, 0, 1, 0, Optional.empty(), 0, 256, Optional.of("h"), OptionalInt.empty()))
+                .startsWith("host and port"));
+        assertTrue(refusal(() -> new QpEntry(
+                        TransportKind.RDMA, 0, 0, 1, 7, Optional.empty(), 0, 256, Optional.of("h"), OptionalInt.of(1)))
+                .startsWith("host and port"));
+    }
+
+    @Test
+    void shouldRefuseTwoEntriesForOneQueuePair() {
+        QpEntry entry = QpEntry.tcp(1, 2, 3, 0, Gid.ZERO, 4, 4096, "h", 5);
+        Incarnation incarnation = new Incarnation(-1);
+        assertTrue(refusal(() -> new EndpointRequest(
+                        incarnation, incarnation, Optional.empty(), Optional.empty(), List.of(entry, entry)))
+                .contains("tcp, shard 1, rail 2"));
+    }
+
+    @Test
+    void shouldWriteIncarnationsAsSixteenHexDigits() {
+        assertEquals("\"ffffffffffffffff\"", Json.STRICT.writeValueAsString(new Incarnation(-1)));
+        assertEquals(new Incarnation(10), Json.STRICT.readValue("\"000000000000000A\"", Incarnation.class));
+        for (String wrong : List.of("", "1", "-000000000000001", "00000000000000000", "000000000000000g")) {
+            assertTrue(refusal(() -> Incarnation.parse(wrong)).contains("16 hex digits"), wrong);
+        }
+    }
+
+    @Test
+    void shouldRefuseARegionThatRunsPastTheEndOfTheAddressSpace() {
+        assertTrue(refusal(() -> new RegionRequest(
+                        new Incarnation(1), new RemoteAddress(-4096), 8192, List.of(new RegionKey("soft0", 1))))
+                .startsWith("length"));
+    }
+
+    @Test
+    void shouldGiveBackEveryFieldThroughJson() {
+        Endpoint endpoint = new Endpoint(
+                "a",
+                "b",
+                new Incarnation(1),
+                new Incarnation(2),
+                Optional.of(new Attempt(3)),
+                Optional.empty(),
+                List.of(
+                        QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 2, 1024, "::1", 3),
+                        QpEntry.rdma(0, 1, 1, 2, Gid.parse("fe80::1"), 2, 1024)),
+                7);
+        assertEquals(endpoint, Json.LENIENT.readValue(Json.STRICT.writeValueAsString(endpoint), Endpoint.class));
+    }
+
+    @Test
+    void shouldTakeAnEventKindThatItDoesNotKnow() {
+        Event event = Json.LENIENT.readValue("{\"index\":1,\"kind\":\"from-the-future\",\"more\":1}", Event.class);
+        assertEquals(EventKind.UNKNOWN, event.kind());
+    }
+}

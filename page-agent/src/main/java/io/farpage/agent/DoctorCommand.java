@@ -1,0 +1,84 @@
+package io.farpage.agent;
+
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.Providers;
+import io.farpage.agent.doctor.Doctor;
+import io.farpage.agent.doctor.Level;
+import io.farpage.agent.doctor.Report;
+import io.farpage.agent.doctor.ReportJson;
+import io.farpage.agent.doctor.ReportText;
+import io.farpage.agent.doctor.Tree;
+import io.farpage.config.Config;
+import io.farpage.config.ConfigException;
+import java.io.Console;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code page-agent doctor}: what of this host is not as paging over RDMA needs it. */
+@Command(
+        name = "doctor",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Look at this host: RDMA devices, memory, limits, paging, network. Each line is ok, warn or fail, with the command"
+                    + " that mends it. Nothing is changed. Run it as the user and with the limits that the agent will have.",
+            "",
+            "warn: the agent runs, slower or without something. fail: what the configuration asks for cannot be had, such as"
+                    + " RDMA with transport.mode=rdma, hugepages or locking that are required, a pool that a limit forbids, a port"
+                    + " that is taken, a coordinator that is configured and does not answer."
+        },
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:nothing failed; there may be warnings",
+            "1:something that the configuration needs failed",
+            "2:the command line or the configuration cannot be used"
+        })
+final class DoctorCommand implements Callable<Integer> {
+    private static final int FAILED = 1;
+    private static final int UNUSABLE = 2;
+
+    @Option(names = "--config", paramLabel = "FILE", description = "YAML file; see config-reference")
+    private @Nullable Path file;
+
+    @Option(
+            names = "--set",
+            paramLabel = "KEY=VALUE",
+            description = "Set a configuration key, over file and environment")
+    private final Map<String, String> flags = new LinkedHashMap<>();
+
+    @Option(names = "--json", description = "Print one JSON document")
+    private boolean json;
+
+    @Option(
+            names = "--root",
+            paramLabel = "DIR",
+            hidden = true,
+            description = "Read /sys, /proc and /dev below this folder; what is tried for real is tried here")
+    private Path root = Path.of("/");
+
+    @Override
+    public Integer call() {
+        Config config;
+        try {
+            config = AgentKeys.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags);
+        } catch (ConfigException e) {
+            System.err.println("page-agent: " + e.getMessage());
+            return UNUSABLE;
+        }
+        Report report =
+                Doctor.of(config, new Tree(root), Providers.rdma(config)).examine();
+        System.out.print(json ? ReportJson.of(report) + "\n" : ReportText.of(report, isTerminal()));
+        System.out.flush();
+        return report.result() == Level.FAIL ? FAILED : 0;
+    }
+
+    private static boolean isTerminal() {
+        return Optional.ofNullable(System.console()).filter(Console::isTerminal).isPresent()
+                && System.getenv("NO_COLOR") == null;
+    }
+}

@@ -1,0 +1,27 @@
+package io.farpage.agent;
+
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+
+/** What the agent tells the coordinator of the machine it runs on. */
+final class Host {
+    private Host() {}
+
+    static String name() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "localhost";
+        }
+    }
+
+    static int cpus() {
+        return Runtime.getRuntime().availableProcessors();
+    }
+
+    static long memoryBytes() {
+        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
+    }
+}

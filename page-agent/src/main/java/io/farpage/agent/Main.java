@@ -1,0 +1,49 @@
+package io.farpage.agent;
+
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.config.ReferencePage;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The program {@code page-agent}. */
+@Command(
+        name = "page-agent",
+        version = "page-agent 0.1.0",
+        mixinStandardHelpOptions = true,
+        description = "The farpage daemon of one node: exports memory to its peers and fetches pages from theirs.",
+        subcommands = {RunCommand.class, PageCommand.class, DoctorCommand.class, Main.ConfigReference.class})
+public final class Main implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
+    private Main() {}
+
+    /** Runs the program. */
+    public static void main(String[] args) {
+        System.exit(new CommandLine(new Main()).execute(args));
+    }
+
+    @Override
+    public Integer call() {
+        throw new ParameterException(
+                spec.commandLine(), "say what to do: run, page, doctor or config-reference (page-agent run --help)");
+    }
+
+    /** Prints the reference page of the configuration. */
+    @Command(
+            name = "config-reference",
+            mixinStandardHelpOptions = true,
+            description = "Print every configuration key, with its default and what is allowed, as Markdown.")
+    static final class ConfigReference implements Callable<Integer> {
+        @Override
+        public Integer call() {
+            System.out.print(ReferencePage.of(AgentKeys.SCHEMA));
+            return 0;
+        }
+    }
+}

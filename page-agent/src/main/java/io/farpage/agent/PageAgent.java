@@ -1,0 +1,351 @@
+package io.farpage.agent;
+
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.link.LinkControl;
+import io.farpage.agent.link.ShardRails;
+import io.farpage.agent.member.Ending;
+import io.farpage.agent.member.EventWatch;
+import io.farpage.agent.member.Membership;
+import io.farpage.agent.member.Releases;
+import io.farpage.agent.page.PageTool;
+import io.farpage.agent.rest.AgentApi;
+import io.farpage.agent.rest.AgentMetrics;
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.shard.Shard;
+import io.farpage.agent.shard.ShardLoop;
+import io.farpage.agent.space.Spaces;
+import io.farpage.agent.transport.DeviceWatch;
+import io.farpage.agent.transport.OpenDevice;
+import io.farpage.agent.transport.Transports;
+import io.farpage.config.Config;
+import io.farpage.config.HostPort;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.DeviceInfo;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.coordinator.model.TransportKind;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolException;
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.rest.Health;
+import io.farpage.rest.Metrics;
+import io.farpage.rest.RestServer;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.PortAttributes;
+import io.farpage.verbs.VerbsProvider;
+import java.lang.foreign.MemorySegment;
+import java.net.URI;
+import java.security.SecureRandom;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * One node: its pool, its devices, the shard that moves pages, and the control plane around it. Opening it registers the node; closing it
+ * drains and deregisters.
+ */
+public final class PageAgent implements AutoCloseable {
+    private static final int MAX_BODY = 4 << 20;
+    private static final String VERSION = "0.1.0";
+
+    private final Parts parts;
+    private final String node;
+    private final Incarnation incarnation;
+    private final PagePool pool;
+    private final Transports transports;
+    private final CoordinatorClient coordinator;
+    private final Spaces spaces;
+    private final Optional<String> advertised;
+    private final ShardRails rails;
+    private final ShardLoop shard;
+    private final LinkControl links;
+    private final Releases releases;
+    private final Membership membership;
+    private final RestServer rest;
+
+    private PageAgent(Parts parts, Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
+            throws PoolException {
+        this.parts = parts;
+        node = AgentOptions.nodeId(config, Host.name());
+        incarnation = newIncarnation();
+        pool = parts.add(PagePool.open(AgentOptions.pool(config, node, incarnation.value())));
+        transports = parts.add(Transports.open(config.get(AgentKeys.TRANSPORT_MODE), rdma, tcp, pool));
+        advertised = config.get(AgentKeys.API_ADVERTISE);
+        coordinator = parts.add(new CoordinatorClient(
+                URI.create(config.get(AgentKeys.COORDINATOR_URL)), config.get(AgentKeys.COORDINATOR_TIMEOUT)));
+        spaces = parts.add(new Spaces(coordinator, node, incarnation));
+
+        rails = parts.add(new ShardRails(transports.devices(), AgentOptions.completionQueueEntries(config)));
+        Latch noticed = new Latch();
+        shard = parts.add(new ShardLoop(
+                "shard-0",
+                new Shard(rails.rails(), headerFrames(config.get(AgentKeys.LINK_MAX)), System::nanoTime, noticed::run),
+                config.get(AgentKeys.SHARD_IDLE),
+                config.get(AgentKeys.SHARD_SPIN),
+                config.get(AgentKeys.SHARD_CPU).map(OptionalInt::of).orElse(OptionalInt.empty())));
+        links = parts.add(new LinkControl(
+                node,
+                incarnation,
+                coordinator,
+                transports,
+                List.of(shard),
+                List.of(rails),
+                AgentOptions.links(config)));
+        noticed.target = links::noticed;
+        PageTool pages = new PageTool(
+                node,
+                incarnation.value(),
+                pool,
+                shard,
+                config.get(AgentKeys.FETCH_DEPTH),
+                config.get(AgentKeys.FETCH_DEADLINE),
+                peer -> links.link(peer, 0));
+        releases = parts.add(new Releases(coordinator, node, incarnation, pool));
+        EventWatch events = parts.add(new EventWatch(coordinator, new Events()));
+
+        Metrics metrics = new Metrics("farpage_agent");
+        Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher());
+        AgentMetrics.register(metrics.registry(), fetchers, links, pool);
+        rest = parts.add(RestServer.start(
+                new RestServer.Options("page-agent", VERSION, config.get(AgentKeys.API_LISTEN), MAX_BODY),
+                new AgentApi(transports, links, spaces, pages).routes(),
+                metrics,
+                this::health));
+        membership = parts.add(new Membership(coordinator, node, registration(advertised), regions(), ended));
+
+        DeviceWatch devices = parts.add(new DeviceWatch(transports, new Devices()));
+        shard.start();
+        devices.start();
+        releases.start();
+        spaces.start();
+        membership.start();
+        links.start();
+        events.start();
+    }
+
+    /**
+     * Opens an agent and starts it. It registers as soon as the coordinator answers.
+     *
+     * @param rdma gives RDMA devices
+     * @param tcp gives the fallback
+     * @param ended called when this agent must be closed: the cluster goes on without this incarnation
+     * @throws PoolException if the pool cannot be had as configured
+     * @throws io.farpage.verbs.VerbsException if the transport cannot be had as configured
+     * @throws io.farpage.rest.ListenException if the REST API's port is taken
+     * @throws IllegalArgumentException if a configured value does not fit this machine
+     */
+    public static PageAgent open(Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
+            throws PoolException {
+        Parts parts = new Parts();
+        try {
+            return new PageAgent(parts, config, rdma, tcp, ended);
+        } catch (PoolException | RuntimeException e) {
+            parts.close();
+            throw e;
+        }
+    }
+
+    private static Incarnation newIncarnation() {
+        long value = 0;
+        while (value == 0) {
+            value = new SecureRandom().nextLong();
+        }
+        return new Incarnation(value);
+    }
+
+    private MemorySegment headerFrames(int links) {
+        int frames = Math.ceilDiv(links * PoolHeader.BYTES, pool.frameBytes());
+        int first = pool.stagingFrames().allocateRun(frames);
+        return pool.staging().asSlice(pool.offset(first), (long) links * PoolHeader.BYTES);
+    }
+
+    private Registration registration(Optional<String> advertised) {
+        HostPort listening = rest.listening();
+        String address = new HostPort(advertised.orElse(listening.host()), listening.port()).toString();
+        return new Registration(
+                incarnation,
+                Host.name(),
+                address,
+                Host.cpus(),
+                Host.memoryBytes(),
+                transports.devices().stream().map(PageAgent::info).toList(),
+                new PoolInfo(pool.exported().byteSize(), pool.frameBytes()),
+                transports.devices().stream().map(PageAgent::kind).toList(),
+                Optional.of(NodeStatus.ACTIVE));
+    }
+
+    private static DeviceInfo info(OpenDevice open) {
+        PortAttributes port = open.device().queryPort();
+        int numaNode = open.device().attributes().numaNode();
+        return new DeviceInfo(
+                open.device().name(),
+                kind(open),
+                port.number(),
+                port.linkLayer().toString(),
+                numaNode < 0 ? OptionalInt.empty() : OptionalInt.of(numaNode));
+    }
+
+    private static TransportKind kind(OpenDevice open) {
+        return switch (open.transport()) {
+            case RDMA -> TransportKind.RDMA;
+            case TCP -> TransportKind.TCP;
+        };
+    }
+
+    private Map<String, RegionRequest> regions() {
+        Map<String, RegionRequest> regions = new HashMap<>();
+        regions.put(LinkControl.HEADER_REGION, region(OpenDevice::header));
+        regions.put(Region.POOL, region(OpenDevice::exported));
+        return regions;
+    }
+
+    private RegionRequest region(Function<OpenDevice, MemoryRegion> which) {
+        MemoryRegion any = which.apply(transports.devices().getFirst());
+        return new RegionRequest(
+                incarnation,
+                new RemoteAddress(any.address()),
+                any.length(),
+                transports.devices().stream()
+                        .map(open -> new RegionKey(
+                                open.device().name(),
+                                Integer.toUnsignedLong(which.apply(open).rkey())))
+                        .toList());
+    }
+
+    private Health health() {
+        boolean registered = membership.isRegistered();
+        return new Health(
+                true,
+                "page-agent",
+                VERSION,
+                Map.of(
+                        "node", node,
+                        "incarnation", incarnation.toString(),
+                        "registered", Boolean.toString(registered),
+                        "transport", transports.preferred().word(),
+                        "pool", pool.backing().toString()));
+    }
+
+    public String node() {
+        return node;
+    }
+
+    public PagePool pool() {
+        return pool;
+    }
+
+    public Spaces spaces() {
+        return spaces;
+    }
+
+    public CoordinatorClient coordinator() {
+        return coordinator;
+    }
+
+    public ShardLoop shard() {
+        return shard;
+    }
+
+    public LinkControl links() {
+        return links;
+    }
+
+    public Transports transports() {
+        return transports;
+    }
+
+    /** Where the REST API listens. */
+    public HostPort listening() {
+        return rest.listening();
+    }
+
+    /** Drains and deregisters: takes no more requests, ends what is under way, gives up the links, and only then lets go of the memory. */
+    @Override
+    public void close() {
+        membership.leave();
+        rest.close();
+        parts.close();
+    }
+
+    /** Breaks the circle between the shard, which says that it has news, and the links, which need the shard. */
+    private static final class Latch {
+        private volatile Runnable target = () -> {};
+
+        void run() {
+            target.run();
+        }
+    }
+
+    private final class Devices implements DeviceWatch.Listener {
+        @Override
+        public void found(OpenDevice device) {
+            rails.add(device, shard);
+            tellPeers();
+            links.devicesChanged();
+        }
+
+        @Override
+        public void removed(OpenDevice device) {
+            tellPeers();
+        }
+
+        private void tellPeers() {
+            if (!transports.devices().isEmpty()) {
+                membership.update(registration(advertised), regions());
+            }
+        }
+
+        @Override
+        public void changed(OpenDevice device) {
+            links.devicesChanged();
+        }
+
+        @Override
+        public CompletableFuture<Void> abandon(OpenDevice device) {
+            return links.abandon(device);
+        }
+    }
+
+    private final class Events implements EventWatch.Listener {
+        @Override
+        public void event(Event event) {
+            switch (event.kind()) {
+                case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED -> links.nodesChanged();
+                case REGION_PUBLISHED -> event.node().ifPresent(links::regionsChanged);
+                case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN -> {
+                    if (event.peer().filter(node::equals).isPresent()) {
+                        event.node().ifPresent(links::offerChanged);
+                    }
+                }
+                case SPACE_DELETING, SPACE_DELETED -> event.space().ifPresent(spaces::letGo);
+                case EXTENTS_LOST -> event.space().ifPresent(spaces::changed);
+                case RELEASES_PENDING -> {
+                    if (event.node().filter(node::equals).isPresent()) {
+                        releases.look();
+                    }
+                }
+                case SPACE_CREATED, CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
+            }
+        }
+
+        @Override
+        public void resync() {
+            links.nodesChanged();
+            spaces.resync();
+            releases.look();
+        }
+    }
+}

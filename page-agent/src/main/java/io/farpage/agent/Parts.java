@@ -1,0 +1,30 @@
+package io.farpage.agent;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What an agent is made of, closed newest first; what fails to close does not keep the others open. */
+final class Parts implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Parts.class);
+
+    private final Deque<AutoCloseable> open = new ArrayDeque<>();
+
+    <T extends AutoCloseable> T add(T part) {
+        open.push(part);
+        return part;
+    }
+
+    @Override
+    public void close() {
+        while (!open.isEmpty()) {
+            AutoCloseable part = open.pop();
+            try {
+                part.close();
+            } catch (Exception e) {
+                log.error("closing {} failed", part.getClass().getSimpleName(), e);
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package io.farpage.agent;
+
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.config.Providers;
+import io.farpage.agent.member.Ending;
+import io.farpage.config.Config;
+import io.farpage.config.ConfigException;
+import io.farpage.pool.PoolException;
+import io.farpage.rest.ListenException;
+import io.farpage.verbs.VerbsException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code page-agent run}: the daemon, until SIGTERM. */
+@Command(name = "run", mixinStandardHelpOptions = true, description = "Run the daemon until SIGTERM, which drains it.")
+final class RunCommand implements Callable<Integer> {
+    private static final Logger log = LoggerFactory.getLogger(RunCommand.class);
+    private static final int REFUSED = 1;
+    private static final int SUPERSEDED = 3;
+
+    @Option(names = "--config", paramLabel = "FILE", description = "YAML file; see config-reference")
+    private @Nullable Path file;
+
+    @Option(
+            names = "--set",
+            paramLabel = "KEY=VALUE",
+            description = "Set a configuration key, over file and environment")
+    private final Map<String, String> flags = new LinkedHashMap<>();
+
+    @Option(
+            names = "--port-file",
+            paramLabel = "FILE",
+            description = "Write the REST API's port here once it listens, for scripts")
+    private @Nullable Path portFile;
+
+    private final Object lock = new Object();
+
+    /** Held by {@link #lock}: null while there is none. */
+    private @Nullable PageAgent running;
+
+    /** Whether this program ends by itself, with an exit code of its own. */
+    private volatile boolean ending;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "stop"));
+        while (true) {
+            CompletableFuture<Ending> ended = new CompletableFuture<>();
+            try {
+                open(ended);
+            } catch (ConfigException
+                    | PoolException
+                    | VerbsException
+                    | ListenException
+                    | IOException
+                    | IllegalArgumentException e) {
+                ending = true;
+                String.valueOf(e.getMessage()).lines().forEach(line -> System.err.println("page-agent: " + line));
+                return REFUSED;
+            }
+            switch (ended.join()) {
+                case Ending.Superseded(String reason) -> {
+                    ending = true;
+                    log.error("{}", reason);
+                    System.err.println("page-agent: " + reason);
+                    return SUPERSEDED;
+                }
+                case Ending.Forgotten(String reason) -> {
+                    log.warn("{}; starting again with empty memory, as a new incarnation", reason);
+                    close();
+                }
+            }
+        }
+    }
+
+    private void open(CompletableFuture<Ending> ended) throws PoolException, IOException {
+        synchronized (lock) {
+            Config config = AgentKeys.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags);
+            PageAgent agent = PageAgent.open(
+                    config, Providers.rdma(config), Providers.tcp(AgentOptions.soft(config)), ended::complete);
+            running = agent;
+            // Where it listens now it listens again, should it have to be opened anew.
+            flags.put(AgentKeys.API_LISTEN.name(), agent.listening().toString());
+            if (portFile != null) {
+                write(portFile, agent.listening().port());
+            }
+            System.out.println("page-agent " + agent.node() + " listening on http://" + agent.listening());
+        }
+    }
+
+    private void close() {
+        synchronized (lock) {
+            PageAgent agent = running;
+            running = null;
+            if (agent != null) {
+                agent.close();
+            }
+        }
+    }
+
+    private void stop() {
+        close();
+        if (!ending) {
+            // A signal is the customary way to end a daemon, so it is a success; the JVM would say 143.
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    private static void write(Path to, int port) throws IOException {
+        Path part = to.resolveSibling(to.getFileName() + ".part");
+        Files.writeString(part, Integer.toString(port));
+        Files.move(part, to, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+}

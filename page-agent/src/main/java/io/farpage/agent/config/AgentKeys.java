@@ -1,0 +1,187 @@
+package io.farpage.agent.config;
+
+import io.farpage.agent.shard.IdleStrategy;
+import io.farpage.agent.transport.TransportMode;
+import io.farpage.config.HostPort;
+import io.farpage.config.Key;
+import io.farpage.config.Schema;
+import io.farpage.config.ValueTypes;
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.LockPolicy;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** Every key of {@code page-agent}. */
+public final class AgentKeys {
+    public static final Key<Optional<String>> NODE_ID = Key.optional(
+            "node.id",
+            ValueTypes.matching("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, . and -"),
+            "Name of this node in the cluster. The host name, if left out.");
+    public static final Key<HostPort> API_LISTEN = Key.hostPort(
+            "api.listen", "127.0.0.1:7401", "Where the agent's REST API listens. Port 0 lets the system choose.");
+    public static final Key<Optional<String>> API_ADVERTISE = Key.optional(
+            "api.advertise",
+            ValueTypes.text(),
+            "Host that others reach the REST API under, if it is not the one in `api.listen`.");
+
+    public static final Key<String> COORDINATOR_URL =
+            Key.text("coordinator.url", "http://127.0.0.1:7400", "Where the coordinator is.");
+    public static final Key<Duration> COORDINATOR_TIMEOUT =
+            Key.duration("coordinator.timeout", "5s", "100ms", "1m", "How long one call to the coordinator may take.");
+
+    public static final Key<Long> POOL_EXPORTED =
+            Key.bytes("pool.exported", "256MiB", "2MiB", "16TiB", "Memory for other nodes' pages; a multiple of 2MiB.");
+    public static final Key<Long> POOL_STAGING = Key.bytes(
+            "pool.staging", "32MiB", "2MiB", "64GiB", "Memory that fetched pages land in first; a multiple of 2MiB.");
+    public static final Key<HugepagePolicy> POOL_HUGEPAGES = Key.choice(
+            "pool.hugepages",
+            HugepagePolicy.PREFER,
+            "`require` hugetlb pages, `prefer` them (and say what is missing), or `off`.");
+    public static final Key<HugepageSize> POOL_HUGEPAGE_SIZE =
+            Key.of("pool.hugepage_size", new HugepageSizeType(), "2MiB", "Size of a hugepage.");
+    public static final Key<LockPolicy> POOL_LOCK =
+            Key.choice("pool.lock", LockPolicy.PREFER, "Whether the pool must be locked in memory (mlock).");
+    public static final Key<Optional<Integer>> POOL_NUMA_NODE = Key.optional(
+            "pool.numa_node",
+            ValueTypes.integer(0, 1023),
+            "NUMA node that the pool is bound to, such as the device's.");
+
+    public static final Key<TransportMode> TRANSPORT_MODE = Key.choice(
+            "transport.mode",
+            TransportMode.AUTO,
+            "`auto`: RDMA where both ends have it, TCP elsewhere. `rdma`: no start without. `tcp`: TCP only.");
+
+    public static final Key<IdleStrategy> SHARD_IDLE = Key.choice(
+            "shard.idle",
+            IdleStrategy.ADAPTIVE,
+            "What threads that move pages do when idle: `spin` takes a CPU each, `block` sleeps at once, `adaptive` spins for"
+                    + " `shard.spin` and then sleeps.");
+    public static final Key<Duration> SHARD_SPIN =
+            Key.duration("shard.spin", "50us", "0ns", "1s", "How long `adaptive` spins before it sleeps.");
+    public static final Key<Optional<Integer>> SHARD_CPU =
+            Key.optional("shard.cpu", ValueTypes.integer(0, 1023), "CPU that the shard's thread is bound to.");
+
+    public static final Key<Integer> FETCH_DEPTH =
+            Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
+    public static final Key<Duration> FETCH_DEADLINE = Key.duration(
+            "fetch.deadline",
+            "2s",
+            "10ms",
+            "10m",
+            "How long a transfer may take, waiting for a link that is being rebuilt included.");
+
+    public static final Key<Integer> LINK_MAX =
+            Key.integer("link.max", 64, 1, 1024, "Peers that this agent may be linked with at once.");
+    public static final Key<Duration> LINK_GRACE = Key.duration(
+            "link.grace",
+            "500ms",
+            "0ns",
+            "1m",
+            "How long the node with the larger id waits for the other one to start a link. Either may start.");
+
+    public static final Key<String> TCP_ADDRESS = Key.text(
+            "tcp.address",
+            "127.0.0.1",
+            "IP address that peers reach this node's memory under over TCP, and that is listened on.");
+    public static final Key<Integer> TCP_PORT = Key.port(
+            "tcp.port", 0, "TCP port for peers. 0 lets the system choose; peers learn it from the coordinator.");
+    public static final Key<Optional<IdleStrategy>> TCP_RESPONDER_IDLE = Key.optional(
+            "tcp.responder_idle",
+            ValueTypes.choice(IdleStrategy.class),
+            "What the threads answering peers do when idle, one thread for each link; as `shard.idle`, if left out.");
+    public static final Key<Optional<Integer>> TCP_RESPONDER_CPU = Key.optional(
+            "tcp.responder_cpu", ValueTypes.integer(0, 1023), "CPU that the threads answering peers are bound to.");
+
+    public static final Key<Optional<Path>> RDMA_LIBRARY = Key.optional(
+            "rdma.library", ValueTypes.path(), "libibverbs to load; the system's `libibverbs.so.1`, if left out.");
+    public static final Key<List<String>> RDMA_DEVICE =
+            Key.texts("rdma.device", "", "RDMA devices to use, such as `mlx5_0`; all usable ones, if left out.");
+    public static final Key<Optional<Integer>> RDMA_PORT = Key.of(
+            "rdma.port",
+            ValueTypes.orWord("auto", ValueTypes.integer(1, 255)),
+            "auto",
+            "Port of the device; `auto` takes the first that is ACTIVE.");
+    public static final Key<Optional<Integer>> RDMA_GID_INDEX = Key.of(
+            "rdma.gid_index",
+            ValueTypes.orWord("auto", ValueTypes.integer(0, 255)),
+            "auto",
+            "Index into the port's GID table; `auto` prefers RoCE v2 with an IPv4-mapped address.");
+    public static final Key<Integer> RDMA_MTU = Key.of(
+            "rdma.mtu",
+            ValueTypes.integer(256, 4096),
+            "4096",
+            "Path MTU: 256, 512, 1024, 2048 or 4096, at most the port's.");
+    public static final Key<Integer> RDMA_MAX_SEND_WR =
+            Key.integer("rdma.max_send_wr", 128, 1, 16384, "Transfers outstanding on one queue pair.");
+    public static final Key<Integer> RDMA_MAX_RECV_WR =
+            Key.integer("rdma.max_recv_wr", 16, 1, 16384, "Receives outstanding on one queue pair.");
+    public static final Key<Integer> RDMA_MAX_SGE =
+            Key.integer("rdma.max_sge", 1, 1, 32, "Scatter/gather entries of one work request.");
+    public static final Key<Integer> RDMA_MAX_INLINE_DATA =
+            Key.integer("rdma.max_inline_data", 0, 0, 1024, "Bytes that a work request may carry within itself.");
+    public static final Key<Integer> RDMA_MAX_RD_ATOMIC =
+            Key.integer("rdma.max_rd_atomic", 16, 1, 255, "READs in flight on one queue pair, in either direction.");
+    public static final Key<Integer> RDMA_TIMEOUT = Key.integer(
+            "rdma.timeout", 14, 1, 31, "Local ACK timeout: 4.096 us times two to the power of this; 14 is 67 ms.");
+    public static final Key<Integer> RDMA_RETRY_CNT =
+            Key.integer("rdma.retry_cnt", 7, 0, 7, "Attempts after a timeout.");
+    public static final Key<Integer> RDMA_RNR_RETRY =
+            Key.integer("rdma.rnr_retry", 7, 0, 7, "Attempts after receiver-not-ready; 7 is for ever.");
+    public static final Key<Integer> RDMA_MIN_RNR_TIMER = Key.integer(
+            "rdma.min_rnr_timer", 12, 0, 31, "What a sender is told to wait when no receive is posted; 12 is 0.64 ms.");
+    public static final Key<Integer> RDMA_HOP_LIMIT =
+            Key.integer("rdma.hop_limit", 64, 1, 255, "Hop limit of the global route header.");
+    public static final Key<Integer> RDMA_TRAFFIC_CLASS = Key.integer(
+            "rdma.traffic_class", 0, 0, 255, "Traffic class of the global route header (RoCE: DSCP and ECN).");
+    public static final Key<Integer> RDMA_SERVICE_LEVEL =
+            Key.integer("rdma.service_level", 0, 0, 15, "Service level (RoCE: VLAN priority).");
+
+    /** All keys, in the order of the reference page. */
+    public static final Schema SCHEMA = Schema.of(
+            "page-agent",
+            NODE_ID,
+            API_LISTEN,
+            API_ADVERTISE,
+            COORDINATOR_URL,
+            COORDINATOR_TIMEOUT,
+            POOL_EXPORTED,
+            POOL_STAGING,
+            POOL_HUGEPAGES,
+            POOL_HUGEPAGE_SIZE,
+            POOL_LOCK,
+            POOL_NUMA_NODE,
+            TRANSPORT_MODE,
+            SHARD_IDLE,
+            SHARD_SPIN,
+            SHARD_CPU,
+            FETCH_DEPTH,
+            FETCH_DEADLINE,
+            LINK_MAX,
+            LINK_GRACE,
+            TCP_ADDRESS,
+            TCP_PORT,
+            TCP_RESPONDER_IDLE,
+            TCP_RESPONDER_CPU,
+            RDMA_LIBRARY,
+            RDMA_DEVICE,
+            RDMA_PORT,
+            RDMA_GID_INDEX,
+            RDMA_MTU,
+            RDMA_MAX_SEND_WR,
+            RDMA_MAX_RECV_WR,
+            RDMA_MAX_SGE,
+            RDMA_MAX_INLINE_DATA,
+            RDMA_MAX_RD_ATOMIC,
+            RDMA_TIMEOUT,
+            RDMA_RETRY_CNT,
+            RDMA_RNR_RETRY,
+            RDMA_MIN_RNR_TIMER,
+            RDMA_HOP_LIMIT,
+            RDMA_TRAFFIC_CLASS,
+            RDMA_SERVICE_LEVEL);
+
+    private AgentKeys() {}
+}

@@ -1,0 +1,109 @@
+package io.farpage.agent.config;
+
+import io.farpage.agent.link.LinkOptions;
+import io.farpage.config.Config;
+import io.farpage.pool.PoolConfig;
+import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.Mtu;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.soft.SoftOptions;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Makes the options of each part from the configuration. */
+public final class AgentOptions {
+    private static final int MAX_NODE_ID = 63;
+
+    private AgentOptions() {}
+
+    /**
+     * The node's id: as configured, or the host name.
+     *
+     * @throws IllegalArgumentException if the host name is no node id
+     */
+    public static String nodeId(Config config, String hostname) {
+        Optional<String> configured = config.get(AgentKeys.NODE_ID);
+        if (configured.isPresent()) {
+            return configured.get();
+        }
+        String id = hostname.toLowerCase(Locale.ROOT);
+        if (id.isEmpty() || id.length() > MAX_NODE_ID || !id.matches("[a-z0-9]([a-z0-9.-]*[a-z0-9])?")) {
+            throw new IllegalArgumentException(
+                    "the host name '" + hostname + "' cannot be a node id (1 to 63 of a-z, 0-9, . and -); set node.id");
+        }
+        return id;
+    }
+
+    /** What the pool is to be. */
+    public static PoolConfig pool(Config config, String nodeId, long incarnation) {
+        PoolConfig pool = PoolConfig.of(
+                        nodeId, incarnation, config.get(AgentKeys.POOL_EXPORTED), config.get(AgentKeys.POOL_STAGING))
+                .withHugepages(config.get(AgentKeys.POOL_HUGEPAGES), config.get(AgentKeys.POOL_HUGEPAGE_SIZE))
+                .withLock(config.get(AgentKeys.POOL_LOCK));
+        Optional<Integer> numaNode = config.get(AgentKeys.POOL_NUMA_NODE);
+        return numaNode.isPresent() ? pool.withNumaNode(numaNode.get()) : pool;
+    }
+
+    /** How queue pairs are made. */
+    public static QpOptions queuePairs(Config config) {
+        return new QpOptions(
+                config.get(AgentKeys.RDMA_MAX_SEND_WR),
+                config.get(AgentKeys.RDMA_MAX_RECV_WR),
+                config.get(AgentKeys.RDMA_MAX_SGE),
+                config.get(AgentKeys.RDMA_MAX_INLINE_DATA),
+                config.get(AgentKeys.RDMA_MAX_RD_ATOMIC),
+                Mtu.ofBytes(config.get(AgentKeys.RDMA_MTU)),
+                config.get(AgentKeys.RDMA_TIMEOUT),
+                config.get(AgentKeys.RDMA_RETRY_CNT),
+                config.get(AgentKeys.RDMA_RNR_RETRY),
+                config.get(AgentKeys.RDMA_MIN_RNR_TIMER),
+                config.get(AgentKeys.RDMA_HOP_LIMIT),
+                config.get(AgentKeys.RDMA_TRAFFIC_CLASS),
+                config.get(AgentKeys.RDMA_SERVICE_LEVEL),
+                EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
+    }
+
+    /** How links are made. */
+    public static LinkOptions links(Config config) {
+        return LinkOptions.of(queuePairs(config), config.get(AgentKeys.LINK_GRACE));
+    }
+
+    /** Completions that all queue pairs of a shard may have outstanding. */
+    public static int completionQueueEntries(Config config) {
+        return config.get(AgentKeys.LINK_MAX)
+                * (config.get(AgentKeys.RDMA_MAX_SEND_WR) + config.get(AgentKeys.RDMA_MAX_RECV_WR));
+    }
+
+    /**
+     * How the fallback works.
+     *
+     * @throws IllegalArgumentException if the address does not resolve
+     */
+    public static SoftOptions soft(Config config) {
+        String address = config.get(AgentKeys.TCP_ADDRESS);
+        InetAddress resolved;
+        try {
+            resolved = InetAddress.getByName(address);
+        } catch (UnknownHostException e) {
+            throw new IllegalArgumentException("tcp.address '" + address + "' does not resolve; give an IP address", e);
+        }
+        return SoftOptions.DEFAULT
+                .withListen(new InetSocketAddress(resolved, config.get(AgentKeys.TCP_PORT)), Optional.of(resolved))
+                .withIdle(idle(config), config.get(AgentKeys.SHARD_SPIN))
+                .withResponderCpus(
+                        config.get(AgentKeys.TCP_RESPONDER_CPU).map(List::of).orElse(List.of()));
+    }
+
+    private static io.farpage.verbs.soft.IdleStrategy idle(Config config) {
+        return switch (config.get(AgentKeys.TCP_RESPONDER_IDLE).orElse(config.get(AgentKeys.SHARD_IDLE))) {
+            case SPIN -> io.farpage.verbs.soft.IdleStrategy.SPIN;
+            case ADAPTIVE -> io.farpage.verbs.soft.IdleStrategy.ADAPTIVE;
+            case BLOCK -> io.farpage.verbs.soft.IdleStrategy.BLOCK;
+        };
+    }
+}

@@ -1,0 +1,87 @@
+package io.farpage.agent.link;
+
+import io.farpage.agent.shard.Rail;
+import io.farpage.agent.shard.ShardCommand;
+import io.farpage.agent.shard.ShardLoop;
+import io.farpage.agent.transport.OpenDevice;
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The completion queues of one shard: one for each open device. Thread-safe. */
+public final class ShardRails implements AutoCloseable {
+    private final int cqe;
+    private final Map<OpenDevice, Opened> byDevice = new ConcurrentHashMap<>();
+
+    private record Opened(Rail rail, CompletionChannel channel, CompletionQueue queue) {
+        void close() {
+            queue.close();
+            channel.close();
+        }
+    }
+
+    /** @param cqe completions that all queue pairs of the shard on one device may have outstanding */
+    public ShardRails(List<OpenDevice> devices, int cqe) {
+        this.cqe = cqe;
+        for (OpenDevice device : devices) {
+            open(device);
+        }
+    }
+
+    private Rail open(OpenDevice device) {
+        CompletionChannel channel = device.device().createCompletionChannel();
+        int capacity = Math.min(cqe, device.device().attributes().maxCqe());
+        CompletionQueue queue;
+        try {
+            queue = device.device().createCompletionQueue(capacity, channel);
+        } catch (RuntimeException e) {
+            channel.close();
+            throw e;
+        }
+        Rail rail = new Rail(
+                device.device().name(), queue, channel, device.staging().lkey());
+        byDevice.put(device, new Opened(rail, channel, queue));
+        return rail;
+    }
+
+    /** All of them, in no order. */
+    public List<Rail> rails() {
+        return byDevice.values().stream().map(Opened::rail).toList();
+    }
+
+    Rail on(OpenDevice device) {
+        return Objects.requireNonNull(byDevice.get(device), "device is open").rail();
+    }
+
+    /** Whether queue pairs can be made on {@code device}. */
+    boolean has(OpenDevice device) {
+        return byDevice.containsKey(device);
+    }
+
+    /** Makes a completion queue on a device that was opened later and gives it to the shard. */
+    public void add(OpenDevice device, ShardLoop shard) {
+        shard.submit(new ShardCommand.AddRail(open(device)));
+    }
+
+    /** Takes the completion queue of a device back from the shard and destroys it. Its queue pairs must be gone. */
+    public CompletableFuture<Void> remove(OpenDevice device, ShardLoop shard) {
+        Opened opened = byDevice.remove(device);
+        if (opened == null) {
+            return CompletableFuture.completedFuture(null);
+        }
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        shard.submit(new ShardCommand.RemoveRail(opened.rail(), done));
+        return done.thenRun(opened::close);
+    }
+
+    /** Destroys the completion queues; after {@link ShardLoop#close()}. */
+    @Override
+    public void close() {
+        byDevice.values().forEach(Opened::close);
+        byDevice.clear();
+    }
+}

@@ -1,0 +1,91 @@
+package io.farpage.agent.member;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.pool.PagePool;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Zeroes what deleted spaces leave behind in the pool, and only then tells the coordinator that it may be given out again. */
+public final class Releases implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Releases.class);
+    private static final long LOOK_AGAIN_SECONDS = 30;
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(30);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Incarnation incarnation;
+    private final PagePool pool;
+    private final Semaphore signal = new Semaphore(0);
+    private final Thread thread;
+    private volatile boolean stopping;
+
+    public Releases(CoordinatorClient coordinator, String node, Incarnation incarnation, PagePool pool) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.incarnation = incarnation;
+        this.pool = pool;
+        this.thread = Thread.ofVirtual().name("releases").unstarted(this::run);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    /** There may be something to zero. Any thread. */
+    public void look() {
+        signal.release();
+    }
+
+    private void run() {
+        while (!stopping) {
+            try {
+                if (signal.tryAcquire(LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
+                    signal.drainPermits();
+                }
+                zeroAll();
+            } catch (CoordinatorException e) {
+                log.debug("releases: {}", e.toString());
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void zeroAll() throws CoordinatorException {
+        List<Long> done = new ArrayList<>();
+        for (Release release : coordinator.releases(node)) {
+            if (stopping || !release.incarnation().equals(incarnation)) {
+                continue;
+            }
+            pool.zero(release.offset(), release.length());
+            done.add(release.id());
+        }
+        if (!done.isEmpty()) {
+            coordinator.acknowledgeReleases(node, new ReleaseAck(incarnation, done));
+            log.info("zeroed {} released ranges", done.size());
+        }
+    }
+
+    /** Stops, after what is being zeroed now. */
+    @Override
+    public void close() {
+        stopping = true;
+        signal.release();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("zeroing released ranges did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,172 @@
+package io.farpage.agent.rest;
+
+import io.farpage.agent.link.LinkControl;
+import io.farpage.agent.link.LinkStatus;
+import io.farpage.agent.page.PageException;
+import io.farpage.agent.page.PageTool;
+import io.farpage.agent.space.SpaceMap;
+import io.farpage.agent.space.SpaceUse;
+import io.farpage.agent.space.Spaces;
+import io.farpage.agent.transport.OpenDevice;
+import io.farpage.agent.transport.Transports;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Route;
+import io.farpage.verbs.PortAttributes;
+import io.farpage.verbs.VerbsException;
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** The routes of the agent's REST API. */
+public final class AgentApi {
+    private static final String PAGE = "/api/v1/spaces/{space}/pages/{page}";
+    private static final String BYTES = "application/octet-stream";
+
+    private final Transports transports;
+    private final LinkControl links;
+    private final Spaces spaces;
+    private final PageTool pages;
+
+    public AgentApi(Transports transports, LinkControl links, Spaces spaces, PageTool pages) {
+        this.transports = transports;
+        this.links = links;
+        this.spaces = spaces;
+        this.pages = pages;
+    }
+
+    /** All of them. */
+    public List<Route> routes() {
+        return List.of(
+                Route.get(
+                        "/api/v1/transport/status",
+                        "Which transports are in use and why",
+                        TransportStatus.class,
+                        ctx -> ctx.json(transportStatus())),
+                Route.get(
+                        "/api/v1/links", "The links to all peers", LinkStatus[].class, ctx -> ctx.json(links.status())),
+                new Route(
+                        HandlerType.POST,
+                        "/api/v1/links/{peer}",
+                        "Start the link to a peer now",
+                        202,
+                        Optional.empty(),
+                        Optional.empty(),
+                        "application/json",
+                        List.of(),
+                        ctx -> connect(ctx.pathParam("peer"))),
+                page(HandlerType.GET, "Read a page from its home", 200, this::get),
+                page(HandlerType.PUT, "Write a page to its home; the body is the page", 204, this::put),
+                page(HandlerType.DELETE, "Make a page zeros again", 204, this::delete));
+    }
+
+    private static Route page(HandlerType method, String summary, int status, io.javalin.http.Handler handler) {
+        return new Route(method, PAGE, summary, status, Optional.empty(), Optional.empty(), BYTES, List.of(), handler);
+    }
+
+    private void connect(String peer) {
+        if (!links.connect(peer)) {
+            throw ProblemException.notFound("no other node '" + peer + "' is known; /api/v1/links lists the peers");
+        }
+    }
+
+    private TransportStatus transportStatus() {
+        return new TransportStatus(
+                transports.mode().name().toLowerCase(Locale.ROOT),
+                transports.preferred().word(),
+                transports.describe(),
+                transports.findings(),
+                transports.devices().stream().map(AgentApi::port).toList(),
+                links.status());
+    }
+
+    private static TransportStatus.OpenPort port(OpenDevice open) {
+        String name = open.device().name();
+        String transport = open.transport().word();
+        try {
+            PortAttributes port = open.device().queryPort();
+            return new TransportStatus.OpenPort(
+                    name,
+                    transport,
+                    open.rail(),
+                    port.number(),
+                    port.state().toString(),
+                    port.linkLayer().toString(),
+                    port.activeMtu().bytes(),
+                    port.gid().toString());
+        } catch (VerbsException e) {
+            return new TransportStatus.OpenPort(name, transport, open.rail(), 0, e.toString(), "", 0, "");
+        }
+    }
+
+    private void get(Context ctx) throws InterruptedException {
+        long page = pageNumber(ctx);
+        try {
+            ctx.result(pages.get(space(ctx), page)).contentType(BYTES);
+        } catch (PageException e) {
+            throw problem(e);
+        } catch (IndexOutOfBoundsException e) {
+            throw ProblemException.notFound(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void put(Context ctx) throws InterruptedException {
+        byte[] data = ctx.bodyAsBytes();
+        write(ctx, space -> data);
+    }
+
+    private void delete(Context ctx) throws InterruptedException {
+        write(ctx, space -> new byte[space.pageSize()]);
+    }
+
+    private void write(Context ctx, Function<SpaceMap, byte[]> data) throws InterruptedException {
+        long page = pageNumber(ctx);
+        SpaceUse space = space(ctx);
+        try {
+            pages.put(space, page, data.apply(space.map()));
+        } catch (PageException e) {
+            throw problem(e);
+        } catch (IndexOutOfBoundsException e) {
+            throw ProblemException.notFound(String.valueOf(e.getMessage()));
+        } catch (IllegalArgumentException e) {
+            throw ProblemException.invalid(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private SpaceUse space(Context ctx) {
+        String name = ctx.pathParam("space");
+        try {
+            return spaces.use(name).orElseThrow(() -> ProblemException.notFound("there is no space '" + name + "'"));
+        } catch (CoordinatorException e) {
+            throw new ProblemException(
+                    503, "coordinator-away", "where space '" + name + "' lives is not known yet: " + e.getMessage());
+        }
+    }
+
+    private static long pageNumber(Context ctx) {
+        String text = ctx.pathParam("page");
+        try {
+            long page = text.startsWith("0x") ? Long.parseUnsignedLong(text.substring(2), 16) : Long.parseLong(text);
+            if (page >= 0) {
+                return page;
+            }
+        } catch (NumberFormatException e) {
+            // said below
+        }
+        throw ProblemException.invalid("page '" + text + "' is not a number from 0, decimal or 0x…");
+    }
+
+    private static ProblemException problem(PageException e) {
+        String message = String.valueOf(e.getMessage());
+        return switch (e.status()) {
+            case DEADLINE -> new ProblemException(504, "home-unreachable", message);
+            case PAGE_LOST -> new ProblemException(410, "page-lost", message);
+            case REFUSED -> new ProblemException(502, "home-refused", message);
+            case CLOSED -> new ProblemException(503, "shutting-down", message);
+            case PENDING, OK -> throw new AssertionError(e.status());
+        };
+    }
+}

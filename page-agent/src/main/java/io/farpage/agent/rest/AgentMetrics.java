@@ -1,0 +1,153 @@
+package io.farpage.agent.rest;
+
+import io.farpage.agent.link.LinkControl;
+import io.farpage.agent.shard.Counter;
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolStatistics;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.SummaryWithCallback;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.Quantile;
+import io.prometheus.metrics.model.snapshots.Quantiles;
+import io.prometheus.metrics.model.snapshots.Unit;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import org.HdrHistogram.Histogram;
+import org.HdrHistogram.SingleWriterRecorder;
+
+/** The agent's metrics: what its transfers, links and pool have to say, read when they are scraped. */
+public final class AgentMetrics {
+    private static final double NANOS_PER_SECOND = 1e9;
+    private static final double[] QUANTILES = {0.5, 0.99, 0.999};
+
+    private final PrometheusRegistry registry;
+    private final Map<String, Fetcher> fetchers;
+
+    private AgentMetrics(PrometheusRegistry registry, Map<String, Fetcher> fetchers) {
+        this.registry = registry;
+        this.fetchers = fetchers;
+    }
+
+    /**
+     * Registers everything.
+     *
+     * @param fetchers by what they are for; becomes the label {@code source}
+     */
+    public static void register(
+            PrometheusRegistry registry, Map<String, Fetcher> fetchers, LinkControl links, PagePool pool) {
+        AgentMetrics metrics = new AgentMetrics(registry, Map.copyOf(fetchers));
+        metrics.transfers();
+        metrics.links(links);
+        metrics.pool(pool);
+    }
+
+    private void transfers() {
+        latency("farpage_agent_fetch_seconds", "From asking for a page to having it", Fetcher::readLatency);
+        latency(
+                "farpage_agent_writeback_seconds",
+                "From writing a page back to its being there",
+                Fetcher::writeLatency);
+        count("farpage_agent_fetches_total", "Fetches that succeeded", Fetcher::pagesRead);
+        count("farpage_agent_writebacks_total", "Write-backs that succeeded", Fetcher::pagesWritten);
+        count("farpage_agent_fetched_bytes_total", "Bytes fetched", Fetcher::bytesRead);
+        count("farpage_agent_writeback_bytes_total", "Bytes written back", Fetcher::bytesWritten);
+        count("farpage_agent_transfer_errors_total", "Transfers that ended in an error", Fetcher::failures);
+        count("farpage_agent_transfer_replays_total", "Transfers posted again after a link broke", Fetcher::replays);
+    }
+
+    private void latency(String name, String help, Function<Fetcher, SingleWriterRecorder> recorder) {
+        Map<String, LatencyTotals> totals = fetchers.entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, e -> new LatencyTotals(recorder.apply(e.getValue()))));
+        SummaryWithCallback.builder()
+                .name(name)
+                .help(help)
+                .unit(Unit.SECONDS)
+                .labelNames("source")
+                .callback(callback -> totals.forEach((source, latencies) -> {
+                    Histogram all = latencies.sample();
+                    double sum = all.getMean() * all.getTotalCount() / NANOS_PER_SECOND;
+                    callback.call(all.getTotalCount(), sum, quantiles(all), source);
+                }))
+                .register(registry);
+    }
+
+    private static Quantiles quantiles(Histogram all) {
+        Quantiles.Builder quantiles = Quantiles.builder();
+        for (double quantile : QUANTILES) {
+            quantiles.quantile(new Quantile(quantile, all.getValueAtPercentile(quantile * 100) / NANOS_PER_SECOND));
+        }
+        return quantiles.build();
+    }
+
+    private void count(String name, String help, Function<Fetcher, Counter> counter) {
+        CounterWithCallback.builder()
+                .name(name)
+                .help(help)
+                .labelNames("source")
+                .callback(callback -> fetchers.forEach((source, fetcher) ->
+                        callback.call((double) counter.apply(fetcher).get(), source)))
+                .register(registry);
+    }
+
+    private void links(LinkControl links) {
+        GaugeWithCallback.builder()
+                .name("farpage_agent_peers_connected")
+                .help("Peers whose link is up")
+                .callback(callback -> callback.call(countUp(links)))
+                .register(registry);
+        GaugeWithCallback.builder()
+                .name("farpage_agent_link_up")
+                .help("Whether the link to a peer is up, and over which transport")
+                .labelNames("peer", "transport")
+                .callback(callback -> links.status()
+                        .forEach(link ->
+                                callback.call(link.state().equals("up") ? 1 : 0, link.peer(), link.transport())))
+                .register(registry);
+    }
+
+    private static int countUp(LinkControl links) {
+        return Math.toIntExact(links.status().stream()
+                .filter(link -> link.state().equals("up"))
+                .count());
+    }
+
+    private void pool(PagePool pool) {
+        gauge(
+                "farpage_agent_pool_exported_bytes",
+                "Memory for other nodes' pages",
+                pool,
+                PoolStatistics::exportedBytes);
+        gauge("farpage_agent_pool_staging_bytes", "Memory that fetches land in", pool, PoolStatistics::stagingBytes);
+        gauge("farpage_agent_pool_hugepages", "Hugepages behind the pool", pool, PoolStatistics::hugepages);
+        gauge("farpage_agent_pool_locked", "Whether the pool is locked", pool, s -> s.locked() ? 1 : 0);
+        gauge("farpage_agent_pool_zeroed_bytes", "Bytes zeroed for another owner", pool, PoolStatistics::zeroedBytes);
+        gauge(
+                "farpage_agent_pool_degraded",
+                "Things preferred and not had",
+                pool,
+                s -> s.steps().size());
+        GaugeWithCallback.builder()
+                .name("farpage_agent_pool_staging_frames_free")
+                .help("Staging frames that are free")
+                .callback(callback -> callback.call(pool.stagingFrames().available()))
+                .register(registry);
+        GaugeWithCallback.builder()
+                .name("farpage_agent_pool_backing")
+                .help("What the pool's pages are")
+                .labelNames("backing")
+                .callback(callback -> callback.call(1, pool.backing().toString()))
+                .register(registry);
+    }
+
+    private void gauge(String name, String help, PagePool pool, ToLongFunction<PoolStatistics> value) {
+        GaugeWithCallback.builder()
+                .name(name)
+                .help(help)
+                .callback(callback -> callback.call((double) value.applyAsLong(pool.statistics())))
+                .register(registry);
+    }
+}

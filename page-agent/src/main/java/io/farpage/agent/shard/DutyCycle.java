@@ -1,0 +1,20 @@
+package io.farpage.agent.shard;
+
+/** Something that a shard's thread turns over and over: a source of fetches, such as the fault engine of a VM or a benchmark. */
+@FunctionalInterface
+public interface DutyCycle {
+    /**
+     * Does what there is to do, without waiting.
+     *
+     * @return how much was done, 0 if there was nothing; decides whether the shard may idle
+     */
+    int doWork();
+
+    /**
+     * Whether the shard's thread must keep turning although this had nothing to do, because what it waits for does not come through a
+     * file descriptor, or is to be seen at once. False for a source that wakes the shard itself.
+     */
+    default boolean needsPolling() {
+        return false;
+    }
+}

@@ -1,0 +1,17 @@
+package io.farpage.agent.shard;
+
+/** How a fetch or a write back ended. */
+public enum FetchStatus {
+    /** Still under way. */
+    PENDING,
+    /** Done: every byte is where it should be. */
+    OK,
+    /** The deadline passed before the home could be asked or had answered. The page is not lost; its home could not be reached in time. */
+    DEADLINE,
+    /** The home that held the page has restarted since: its memory is gone. */
+    PAGE_LOST,
+    /** The home refused the request; a sign of wrong extents or keys, never retried. */
+    REFUSED,
+    /** The shard was closed meanwhile. */
+    CLOSED;
+}

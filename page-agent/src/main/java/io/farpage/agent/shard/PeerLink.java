@@ -1,0 +1,204 @@
+package io.farpage.agent.shard;
+
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.SendFlag;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A shard's side of the link to one peer: at most one queue pair and what is outstanding on it. Lives as long as the agent, whereas queue
+ * pairs and incarnations of the peer come and go.
+ *
+ * <p>Belongs to the shard's thread, except for {@link #peer()}, {@link #phase()}, {@link #lastFailure()} and {@link #transport()},
+ * which any thread may read.
+ */
+public final class PeerLink {
+    private final String peer;
+
+    private volatile LinkPhase phase = LinkPhase.DOWN;
+    private volatile String lastFailure = "";
+    private volatile String transport = "";
+
+    private @Nullable QueuePair queuePair;
+    private @Nullable Rail rail;
+    private @Nullable PeerMemory memory;
+    private long attempt;
+    private long incarnation;
+    private boolean isKnown;
+    private long knownIncarnation;
+    private int prepared;
+    private int outstanding;
+    private long drainDeadline;
+    private String drainReason = "";
+
+    /** @param peer node id */
+    public PeerLink(String peer) {
+        this.peer = peer;
+    }
+
+    /** Node id of the peer. */
+    public String peer() {
+        return peer;
+    }
+
+    public LinkPhase phase() {
+        return phase;
+    }
+
+    /** Why the last queue pair was given up; empty if none was. */
+    public String lastFailure() {
+        return lastFailure;
+    }
+
+    /** Name of the device that the current queue pair is on; empty while there is none. */
+    public String transport() {
+        return transport;
+    }
+
+    boolean isUp() {
+        return phase == LinkPhase.UP;
+    }
+
+    long attempt() {
+        return attempt;
+    }
+
+    long incarnation() {
+        return incarnation;
+    }
+
+    /** Whether pages that lived in {@code homeIncarnation} of the peer are gone for good. */
+    boolean hasLost(long homeIncarnation) {
+        return isKnown && knownIncarnation != homeIncarnation;
+    }
+
+    /** @param known 0 for a peer that is gone, and with it all that it held */
+    void knownIncarnation(long known) {
+        isKnown = true;
+        knownIncarnation = known;
+    }
+
+    @Nullable
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    Rail rail() {
+        return Objects.requireNonNull(rail);
+    }
+
+    PeerMemory memory() {
+        return Objects.requireNonNull(memory);
+    }
+
+    int outstanding() {
+        return outstanding;
+    }
+
+    void attach(QueuePair newQueuePair, Rail newRail, long newIncarnation, PeerMemory newMemory, long newAttempt) {
+        queuePair = newQueuePair;
+        rail = newRail;
+        incarnation = newIncarnation;
+        memory = newMemory;
+        attempt = newAttempt;
+        prepared = 0;
+        outstanding = 0;
+        transport = newRail.name();
+        phase = LinkPhase.VERIFYING;
+    }
+
+    void up() {
+        phase = LinkPhase.UP;
+    }
+
+    /** Reads the peer's pool header into {@code localAddress}. */
+    void prepareHeaderRead(long wrId, long localAddress, int length) {
+        PeerMemory from = memory();
+        Objects.requireNonNull(queuePair)
+                .prepareRead(
+                        wrId,
+                        localAddress,
+                        length,
+                        rail().stagingLkey(),
+                        from.headerAddress(),
+                        from.headerRkey(),
+                        SendFlag.SIGNALED);
+        prepared++;
+    }
+
+    /** Whether {@code length} bytes at {@code offset} lie within the peer's exported frames. */
+    boolean holds(long offset, int length) {
+        return offset >= 0 && length >= 0 && offset <= memory().exportedLength() - length;
+    }
+
+    /**
+     * Adds a transfer to the chain of this turn.
+     *
+     * @return false if the send queue is full
+     */
+    boolean prepare(boolean write, long wrId, long offset, int length, long localAddress) {
+        QueuePair qp = queuePair;
+        PeerMemory to = memory;
+        Rail on = rail;
+        if (qp == null || to == null || on == null || qp.sendQueueSpace() == 0) {
+            return false;
+        }
+        long remote = to.exportedAddress() + offset;
+        if (write) {
+            qp.prepareWrite(wrId, localAddress, length, on.stagingLkey(), remote, to.exportedRkey(), SendFlag.SIGNALED);
+        } else {
+            qp.prepareRead(wrId, localAddress, length, on.stagingLkey(), remote, to.exportedRkey(), SendFlag.SIGNALED);
+        }
+        prepared++;
+        return true;
+    }
+
+    boolean hasPrepared() {
+        return prepared > 0;
+    }
+
+    /** Rings the doorbell for the chain of this turn. */
+    void post() {
+        int count = prepared;
+        prepared = 0;
+        Objects.requireNonNull(queuePair).postSend();
+        outstanding += count;
+    }
+
+    void completed() {
+        outstanding--;
+    }
+
+    void drain(String reason, long deadlineNanos) {
+        phase = LinkPhase.DRAINING;
+        drainReason = reason;
+        drainDeadline = deadlineNanos;
+        lastFailure = reason;
+    }
+
+    boolean isDrained(long nowNanos) {
+        return phase == LinkPhase.DRAINING && (outstanding <= 0 || nowNanos - drainDeadline > 0);
+    }
+
+    String drainReason() {
+        return drainReason;
+    }
+
+    /** Forgets the queue pair. */
+    QueuePair release() {
+        QueuePair released = Objects.requireNonNull(queuePair);
+        queuePair = null;
+        rail = null;
+        memory = null;
+        outstanding = 0;
+        prepared = 0;
+        transport = "";
+        phase = LinkPhase.DOWN;
+        return released;
+    }
+
+    @Override
+    public String toString() {
+        return "link to " + peer + " (" + phase + ")";
+    }
+}

@@ -1,0 +1,49 @@
+package io.farpage.agent.shard;
+
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.WorkCompletion;
+
+/** One device as one shard uses it: the completion queue that all the shard's queue pairs on the device complete to. */
+public final class Rail {
+    private static final int BATCH = 32;
+
+    private final String name;
+    private final CompletionQueue completionQueue;
+    private final CompletionChannel channel;
+    private final int stagingLkey;
+    private final WorkCompletion[] batch = WorkCompletion.array(BATCH);
+
+    /**
+     * @param name the device's name, for messages
+     * @param completionQueue polled by the shard's thread only
+     * @param channel wakes the shard's thread
+     * @param stagingLkey key of the pool's staging frames on this device
+     */
+    public Rail(String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey) {
+        this.name = name;
+        this.completionQueue = completionQueue;
+        this.channel = channel;
+        this.stagingLkey = stagingLkey;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public CompletionQueue completionQueue() {
+        return completionQueue;
+    }
+
+    CompletionChannel channel() {
+        return channel;
+    }
+
+    int stagingLkey() {
+        return stagingLkey;
+    }
+
+    WorkCompletion[] batch() {
+        return batch;
+    }
+}

@@ -1,0 +1,125 @@
+package io.farpage.agent.space;
+
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.util.List;
+
+/** Where the pages of one space live. Immutable; looking up a page allocates nothing. */
+public final class SpaceMap {
+    private final String name;
+    private final long id;
+    private final boolean[] lost;
+    private final long pages;
+    private final int pageSize;
+    private final long[] firstPage;
+    private final String[] node;
+    private final long[] incarnation;
+    private final long[] offset;
+
+    private SpaceMap(SpaceExtents from) {
+        List<Extent> extents = from.extents();
+        name = from.space().name();
+        id = from.space().id();
+        lost = new boolean[extents.size()];
+        for (int i = 0; i < lost.length; i++) {
+            lost[i] = extents.get(i).state() == ExtentState.LOST;
+        }
+        pages = from.space().pages();
+        pageSize = from.space().pageSize();
+        firstPage = extents.stream().mapToLong(Extent::firstPage).toArray();
+        node = extents.stream().map(e -> e.primary().node()).toArray(String[]::new);
+        incarnation = extents.stream()
+                .mapToLong(e -> e.primary().incarnation().value())
+                .toArray();
+        offset = extents.stream().mapToLong(e -> e.primary().offset()).toArray();
+    }
+
+    /**
+     * From what the coordinator says.
+     *
+     * @throws IllegalArgumentException if the extents leave a gap or overlap
+     */
+    public static SpaceMap of(SpaceExtents from) {
+        long next = 0;
+        for (Extent extent : from.extents()) {
+            if (extent.firstPage() != next || extent.count() < 1) {
+                throw new IllegalArgumentException("space %s: extent at page %d where %d was expected"
+                        .formatted(from.space().name(), extent.firstPage(), next));
+            }
+            next += extent.count();
+        }
+        if (next != from.space().pages()) {
+            throw new IllegalArgumentException("space %s: extents cover %d of %d pages"
+                    .formatted(from.space().name(), next, from.space().pages()));
+        }
+        return new SpaceMap(from);
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** The coordinator's id of the space, never used again for another. */
+    public long id() {
+        return id;
+    }
+
+    /** Whether the pages of an extent are gone with their home. */
+    public boolean isLost(int extent) {
+        return lost[extent];
+    }
+
+    /** Number of pages. */
+    public long pages() {
+        return pages;
+    }
+
+    /** Bytes of a page. */
+    public int pageSize() {
+        return pageSize;
+    }
+
+    /**
+     * The extent that holds {@code page}.
+     *
+     * @throws IndexOutOfBoundsException naming the page and the range
+     */
+    public int extent(long page) {
+        if (page < 0 || page >= pages) {
+            throw new IndexOutOfBoundsException(
+                    "page " + page + " is not within 0.." + (pages - 1) + " of space " + name);
+        }
+        int low = 0;
+        int high = firstPage.length - 1;
+        while (low < high) {
+            int middle = (low + high + 1) >>> 1;
+            if (firstPage[middle] <= page) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        return low;
+    }
+
+    /** Number of extents. */
+    public int extents() {
+        return firstPage.length;
+    }
+
+    /** Home of an extent. */
+    public String node(int extent) {
+        return node[extent];
+    }
+
+    /** Incarnation of the home in which the extent lives. */
+    public long incarnation(int extent) {
+        return incarnation[extent];
+    }
+
+    /** Where {@code page} of {@code extent} starts within the home's exported frames, bytes. */
+    public long offset(int extent, long page) {
+        return offset[extent] + (page - firstPage[extent]) * pageSize;
+    }
+}

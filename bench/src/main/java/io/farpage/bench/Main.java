@@ -1,0 +1,79 @@
+package io.farpage.bench;
+
+import io.farpage.bench.baseline.BaselineException;
+import io.farpage.bench.fetch.FetchCommand;
+import io.farpage.bench.node.FetchNodeCommand;
+import io.farpage.bench.process.BenchException;
+import io.farpage.config.Version;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The program {@code page-bench}. Exit codes: 0 done, 1 could not be done or pages were wrong, 2 wrong usage. */
+@Command(
+        name = "page-bench",
+        description = "Measures farpage.",
+        mixinStandardHelpOptions = true,
+        versionProvider = Main.VersionText.class,
+        subcommands = {FetchCommand.class, FetchNodeCommand.class})
+public final class Main implements Callable<Integer> {
+    private static final int COULD_NOT = 1;
+    private static final int USAGE = 2;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    private Main() {}
+
+    /** Runs the program. */
+    public static void main(String[] args) {
+        System.exit(execute(args));
+    }
+
+    static int execute(String... args) {
+        return new CommandLine(new Main())
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setParameterExceptionHandler(Main::refuse)
+                .setExecutionExceptionHandler(Main::fail)
+                .execute(args);
+    }
+
+    @Override
+    public Integer call() {
+        CommandLine line = spec == null ? new CommandLine(this) : spec.commandLine();
+        throw new ParameterException(line, "say what to do: fetch");
+    }
+
+    private static int refuse(ParameterException e, String[] args) {
+        String first = String.valueOf(e.getMessage()).lines().findFirst().orElse("wrong usage");
+        System.err.println("page-bench: " + first + "; see "
+                + e.getCommandLine().getCommandSpec().qualifiedName() + " --help");
+        return USAGE;
+    }
+
+    private static int fail(Exception e, CommandLine line, CommandLine.ParseResult parsed) throws Exception {
+        return switch (e) {
+            case BenchException said -> fail(said);
+            case BaselineException said -> fail(said);
+            default -> throw e;
+        };
+    }
+
+    private static int fail(RuntimeException said) {
+        System.err.println("page-bench: " + said.getMessage());
+        return COULD_NOT;
+    }
+
+    /** The version for {@code --version}. */
+    static final class VersionText implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            return new String[] {"page-bench " + Version.text()};
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package io.farpage.bench.baseline;
+
+import io.farpage.bench.report.FetchRound;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The running baseline: set up once, then asked for one round at a time. Between rounds both its processes sleep, so that
+ * they do not take CPU from whoever's turn it is. Every wait has a deadline. Used by one thread.
+ */
+public final class BaselineProcess implements AutoCloseable {
+    private static final Duration FAREWELL = Duration.ofSeconds(5);
+
+    private final Process process;
+    private final Writer commands;
+    private final BlockingQueue<Said> said = new LinkedBlockingQueue<>();
+
+    private sealed interface Said {
+        record Line(String text) implements Said {}
+
+        record End() implements Said {}
+    }
+
+    /** What a round gave, and the words that go with it. */
+    public record Turn(String name, String placement, String backing, FetchRound round) {}
+
+    private BaselineProcess(Process process) {
+        this.process = process;
+        this.commands = process.outputWriter();
+        Thread.ofVirtual().name("baseline-output").start(this::listen);
+    }
+
+    /**
+     * Starts the program and waits until its pages are filled.
+     *
+     * @throws BaselineException with what the program said, if it ends or is not ready in time
+     */
+    public static BaselineProcess start(Path program, BaselineSettings settings, Duration patience)
+            throws InterruptedException {
+        List<String> command = new ArrayList<>(List.of(program.toString()));
+        command.addAll(settings.arguments());
+        Process started;
+        try {
+            started = new ProcessBuilder(command).redirectErrorStream(true).start();
+        } catch (IOException e) {
+            throw new BaselineException("cannot start " + program + ": " + e.getMessage(), e);
+        }
+        BaselineProcess baseline = new BaselineProcess(started);
+        boolean ready = false;
+        try {
+            String line = baseline.await("set up", patience);
+            ready = line.equals("ready");
+            if (!ready) {
+                throw new BaselineException(line);
+            }
+            return baseline;
+        } finally {
+            if (!ready) {
+                baseline.close();
+            }
+        }
+    }
+
+    /** Fetches this many pages, after the warm-up. */
+    public Turn run(long count, Duration patience) throws InterruptedException {
+        return command("run " + count, patience);
+    }
+
+    /** Fetches for this long, after the warm-up; to the millisecond, at least one. */
+    public Turn runFor(Duration duration, Duration patience) throws InterruptedException {
+        return command(String.format(Locale.ROOT, "run %.3fs", duration.toMillis() / 1e3), patience);
+    }
+
+    private Turn command(String command, Duration patience) throws InterruptedException {
+        try {
+            commands.write(command + "\n");
+            commands.flush();
+        } catch (IOException gone) {
+            // It has ended; what it said last tells why.
+            throw new BaselineException("'" + command + "': " + await(command, patience), gone);
+        }
+        return TurnJson.parse(await(command, patience));
+    }
+
+    private String await(String what, Duration patience) throws InterruptedException {
+        return switch (said.poll(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+            case null -> throw new BaselineException("the C baseline did not answer '" + what + "' within " + patience);
+            case Said.Line(String text) -> text;
+            case Said.End() -> throw new BaselineException("the C baseline ended before it answered '" + what + "'");
+        };
+    }
+
+    private void listen() {
+        try (BufferedReader reader = process.inputReader()) {
+            reader.lines().forEach(line -> said.add(new Said.Line(line)));
+        } catch (IOException | UncheckedIOException closed) {
+            // The process is gone, which End says.
+        } finally {
+            said.add(new Said.End());
+        }
+    }
+
+    ProcessHandle handle() {
+        return process.toHandle();
+    }
+
+    /** Ends the program, by force if it does not go within a few seconds. Its server goes with it. */
+    @Override
+    public void close() {
+        try {
+            commands.write("quit\n");
+            commands.close();
+            if (!process.waitFor(FAREWELL.toMillis(), TimeUnit.MILLISECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (IOException gone) {
+            process.destroyForcibly();
+        } catch (InterruptedException interrupted) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package io.farpage.bench.baseline;
+
+import io.farpage.bench.report.FetchRound;
+import java.time.Duration;
+import java.util.List;
+import org.HdrHistogram.Histogram;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The line of JSON that the program prints for a round; members not named here are for people. */
+record TurnJson(
+        String name,
+        String placement,
+        String backing,
+        long count,
+        long mismatches,
+        long elapsedNs,
+        List<long[]> latencies) {
+    private static final JsonMapper MAPPER = JsonMapper.builder()
+            .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+            .enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES)
+            .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+            .build();
+
+    static BaselineProcess.Turn parse(String line) {
+        TurnJson turn;
+        try {
+            turn = MAPPER.readValue(line, TurnJson.class);
+        } catch (JacksonException notJson) {
+            throw new BaselineException(line, notJson);
+        }
+        FetchRound round = new FetchRound(turn.histogram(), turn.mismatches(), Duration.ofNanos(turn.elapsedNs()));
+        if (round.latencies().getTotalCount() != turn.count()) {
+            throw new BaselineException("the C baseline counted " + turn.count() + " fetches but gave the latencies of "
+                    + round.latencies().getTotalCount());
+        }
+        return new BaselineProcess.Turn(turn.name(), turn.placement(), turn.backing(), round);
+    }
+
+    private Histogram histogram() {
+        Histogram histogram = FetchRound.newHistogram();
+        latencies.forEach(bucket -> histogram.recordValueWithCount(bucket[0], bucket[1]));
+        return histogram;
+    }
+}

@@ -1,0 +1,37 @@
+package io.farpage.bench.fetch;
+
+import io.farpage.bench.process.Child;
+import io.farpage.bench.process.Children;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** The coordinator of the benchmark's cluster, a process of its own. */
+record Coordinator(Child child, String url) implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    static Coordinator start(Children children) throws InterruptedException {
+        Path portFile = children.scratch().resolve("coordinator.port");
+        // Nodes sleep through the baseline's turns, however long those are: their leases must not end meanwhile.
+        Child child = children.start(
+                "coordinator",
+                "coordinator",
+                List.of(
+                        "run",
+                        "--port-file",
+                        portFile.toString(),
+                        "--set",
+                        "server.listen=127.0.0.1:0",
+                        "--set",
+                        "store.directory=" + children.scratch().resolve("coordinator"),
+                        "--set",
+                        "lease.duration=1h"),
+                false);
+        return new Coordinator(child, "http://127.0.0.1:" + child.awaitFile(portFile, PATIENCE));
+    }
+
+    @Override
+    public void close() {
+        child.close();
+    }
+}

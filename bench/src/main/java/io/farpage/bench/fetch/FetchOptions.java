@@ -1,0 +1,151 @@
+package io.farpage.bench.fetch;
+
+import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.pattern.PagePattern;
+import io.farpage.config.Quantities;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The options as given; {@link FetchPlan} says what is allowed. */
+final class FetchOptions {
+    /** Which transport carries the pages. */
+    enum TransportChoice {
+        AUTO,
+        RDMA,
+        TCP
+    }
+
+    /** A mode, or all. */
+    enum ModeChoice {
+        LATENCY,
+        THROUGHPUT,
+        ALL
+    }
+
+    @Option(
+            names = "--mode",
+            defaultValue = "all",
+            description = "latency (one page at a time), throughput or all (${DEFAULT-VALUE})")
+    ModeChoice mode = ModeChoice.ALL;
+
+    @Option(
+            names = "--idle",
+            split = ",",
+            description = "How both sides wait: spin and adaptive take a CPU each, block shares one."
+                    + " Left out: latency with spin and with block, throughput with spin")
+    List<Idle> idle = List.of();
+
+    @Option(names = "--pages", defaultValue = "65536", description = "Pages that the home holds (${DEFAULT-VALUE})")
+    long pages;
+
+    @Option(
+            names = "--page-size",
+            defaultValue = "4KiB",
+            converter = Bytes.class,
+            description = "4KiB to 2MiB, a power of two (${DEFAULT-VALUE})")
+    long pageSize;
+
+    @Option(
+            names = "--depth",
+            description = "Fetches under way at once in throughput mode, 2 to 1024 (32); latency mode has one")
+    @Nullable
+    Integer depth;
+
+    @Option(
+            names = "--pattern",
+            defaultValue = "random",
+            description = "random, sequential or zipf: the order of the pages (${DEFAULT-VALUE})")
+    PagePattern pattern = PagePattern.RANDOM;
+
+    @Option(names = "--zipf-exponent", defaultValue = "0.99", description = "0.01 to 10 (${DEFAULT-VALUE})")
+    double zipfExponent;
+
+    @Option(
+            names = "--cpus",
+            paramLabel = "NODE,HOME",
+            description = "CPUs of the fetching and of the serving side (the first two that this process may use);"
+                    + " with block both run on the first")
+    @Nullable
+    String cpus;
+
+    @Option(
+            names = "--duration",
+            defaultValue = "5500ms",
+            converter = Time.class,
+            description = "How long each run measures, over all its rounds (${DEFAULT-VALUE})")
+    Duration duration = Duration.ZERO;
+
+    @Option(names = "--count", description = "Fetches of each run, over all its rounds, instead of --duration")
+    @Nullable
+    Long count;
+
+    @Option(
+            names = "--warmup",
+            defaultValue = "3s",
+            converter = Time.class,
+            description =
+                    "How long each run goes on before its first round, for the JIT compiler; up to five times as long on a"
+                            + " busy machine (${DEFAULT-VALUE})")
+    Duration warmup = Duration.ZERO;
+
+    @Option(
+            names = "--rounds",
+            defaultValue = "11",
+            description = "Rounds of each run, 1 to 1000, taken in turns with the baseline (${DEFAULT-VALUE})")
+    int rounds;
+
+    @Option(names = "--seed", defaultValue = "1", description = "Of page content and order (${DEFAULT-VALUE})")
+    long seed;
+
+    @Option(
+            names = "--transport",
+            defaultValue = "auto",
+            description = "auto (RDMA where there is a device), rdma or tcp (${DEFAULT-VALUE})")
+    TransportChoice transport = TransportChoice.AUTO;
+
+    @Option(
+            names = "--verify",
+            defaultValue = "full",
+            description = "What is checked of each fetched page: full, ends (first and last word) or none"
+                    + " (${DEFAULT-VALUE}); filled pages are always checked in full")
+    Verification verify = Verification.FULL;
+
+    @Option(names = "--no-baseline", description = "Do not run the C baseline in between")
+    boolean noBaseline;
+
+    @Option(
+            names = "--report",
+            paramLabel = "DIR",
+            description = "Where the report goes (bench/target/report of the installation, else farpage-report)")
+    @Nullable
+    Path report;
+
+    /** Byte quantities such as 4KiB. */
+    static final class Bytes implements ITypeConverter<Long> {
+        @Override
+        public Long convert(String text) {
+            try {
+                return Quantities.bytes(text);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException("'" + text + "' is not a size such as 4KiB");
+            }
+        }
+    }
+
+    /** Durations such as 500ms. */
+    static final class Time implements ITypeConverter<Duration> {
+        @Override
+        public Duration convert(String text) {
+            try {
+                return Quantities.duration(text);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException("'" + text + "' is not a duration such as 500ms or 5s");
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package io.farpage.bench.fetch;
+
+import io.farpage.bench.process.BenchException;
+import io.farpage.rest.Health;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Asks a home's REST API how it is. */
+final class HomeHealth {
+    private static final int TIMEOUT_MILLIS = 10_000;
+
+    private HomeHealth() {}
+
+    /** What the pool of the agent at a port of this host is made of, in lower case. */
+    static String backing(int port) {
+        URI address = URI.create("http://127.0.0.1:" + port + "/health");
+        try {
+            HttpURLConnection connection = (HttpURLConnection) address.toURL().openConnection();
+            connection.setConnectTimeout(TIMEOUT_MILLIS);
+            connection.setReadTimeout(TIMEOUT_MILLIS);
+            try (InputStream body = connection.getInputStream()) {
+                Health health = new JsonMapper().readValue(body, Health.class);
+                return health.details()
+                        .getOrDefault("pool", "unknown")
+                        .toLowerCase(java.util.Locale.ROOT)
+                        .replace('_', '-');
+            }
+        } catch (IOException | JacksonException e) {
+            throw new BenchException("the home does not say how it is at " + address + ": " + e.getMessage(), e);
+        }
+    }
+}

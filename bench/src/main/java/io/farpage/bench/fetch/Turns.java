@@ -1,0 +1,189 @@
+package io.farpage.bench.fetch;
+
+import io.farpage.bench.baseline.BaselineProcess;
+import io.farpage.bench.baseline.BaselineProgram;
+import io.farpage.bench.baseline.BaselineSettings;
+import io.farpage.bench.node.Answer;
+import io.farpage.bench.node.Order;
+import io.farpage.bench.process.BenchException;
+import io.farpage.bench.process.Children;
+import io.farpage.bench.report.Baseline;
+import io.farpage.bench.report.Cost;
+import io.farpage.bench.report.FetchRound;
+import io.farpage.bench.report.FetchRun;
+import io.farpage.bench.report.RunSettings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.function.Consumer;
+
+/**
+ * Measures one scenario: farpage and the baseline take turns, and who is not measured is off the CPU. The order changes with
+ * every round, so that a drift of the machine favours neither.
+ */
+final class Turns {
+    private static final Duration BASELINE_START = Duration.ofSeconds(60);
+
+    private static final int WARMUP_EXTENSION = 5;
+    private static final double WARM_BYTES_PER_FETCH = 0.01;
+
+    private final FetchPlan plan;
+    private final Scenario scenario;
+    private final BaselineProgram program;
+    private final Consumer<String> progress;
+
+    private final List<FetchRound> ours = new ArrayList<>();
+    private final List<BaselineProcess.Turn> theirs = new ArrayList<>();
+    private final List<Double> allocatedBytesPerFetch = new ArrayList<>();
+    private long cpuNs;
+    private long fetches;
+    private long replays;
+
+    Turns(FetchPlan plan, Scenario scenario, BaselineProgram program, Consumer<String> progress) {
+        this.plan = plan;
+        this.scenario = scenario;
+        this.program = program;
+        this.progress = progress;
+    }
+
+    FetchRun measure(Children children, Coordinator coordinator) throws InterruptedException {
+        progress.accept(scenario.name() + ": starting");
+        try (Pair pair = Pair.start(children, plan, scenario, coordinator)) {
+            progress.accept(scenario.name() + ": filling and checking " + plan.pages() + " pages");
+            Answer.Filled filled = pair.fill(Duration.ofSeconds(60).plusMillis(plan.pages() * 20));
+            if (filled.mismatches() > 0) {
+                throw new BenchException("%d of %d pages were wrong after they were filled, the first: %s"
+                        .formatted(filled.mismatches(), filled.pages(), filled.firstMismatch()));
+            }
+            if (plan.warmup().isPositive()) {
+                warmUp(pair);
+            }
+            Baseline baseline = takeTurns(pair);
+            return new FetchRun(
+                    settings(pair),
+                    ours,
+                    baseline,
+                    new Cost(median(allocatedBytesPerFetch), (double) cpuNs / fetches, replays));
+        }
+    }
+
+    /**
+     * Goes on for as long as was asked, and then, for a while, until fetches allocate nothing: what is still interpreted or
+     * half compiled does allocate, and on a busy machine the JIT compiler takes its time.
+     */
+    private void warmUp(Pair pair) throws InterruptedException {
+        progress.accept(scenario.name() + ": warming up");
+        long started = System.nanoTime();
+        long least = plan.warmup().toNanos();
+        Order.Run stretch = new Order.Run(0, 0, Math.max(1, plan.warmup().toMillis() / 4));
+        boolean warm = false;
+        while (System.nanoTime() - started < (warm ? least : least * WARMUP_EXTENSION)) {
+            Answer.Round answer = pair.run(stretch, plan.roundPatience().plus(plan.warmup()));
+            warm = (double) answer.allocatedBytes() / answer.count() < WARM_BYTES_PER_FETCH;
+        }
+    }
+
+    private Baseline takeTurns(Pair pair) throws InterruptedException {
+        if (!plan.withBaseline()) {
+            alone(pair);
+            return new Baseline.Absent("--no-baseline was given");
+        }
+        return switch (program) {
+            case BaselineProgram.Unavailable(String reason) -> {
+                alone(pair);
+                yield new Baseline.Absent(reason);
+            }
+            case BaselineProgram.Built built -> {
+                pair.pause();
+                try (BaselineProcess baseline =
+                        BaselineProcess.start(built.program(), baselineSettings(), BASELINE_START)) {
+                    inTurns(pair, baseline);
+                }
+                BaselineProcess.Turn any = theirs.getFirst();
+                yield new Baseline.Measured(
+                        any.name(),
+                        any.placement(),
+                        any.backing(),
+                        theirs.stream().map(BaselineProcess.Turn::round).toList());
+            }
+        };
+    }
+
+    private void alone(Pair pair) throws InterruptedException {
+        for (int round = 0; round < plan.rounds(); round++) {
+            ourTurn(pair, round);
+        }
+    }
+
+    private void inTurns(Pair pair, BaselineProcess baseline) throws InterruptedException {
+        for (int round = 0; round < plan.rounds(); round++) {
+            if (round % 2 == 1) {
+                theirTurn(baseline, round);
+            }
+            pair.resume();
+            ourTurn(pair, round);
+            pair.pause();
+            if (round % 2 == 0) {
+                theirTurn(baseline, round);
+            }
+        }
+    }
+
+    private void ourTurn(Pair pair, int round) throws InterruptedException {
+        show(round, "farpage");
+        Answer.Round answer = pair.run(
+                new Order.Run(plan.settle(), plan.roundCount(), plan.roundTime().toMillis()), plan.roundPatience());
+        ours.add(answer.measured());
+        allocatedBytesPerFetch.add((double) answer.allocatedBytes() / answer.count());
+        cpuNs += answer.cpuNs();
+        fetches += answer.count();
+        replays += answer.replays();
+    }
+
+    private void theirTurn(BaselineProcess baseline, int round) throws InterruptedException {
+        show(round, "baseline");
+        theirs.add(
+                plan.roundCount() > 0
+                        ? baseline.run(plan.roundCount(), plan.roundPatience())
+                        : baseline.runFor(plan.roundTime(), plan.roundPatience()));
+    }
+
+    private static double median(List<Double> values) {
+        return values.stream().sorted().toList().get(values.size() / 2);
+    }
+
+    private void show(int round, String whose) {
+        progress.accept("%s: round %d of %d, %s".formatted(scenario.name(), round + 1, plan.rounds(), whose));
+    }
+
+    private BaselineSettings baselineSettings() {
+        return new BaselineSettings(
+                scenario.idle().baseline(),
+                scenario.depth(),
+                plan.pageSize(),
+                plan.pages(),
+                plan.pattern(),
+                plan.zipfExponent(),
+                plan.verification(),
+                OptionalInt.of(scenario.placement().nodeCpu()),
+                OptionalInt.of(scenario.placement().homeCpu()),
+                true,
+                plan.seed(),
+                plan.settle());
+    }
+
+    private RunSettings settings(Pair pair) {
+        return new RunSettings(
+                scenario.name(),
+                scenario.mode().label(),
+                pair.ready().transport(),
+                plan.pageSize(),
+                scenario.depth(),
+                plan.pattern().label(),
+                scenario.placement().toString(),
+                scenario.idle().label(),
+                pair.backing(),
+                plan.settle());
+    }
+}

@@ -1,0 +1,228 @@
+package io.farpage.bench.node;
+
+import io.farpage.agent.PageAgent;
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.config.Providers;
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.shard.LinkPhase;
+import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.shard.ShardCommand;
+import io.farpage.agent.space.SpaceMap;
+import io.farpage.agent.space.SpaceUse;
+import io.farpage.agent.transport.Transport;
+import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.pattern.PageNumbers;
+import io.farpage.bench.pattern.PagePattern;
+import io.farpage.config.Config;
+import io.farpage.config.ConfigException;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.pool.PoolException;
+import io.farpage.verbs.VerbsException;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** The fetching node's agent and its workload. Used by one thread, which waits; the shard's thread does the work. */
+final class FetchNode implements AutoCloseable {
+    private static final Duration LINK_PATIENCE = Duration.ofSeconds(20);
+    private static final Duration SLACK = Duration.ofSeconds(30);
+    private static final long SLOWEST_PAGE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final int SMALLEST_PAGE = 4096;
+
+    private final NodeSettings settings;
+    private final PageAgent agent;
+    private final PeerLink link;
+    private final FetchWorkload workload;
+    private final PageNumbers numbers;
+    private @Nullable SpaceUse space;
+
+    private FetchNode(NodeSettings settings, PageAgent agent) throws NodeException, InterruptedException {
+        this.settings = settings;
+        this.agent = agent;
+        this.link = agent.links().link(settings.home(), 0);
+        Home home = makeSpace();
+        awaitLink();
+        MemorySegment staging = stagingFrames();
+        CompletableFuture<FetchWorkload> added = new CompletableFuture<>();
+        long deadline = agentConfig(settings).get(AgentKeys.FETCH_DEADLINE).toNanos();
+        agent.shard().submit(new ShardCommand.Run(() -> {
+            Fetcher fetcher = agent.shard().shard().newFetcher(settings.slots(), deadline);
+            FetchWorkload made = new FetchWorkload(fetcher, home, staging, settings.seed());
+            agent.shard().submit(new ShardCommand.AddCycle(made));
+            added.complete(made);
+        }));
+        this.workload = await(added, SLACK, "adding the workload");
+        this.numbers = settings.pattern().over(settings.pages(), settings.seed(), settings.zipfExponent());
+    }
+
+    static FetchNode open(NodeSettings settings) throws NodeException, InterruptedException {
+        PageAgent agent;
+        try {
+            Config config = agentConfig(settings);
+            agent = PageAgent.open(
+                    config, Providers.rdma(config), Providers.tcp(AgentOptions.soft(config)), reason -> {});
+        } catch (ConfigException | PoolException | VerbsException | IllegalArgumentException e) {
+            throw new NodeException(String.valueOf(e.getMessage()), e);
+        }
+        try {
+            return new FetchNode(settings, agent);
+        } catch (NodeException | InterruptedException | RuntimeException e) {
+            agent.close();
+            throw e;
+        }
+    }
+
+    private static Config agentConfig(NodeSettings settings) {
+        return AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings.agent());
+    }
+
+    private Home makeSpace() throws NodeException, InterruptedException {
+        int spacePage = settings.pageSize() % (2 << 20) == 0 ? 2 << 20 : SMALLEST_PAGE;
+        SpaceRequest request = new SpaceRequest(
+                settings.space(),
+                settings.pages() * settings.pageSize(),
+                OptionalInt.of(spacePage),
+                Optional.of(List.of(settings.home())));
+        try {
+            awaitHome();
+            agent.coordinator().createSpace(request);
+            space = agent.spaces()
+                    .use(settings.space())
+                    .orElseThrow(() -> new NodeException("the space " + settings.space() + " is gone"));
+            SpaceMap map = space.map();
+            if (map.extents() != 1) {
+                throw new NodeException("the pages lie in " + map.extents()
+                        + " extents, and are measured in one: the home's pool is not empty");
+            }
+            return new Home(link, map.incarnation(0), map.offset(0, 0), settings.pageSize());
+        } catch (CoordinatorException e) {
+            throw new NodeException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private void awaitHome() throws NodeException, CoordinatorException, InterruptedException {
+        long deadline = System.nanoTime() + LINK_PATIENCE.toNanos();
+        while (System.nanoTime() - deadline < 0) {
+            Optional<Node> home = agent.coordinator().node(settings.home());
+            Optional<Node> self = agent.coordinator().node(agent.node());
+            if (home.filter(node -> node.status() == NodeStatus.ACTIVE).isPresent() && self.isPresent()) {
+                return;
+            }
+            Thread.sleep(10);
+        }
+        throw new NodeException("the home did not register within " + LINK_PATIENCE.toSeconds() + " s");
+    }
+
+    private void awaitLink() throws NodeException, InterruptedException {
+        agent.links().connect(settings.home());
+        long deadline = System.nanoTime() + LINK_PATIENCE.toNanos();
+        while (link.phase() != LinkPhase.UP) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new NodeException("no link with the home within " + LINK_PATIENCE.toSeconds() + " s"
+                        + (link.lastFailure().isEmpty() ? "" : "; last failure: " + link.lastFailure()));
+            }
+            Thread.sleep(5);
+        }
+    }
+
+    private MemorySegment stagingFrames() throws NodeException {
+        long bytes = (long) settings.slots() * settings.pageSize();
+        int frames = Math.toIntExact(bytes / agent.pool().frameBytes());
+        int first = agent.pool().stagingFrames().allocateRun(frames);
+        if (first < 0) {
+            throw new NodeException("no " + bytes + " bytes of staging memory in one run; raise pool.staging");
+        }
+        return agent.pool().staging().asSlice(agent.pool().offset(first), bytes);
+    }
+
+    Answer.Ready ready() {
+        boolean rdma = agent.transports().devices().stream()
+                .anyMatch(open -> open.transport() == Transport.RDMA
+                        && open.device().name().equals(link.transport()));
+        return new Answer.Ready(rdma ? "ibverbs" : "soft", agent.transports().describe());
+    }
+
+    Answer carryOut(Order order) throws NodeException, InterruptedException {
+        return switch (order) {
+            case Order.Fill() -> fill();
+            case Order.Run run -> run(run);
+            case Order.Quit() -> throw new IllegalArgumentException("to quit is not an errand");
+        };
+    }
+
+    private Answer fill() throws NodeException, InterruptedException {
+        long pages = settings.pages();
+        run(Errand.write(inOrder(), NodeSettings.FILL_WINDOW, pages), pages);
+        Outcome read = run(Errand.fetch(inOrder(), NodeSettings.FILL_WINDOW, pages, Verification.FULL), pages);
+        return new Answer.Filled(read.count(), read.mismatches(), read.firstMismatch());
+    }
+
+    private PageNumbers inOrder() {
+        return PagePattern.SEQUENTIAL.over(settings.pages(), 0, 1);
+    }
+
+    private Answer run(Order.Run order) throws NodeException, InterruptedException {
+        if (order.warmup() > 0) {
+            run(Errand.fetch(numbers, settings.depth(), order.warmup(), settings.verification()), order.warmup());
+        }
+        Outcome outcome = order.count() > 0
+                ? run(Errand.fetch(numbers, settings.depth(), order.count(), settings.verification()), order.count())
+                : run(
+                        Errand.fetchFor(
+                                numbers,
+                                settings.depth(),
+                                TimeUnit.MILLISECONDS.toNanos(order.millis()),
+                                settings.verification()),
+                        TimeUnit.MILLISECONDS.toNanos(order.millis()) / SLOWEST_PAGE_NANOS);
+        return new Answer.Round(
+                outcome.count(),
+                outcome.mismatches(),
+                outcome.firstMismatch(),
+                outcome.elapsedNs(),
+                outcome.allocatedBytes(),
+                outcome.cpuNs(),
+                outcome.replays(),
+                Answer.Round.buckets(outcome.latencies()));
+    }
+
+    private Outcome run(Errand errand, long pages) throws NodeException, InterruptedException {
+        CompletableFuture<Outcome> done = new CompletableFuture<>();
+        agent.shard().submit(new ShardCommand.Run(() -> workload.begin(errand, done)));
+        Outcome outcome = await(done, SLACK.plusNanos(pages * SLOWEST_PAGE_NANOS), "fetching " + pages + " pages");
+        if (!outcome.failure().isEmpty()) {
+            throw new NodeException(outcome.failure());
+        }
+        return outcome;
+    }
+
+    private static <T> T await(CompletableFuture<T> done, Duration patience, String what)
+            throws NodeException, InterruptedException {
+        try {
+            return done.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new NodeException(what + " took longer than " + patience.toSeconds() + " s", e);
+        } catch (ExecutionException e) {
+            throw new NodeException(what + ": " + e.getCause(), e);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (space != null) {
+            space.close();
+        }
+        agent.close();
+    }
+}

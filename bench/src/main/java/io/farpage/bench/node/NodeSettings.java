@@ -1,0 +1,48 @@
+package io.farpage.bench.node;
+
+import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.pattern.PagePattern;
+import java.util.Map;
+
+/**
+ * What a fetching node is started with; its one argument, as {@link Lines} writes it.
+ *
+ * @param home id of the node that is to hold the pages
+ * @param space name of the space to make for them
+ * @param pages how many
+ * @param pageSize in bytes
+ * @param depth fetches under way at once
+ * @param pattern in which they are fetched
+ * @param zipfExponent of the zipf pattern
+ * @param seed of content and pattern
+ * @param verification of fetched pages
+ * @param agent configuration of the node's agent, key to value
+ */
+public record NodeSettings(
+        String home,
+        String space,
+        long pages,
+        int pageSize,
+        int depth,
+        PagePattern pattern,
+        double zipfExponent,
+        long seed,
+        Verification verification,
+        Map<String, String> agent) {
+    /** Transfers that must be possible at once: pages are filled several at a time whatever the depth. */
+    public static final int FILL_WINDOW = 16;
+
+    public NodeSettings {
+        agent = Map.copyOf(agent);
+    }
+
+    /** The same with another configuration of the agent. */
+    public NodeSettings withAgent(Map<String, String> other) {
+        return new NodeSettings(home, space, pages, pageSize, depth, pattern, zipfExponent, seed, verification, other);
+    }
+
+    /** Transfers under way at once, at most. */
+    public int slots() {
+        return Math.max(depth, FILL_WINDOW);
+    }
+}

@@ -1,0 +1,5 @@
+/** The program {@code page-bench}. */
+@NullMarked
+package io.farpage.bench;
+
+import org.jspecify.annotations.NullMarked;

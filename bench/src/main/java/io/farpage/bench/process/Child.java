@@ -1,0 +1,128 @@
+package io.farpage.bench.process;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+/** A program that runs beside this one and logs to a file. Used by one thread, except for {@link #kill()}. */
+public final class Child implements AutoCloseable {
+    private static final Duration FAREWELL = Duration.ofSeconds(5);
+    private static final int LONGEST_LOG = 1 << 20;
+    private static final Pattern TELLING = Pattern.compile("\\bERROR\\b|^(coordinator|page-agent|page-bench): ");
+
+    private final String name;
+    private final Process process;
+    private final Path log;
+    private final Watchdog watchdog;
+
+    Child(String name, Process process, Path log, Watchdog watchdog) {
+        this.name = name;
+        this.process = process;
+        this.log = log;
+        this.watchdog = watchdog;
+    }
+
+    /** What people know it as. */
+    public String name() {
+        return name;
+    }
+
+    /** Its standard streams. */
+    public Process process() {
+        return process;
+    }
+
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Takes it off the CPU until {@link #resume()}: what waits for a turn must not spin through another's. */
+    public void pause() {
+        Signal.STOP.send(process.pid());
+    }
+
+    /** Lets it go on. */
+    public void resume() {
+        Signal.CONT.send(process.pid());
+    }
+
+    /** Why it ended, or what it said last, with the path of its log; one line. */
+    public String lastWords() {
+        String state = process.isAlive()
+                ? "the " + name + " is still running"
+                : "the " + name + " ended with exit code " + process.exitValue();
+        return state + lastLine() + "; log: " + log;
+    }
+
+    private String lastLine() {
+        try {
+            if (Files.size(log) > LONGEST_LOG) {
+                return "";
+            }
+            List<String> lines = Files.readString(log, StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> !line.isBlank())
+                    .toList();
+            return lines.reversed().stream()
+                    .filter(line -> TELLING.matcher(line).find())
+                    .findFirst()
+                    .or(() -> lines.reversed().stream().findFirst())
+                    .map(line -> ": " + line.strip())
+                    .orElse("");
+        } catch (IOException unreadable) {
+            return "";
+        }
+    }
+
+    /** Waits for a file that it writes, in one step, when it is ready, and returns its text. */
+    public String awaitFile(Path file, Duration patience) throws InterruptedException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        while (System.nanoTime() - deadline < 0) {
+            try {
+                if (Files.exists(file)) {
+                    return Files.readString(file).strip();
+                }
+            } catch (IOException e) {
+                throw new BenchException("cannot read " + file + ": " + e.getMessage(), e);
+            }
+            if (process.waitFor(10, TimeUnit.MILLISECONDS)) {
+                throw new BenchException(lastWords());
+            }
+        }
+        throw new BenchException("not ready within " + patience.toSeconds() + " s: " + lastWords());
+    }
+
+    /** Ends it at once. Any thread. */
+    void kill() {
+        process.destroyForcibly();
+    }
+
+    /** Asks it to end, and forces it if it does not within a few seconds. */
+    @Override
+    public void close() {
+        resume();
+        process.destroy();
+        awaitEnd(FAREWELL);
+    }
+
+    /** Waits for it to end by itself, and forces it if it does not in time. */
+    public void awaitEnd(Duration patience) {
+        try {
+            if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+                process.destroyForcibly();
+                process.waitFor(FAREWELL.toMillis(), TimeUnit.MILLISECONDS);
+            }
+            watchdog.remove(process.pid());
+        } catch (IOException watchdogGone) {
+            // Then nobody is left to kill a stranger that has been given this process's number.
+        } catch (InterruptedException interrupted) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

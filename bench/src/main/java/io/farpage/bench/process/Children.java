@@ -1,0 +1,112 @@
+package io.farpage.bench.process;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * All programs that run beside this one, and a temporary directory for them. They end with this process: on
+ * {@link #close()}, on a signal through a shutdown hook, and on SIGKILL through a {@link Watchdog}.
+ */
+public final class Children implements AutoCloseable {
+    private static final Path HUGEPAGES = Path.of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+
+    private final Programs programs;
+    private final Path logs;
+    private final Path scratch;
+    private final Watchdog watchdog;
+    private final List<Child> all = new CopyOnWriteArrayList<>();
+    private final Thread hook = new Thread(this::killAll, "end children");
+    private volatile boolean ending;
+
+    private Children(Programs programs, Path logs, Path scratch, Watchdog watchdog) {
+        this.programs = programs;
+        this.logs = logs;
+        this.scratch = scratch;
+        this.watchdog = watchdog;
+    }
+
+    /**
+     * Makes ready to start programs.
+     *
+     * @param logs directory for the children's logs, made if need be
+     */
+    public static Children open(Programs programs, Path logs) {
+        try {
+            Files.createDirectories(logs);
+            Path scratch = Files.createTempDirectory("farpage-bench");
+            Children children =
+                    new Children(programs, logs.toAbsolutePath(), scratch, Watchdog.start(scratch, HUGEPAGES));
+            Runtime.getRuntime().addShutdownHook(children.hook);
+            return children;
+        } catch (IOException e) {
+            throw new BenchException("cannot prepare to start other programs: " + e, e);
+        }
+    }
+
+    /** A directory that goes away with the children. */
+    public Path scratch() {
+        return scratch;
+    }
+
+    /** Has hugepages of 2 MiB put back if this process is killed before it can do so itself. */
+    public void borrowed(long hugepages) {
+        try {
+            watchdog.borrowed(hugepages);
+        } catch (IOException e) {
+            throw new BenchException("the shell that cleans up after this process is gone: " + e.getMessage(), e);
+        }
+    }
+
+    /** Whether this process is being ended by a signal, so that what fails now fails because of that. */
+    public boolean isEnding() {
+        return ending;
+    }
+
+    /**
+     * Starts a program. Its standard error goes to a log; so does its standard output, unless it is {@code spoken} with.
+     *
+     * @param name for messages and the name of its log
+     */
+    public Child start(String name, String program, List<String> arguments, boolean spoken) {
+        List<String> command = new ArrayList<>(programs.command(program));
+        command.addAll(arguments);
+        Path log = logs.resolve(name.replace(' ', '-') + ".log");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
+        if (!spoken) {
+            builder.redirectErrorStream(true).redirectOutput(log.toFile());
+        }
+        try {
+            Process process = builder.start();
+            Child child = new Child(name, process, log, watchdog);
+            all.add(child);
+            watchdog.add(process.pid());
+            if (ending) {
+                child.kill();
+            }
+            return child;
+        } catch (IOException e) {
+            throw new BenchException("cannot start the " + name + ": " + e.getMessage(), e);
+        }
+    }
+
+    private void killAll() {
+        ending = true;
+        all.forEach(Child::kill);
+        watchdog.close();
+    }
+
+    @Override
+    public void close() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException shuttingDown) {
+            return;
+        }
+        all.forEach(Child::kill);
+        watchdog.close();
+    }
+}

@@ -1,0 +1,69 @@
+package io.farpage.bench.process;
+
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How farpage's programs are started: through the launchers beside the one that started this JVM, which says where they are
+ * in the system property {@value #LAUNCHERS}; otherwise, as in an IDE or a test, with this JVM's own flags and class path.
+ */
+public sealed interface Programs {
+    /** The directory of the launchers. */
+    String LAUNCHERS = "farpage.bin";
+
+    /** As the launchers have it: a system call that is inlined where it is rare allocates. */
+    List<String> ALLOCATION_FREE =
+            List.of("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,io.farpage.posix.SocketIo::*");
+
+    /** The launchers of an installation. */
+    record Launchers(Path directory) implements Programs {
+        @Override
+        public List<String> command(String program) {
+            return List.of(directory.resolve(program).toString());
+        }
+    }
+
+    /** Main classes on a class path. */
+    record ClassPath(Path java, List<String> flags, String classPath) implements Programs {
+        private static final Map<String, String> MAIN_CLASSES = Map.of(
+                "coordinator", "io.farpage.coordinator.Main",
+                "page-agent", "io.farpage.agent.Main",
+                "page-bench", "io.farpage.bench.Main");
+
+        public ClassPath {
+            flags = List.copyOf(flags);
+        }
+
+        @Override
+        public List<String> command(String program) {
+            String main = Optional.ofNullable(MAIN_CLASSES.get(program))
+                    .orElseThrow(() -> new IllegalArgumentException("no program is called " + program));
+            List<String> command = new ArrayList<>(List.of(java.toString()));
+            command.addAll(flags);
+            command.addAll(List.of("-cp", classPath, main));
+            return command;
+        }
+    }
+
+    /** The words that start a program; its arguments follow. */
+    List<String> command(String program);
+
+    /** Those that belong to this JVM. */
+    static Programs ofThisJvm() {
+        String launchers = System.getProperty(LAUNCHERS);
+        if (launchers != null) {
+            return new Launchers(Path.of(launchers));
+        }
+        List<String> flags = new ArrayList<>(ALLOCATION_FREE);
+        // An agent (debugger, profiler) of this JVM is not its children's, and an AOT cache is one program's.
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter(flag -> !flag.startsWith("-agent") && !flag.startsWith("-javaagent") && !flag.contains("AOT"))
+                .forEach(flags::add);
+        return new ClassPath(
+                Path.of(System.getProperty("java.home"), "bin", "java"), flags, System.getProperty("java.class.path"));
+    }
+}

@@ -1,0 +1,105 @@
+package io.farpage.bench.process;
+
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Outlives this process by a moment, however it ends: a shell that waits for the end of its standard input and then kills
+ * what it was told of, removes a directory, and takes back the hugepages that are still borrowed. A shutdown hook cannot do
+ * that after SIGKILL. Thread-safe.
+ */
+final class Watchdog implements AutoCloseable {
+    private static final long FAREWELL_SECONDS = 5;
+
+    /** +PID adds a process to kill, -PID takes it out, =COUNT says how many hugepages are borrowed. Ctrl-C reaches the whole process group, and must not end this. */
+    private static final String SCRIPT = """
+            trap '' INT TERM HUP
+            all=' '
+            borrowed=0
+            while read -r line; do
+                pid=${line#?}
+                count=$pid
+                case $line in
+                    +*) all="$all$pid " ;;
+                    -*) all="${all%% "$pid" *} ${all#* "$pid" }" ;;
+                    =*) borrowed=$count ;;
+                esac
+            done
+            for pid in $all; do kill -KILL "$pid" 2>/dev/null; done
+            rm -rf -- "$1"
+            [ "$borrowed" = 0 ] || echo $(($(cat "$2") - borrowed)) >"$2"
+            """;
+
+    private final Process shell;
+    private final Writer lines;
+
+    private Watchdog(Process shell) {
+        this.shell = shell;
+        this.lines = shell.outputWriter();
+    }
+
+    /**
+     * Starts it.
+     *
+     * @param directory to remove
+     * @param hugepages the kernel's file with the number of reserved hugepages
+     */
+    static Watchdog start(Path directory, Path hugepages) throws IOException {
+        return new Watchdog(new ProcessBuilder(
+                        "/bin/sh", "-c", SCRIPT, "farpage-watchdog", directory.toString(), hugepages.toString())
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start());
+    }
+
+    void add(long pid) throws IOException {
+        say("+" + pid);
+    }
+
+    void remove(long pid) throws IOException {
+        say("-" + pid);
+    }
+
+    /** Says by how many hugepages the kernel's number is raised on account of this process. */
+    void borrowed(long hugepages) throws IOException {
+        say("=" + hugepages);
+    }
+
+    private synchronized void say(String line) throws IOException {
+        lines.write(line + "\n");
+        lines.flush();
+    }
+
+    /**
+     * Has it kill what is left and remove the directory, and waits until it has. Hugepages are left to those who borrowed them:
+     * this process is not at its end yet.
+     */
+    @Override
+    public void close() {
+        try {
+            borrowed(0);
+        } catch (IOException gone) {
+            // Then it has nothing to do any more.
+        }
+        hangUp();
+    }
+
+    /** What it sees when this process ends. */
+    void hangUp() {
+        try {
+            synchronized (this) {
+                lines.close();
+            }
+            if (!shell.waitFor(FAREWELL_SECONDS, TimeUnit.SECONDS)) {
+                shell.destroyForcibly();
+            }
+        } catch (IOException gone) {
+            shell.destroyForcibly();
+        } catch (InterruptedException interrupted) {
+            shell.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package io.farpage.bench.report;
+
+import java.util.List;
+
+/** What a run is compared with. */
+public sealed interface Baseline {
+    /**
+     * Measured in turns with the run.
+     *
+     * @param name of the program and its mode, as in {@code c-tcp-spin}
+     * @param placement which CPUs it ran on
+     * @param backing what its served memory was made of
+     * @param rounds as many as the run has, in the same order
+     */
+    record Measured(String name, String placement, String backing, List<FetchRound> rounds) implements Baseline {
+        public Measured {
+            rounds = List.copyOf(rounds);
+        }
+    }
+
+    /** Not measured, with the reason in a form to show: the run then has no ratio. */
+    record Absent(String reason) implements Baseline {}
+}

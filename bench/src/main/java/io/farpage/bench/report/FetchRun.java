@@ -1,0 +1,29 @@
+package io.farpage.bench.report;
+
+import java.util.List;
+import org.HdrHistogram.Histogram;
+
+/** One run: its settings, its rounds, those of the baseline it took turns with, and what a fetch took beside time. */
+public record FetchRun(RunSettings settings, List<FetchRound> rounds, Baseline baseline, Cost cost) {
+    public FetchRun {
+        rounds = List.copyOf(rounds);
+        if (rounds.isEmpty()) {
+            throw new IllegalArgumentException(settings.name() + " has no rounds");
+        }
+        if (baseline instanceof Baseline.Measured measured && measured.rounds().size() != rounds.size()) {
+            throw new IllegalArgumentException(settings.name() + " has " + rounds.size() + " rounds, its baseline "
+                    + measured.rounds().size() + "; they take turns, so they must have as many");
+        }
+    }
+
+    /** The latencies of all of farpage's rounds together. */
+    Histogram latencies() {
+        return merged(rounds);
+    }
+
+    static Histogram merged(List<FetchRound> rounds) {
+        Histogram all = FetchRound.newHistogram();
+        rounds.forEach(round -> all.add(round.latencies()));
+        return all;
+    }
+}

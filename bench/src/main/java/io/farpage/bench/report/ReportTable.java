@@ -1,0 +1,91 @@
+package io.farpage.bench.report;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** The report as a table for a terminal, 100 columns wide; each run is headed by what its figures depend on. */
+public final class ReportTable {
+    private static final String ROW = "  %-22s %9s %9s %9s %9s %10s %12s %11s";
+
+    private ReportTable() {}
+
+    /** The whole table, lines ended by newlines. Latencies are in microseconds. */
+    public static String render(FetchReport report) {
+        List<String> lines = new ArrayList<>();
+        for (FetchResult result : report.results()) {
+            lines.add("%s: %s, %s pages, depth %d, %s; %s; idle %s; pages in %s"
+                    .formatted(
+                            result.name(),
+                            result.transport(),
+                            bytes(result.pageSize()),
+                            result.depth(),
+                            result.pattern(),
+                            result.placement(),
+                            result.idleStrategy(),
+                            result.hugepages()));
+            lines.add(ROW.formatted("", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs", "pages/s", "fetches"));
+            lines.add(ROW.formatted(
+                    "farpage " + result.transport(),
+                    micros(result.p50Ns()),
+                    micros(result.p90Ns()),
+                    micros(result.p99Ns()),
+                    micros(result.p999Ns()),
+                    micros(result.maxNs()),
+                    grouped(Math.round(result.pagesPerSecond())),
+                    grouped(result.count())));
+            compare(result, lines);
+            lines.add(String.format(
+                    Locale.ROOT,
+                    "  per fetch: %.3f B allocated by the fetching thread, %.1f µs of CPU in the fetching process",
+                    result.allocatedBytesPerFetch(),
+                    result.cpuNsPerFetch() / 1000));
+            if (result.replays() > 0) {
+                lines.add("  the link was lost meanwhile: %s fetches were asked again"
+                        .formatted(grouped(result.replays())));
+            }
+            lines.add(
+                    result.mismatches() == 0
+                            ? "  every page held what it should"
+                            : "  %s PAGES DID NOT HOLD WHAT THEY SHOULD".formatted(grouped(result.mismatches())));
+            lines.add("");
+        }
+        return String.join("\n", lines);
+    }
+
+    private static void compare(FetchResult result, List<String> lines) {
+        FetchResult.BaselineResult baseline = result.baseline();
+        FetchResult.RatioSpreads ratios = result.ratioSpreads();
+        if (baseline == null || ratios == null) {
+            lines.add("  no baseline: " + result.baselineAbsent());
+            return;
+        }
+        lines.add(ROW.formatted(
+                baseline.name(),
+                micros(baseline.p50Ns()),
+                micros(baseline.p90Ns()),
+                micros(baseline.p99Ns()),
+                micros(baseline.p999Ns()),
+                micros(baseline.maxNs()),
+                grouped(Math.round(baseline.pagesPerSecond())),
+                grouped(baseline.count())));
+        lines.add("  ratio, median of %d rounds (min..max): p50 %s, p99 %s, throughput %s"
+                .formatted(result.rounds(), spread(ratios.p50()), spread(ratios.p99()), spread(ratios.throughput())));
+    }
+
+    private static String spread(Spread s) {
+        return String.format(Locale.ROOT, "%.2f× (%.2f..%.2f)", s.median(), s.min(), s.max());
+    }
+
+    private static String micros(long ns) {
+        return String.format(Locale.ROOT, ns < 100_000 ? "%.2f" : "%,.0f", ns / 1000.0);
+    }
+
+    private static String grouped(long number) {
+        return String.format(Locale.ROOT, "%,d", number);
+    }
+
+    private static String bytes(int size) {
+        return size >= 1 << 20 ? (size >> 20) + " MiB" : (size >> 10) + " KiB";
+    }
+}

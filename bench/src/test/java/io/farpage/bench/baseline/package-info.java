@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.baseline;
+
+import org.jspecify.annotations.NullMarked;

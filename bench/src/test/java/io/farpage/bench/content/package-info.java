@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.content;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.fetch;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.pattern;
+
+import org.jspecify.annotations.NullMarked;

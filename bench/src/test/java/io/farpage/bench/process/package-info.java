@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.process;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.report;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,34 @@
+# The JDK and the class path that the guest uses straight from the host's file system.
+
+find_java() {
+  local candidate
+  for candidate in "${JAVA_HOME:-}" /usr/lib/jvm/*; do
+    if [ -x "$candidate/bin/javac" ] && [ "$("$candidate/bin/javac" -version 2>&1 | sed 's/[^0-9]*\([0-9]*\).*/\1/')" -ge 25 ]; then
+      export JAVA_HOME=$candidate
+      return
+    fi
+  done
+  echo "rig: no JDK of version 25 or newer; install one or set JAVA_HOME" >&2
+  return 1
+}
+
+build_tests() {
+  echo "rig: compiling" >&2
+  (cd "$root" && mvn -q -B -pl rdma-verbs -am test-compile dependency:build-classpath \
+    -Dmdep.outputFile=target/rig.classpath -Dmdep.includeScope=test)
+}
+
+# prepare_classes DIRECTORY: sets CLASSPATH, the classes being copied there so that the guest does not see the next build, and has
+# the JVM archive them loaded and verified (CDS), which emulation would take long to do.
+prepare_classes() {
+  local module=$root/rdma-verbs/target
+  [ -s "$module/rig.classpath" ] || { echo "rig: $module/rig.classpath is missing; run without --no-build" >&2; return 1; }
+  mkdir -p "$1"
+  "$JAVA_HOME/bin/jar" --create --file "$1/classes.jar" -C "$module/classes" .
+  "$JAVA_HOME/bin/jar" --create --file "$1/tests.jar" -C "$module/test-classes" .
+  CLASSPATH=$1/tests.jar:$1/classes.jar:$(cat "$module/rig.classpath")
+  ARCHIVE=$1/rig.jsa
+  "$JAVA_HOME/bin/java" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable -Xlog:all=off -XX:ArchiveClassesAtExit="$ARCHIVE" \
+    --enable-native-access=ALL-UNNAMED -cp "$CLASSPATH" org.junit.platform.console.ConsoleLauncher execute --details=none \
+    --reports-dir "$1" --select-class io.farpage.verbs.ibverbs.SendChainTest --select-class io.farpage.verbs.ibverbs.GidTableTest >/dev/null
+}

@@ -1,0 +1,3 @@
+# time limit: 600 s
+# The structures' layouts against the C header, and the provider contract with both ends on one device.
+junit rxe0 --select-class io.farpage.verbs.ibverbs.LayoutTest --select-class io.farpage.verbs.ibverbs.IbverbsContractTest

@@ -1,0 +1,3 @@
+# time limit: 240 s
+# A port that goes down, a cable pulled while reading, a refused access.
+junit rxe1,rxe2 --select-class io.farpage.verbs.ibverbs.DeviceFaultTest

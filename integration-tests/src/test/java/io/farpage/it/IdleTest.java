@@ -1,0 +1,70 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.ProcFs;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+class IdleTest {
+    private static final Duration WINDOW = Duration.ofSeconds(10);
+    private static final int WINDOWS = 4;
+    private static final double ALLOWED = 0.02;
+
+    @SuppressWarnings("NullAway.Init") // set by the test
+    private Cluster cluster;
+
+    @RegisterExtension
+    final ClusterLog log = new ClusterLog(() -> cluster);
+
+    @AfterEach
+    void end() {
+        cluster.close();
+    }
+
+    /** Linked with each other, with heartbeats, long polls and all, but without a page to move. */
+    @Test
+    void shouldUseNextToNoCpuWhileNothingIsToBeDoneAndThreadsMaySleep() {
+        cluster = Cluster.start(Map.of());
+        List<String> strategies = List.of("block", "adaptive");
+        strategies.forEach(idle -> cluster.launchAgent(idle, Map.of("shard.idle", idle)));
+        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.awaitAllLinks();
+
+        Map<String, Double> used = measure();
+        // The first windows may still have what a start leaves behind, such as the compiler's work.
+        for (int window = 1; window < WINDOWS && used.values().stream().anyMatch(share -> share > ALLOWED); window++) {
+            used = measure();
+        }
+        System.out.println("share of a CPU used while idle: " + used);
+        for (String idle : strategies) {
+            assertTrue(used.getOrDefault(idle, 1.0) < ALLOWED, idle + ": " + used);
+        }
+    }
+
+    private Map<String, Double> measure() {
+        Map<String, Double> before = cpuSeconds();
+        long began = System.nanoTime();
+        await().pollDelay(WINDOW).atMost(WINDOW.plus(Cluster.PATIENCE)).until(() -> true);
+        double seconds = (System.nanoTime() - began) / 1e9;
+        Map<String, Double> shares = new LinkedHashMap<>();
+        cpuSeconds().forEach((node, used) -> shares.put(node, (used - before.getOrDefault(node, 0.0)) / seconds));
+        return shares;
+    }
+
+    private Map<String, Double> cpuSeconds() {
+        Map<String, Double> seconds = new LinkedHashMap<>();
+        cluster.agents()
+                .forEach(agent -> seconds.put(
+                        agent.node(), ProcFs.cpuSeconds(agent.process().pid())));
+        return seconds;
+    }
+}

@@ -1,0 +1,73 @@
+package io.farpage.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.TwoNodes;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.function.Executable;
+
+/** What an agent that was superseded may still say is refused. */
+@ExtendWith(TwoNodes.class)
+class StaleRequestsTest {
+    private static final Incarnation OLD = new Incarnation(0x0123456789abcdefL);
+
+    @Test
+    void shouldRefuseEndpointOfOldIncarnation(Cluster cluster) throws Exception {
+        CoordinatorClient client = cluster.client();
+        Endpoint now = client.endpoint("a", "b").orElseThrow();
+        assertStale(() -> client.publishEndpoint("a", "b", request(now, OLD, now.peerIncarnation())));
+        assertEquals(now, client.endpoint("a", "b").orElseThrow());
+    }
+
+    @Test
+    void shouldRefuseEndpointTowardOldIncarnationOfPeer(Cluster cluster) throws Exception {
+        CoordinatorClient client = cluster.client();
+        Endpoint now = client.endpoint("a", "b").orElseThrow();
+        assertStale(() -> client.publishEndpoint("a", "b", request(now, now.incarnation(), OLD)));
+        assertEquals(now, client.endpoint("a", "b").orElseThrow());
+    }
+
+    @Test
+    void shouldRefuseRegionOfOldIncarnation(Cluster cluster) throws Exception {
+        CoordinatorClient client = cluster.client();
+        Region now = client.region("a", Region.POOL).orElseThrow();
+        assertStale(() -> client.publishRegion(
+                "a", Region.POOL, new RegionRequest(OLD, now.address(), now.length(), now.keys())));
+        assertEquals(now, client.region("a", Region.POOL).orElseThrow());
+    }
+
+    @Test
+    void shouldRefuseHeartbeatWithdrawalAcknowledgementAndDepartureOfOldIncarnation(Cluster cluster) {
+        CoordinatorClient client = cluster.client();
+        assertStale(() -> client.heartbeat("a", OLD));
+        assertStale(() -> client.withdrawEndpoint("a", "b", OLD));
+        assertStale(() -> client.acknowledgeReleases("a", new ReleaseAck(OLD, List.of(1L))));
+        assertStale(() -> client.deregister("a", OLD));
+    }
+
+    private static EndpointRequest request(Endpoint like, Incarnation incarnation, Incarnation peerIncarnation) {
+        return new EndpointRequest(incarnation, peerIncarnation, like.attempt(), like.answers(), like.entries());
+    }
+
+    private static void assertStale(Executable call) {
+        CoordinatorRefusedException refused = assertThrows(CoordinatorRefusedException.class, call);
+        assertEquals(409, refused.problem().status());
+        assertTrue(refused.isStaleIncarnation(), refused.getMessage());
+        assertTrue(
+                refused.problem().detail().contains(OLD.toString()),
+                refused.problem().detail());
+    }
+}

@@ -1,0 +1,84 @@
+package io.farpage.it.harness;
+
+import io.farpage.agent.Main;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A page agent: one start of it, and so one incarnation. */
+public final class AgentProcess implements AutoCloseable {
+    private static final Map<String, String> SMALL = Map.of(
+            "api.listen", "127.0.0.1:0",
+            "pool.exported", "8MiB",
+            "pool.staging", "4MiB",
+            "pool.hugepages", "off",
+            "shard.idle", "block");
+
+    private final String node;
+    private final ChildJvm process;
+    private final Path portFile;
+    private int port;
+
+    private AgentProcess(String node, ChildJvm process, Path portFile) {
+        this.node = node;
+        this.process = process;
+        this.portFile = portFile;
+    }
+
+    /** Starts an agent with a small pool and does not wait for it. */
+    static AgentProcess launch(String node, URI coordinator, Path portFile, Map<String, String> settings) {
+        Map<String, String> all = new LinkedHashMap<>(SMALL);
+        all.put("node.id", node);
+        all.put("coordinator.url", coordinator.toString());
+        all.putAll(settings);
+        List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
+        all.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
+        return new AgentProcess(node, ChildJvm.start(node, Main.class, arguments), portFile);
+    }
+
+    /** Waits until it answers. */
+    public AgentProcess awaitListening() {
+        port = Ports.of(process, portFile);
+        return this;
+    }
+
+    public String node() {
+        return node;
+    }
+
+    public ChildJvm process() {
+        return process;
+    }
+
+    public Rest rest() {
+        return new Rest(port);
+    }
+
+    /** Reads a page. */
+    public Answer page(String space, long page) {
+        return rest().get("/api/v1/spaces/" + space + "/pages/" + page);
+    }
+
+    /** Writes a page. */
+    public Answer putPage(String space, long page, byte[] data) {
+        return rest().send("PUT", "/api/v1/spaces/" + space + "/pages/" + page, "application/octet-stream", data);
+    }
+
+    /** Whether its link to a peer is up. */
+    public boolean isLinkedTo(String peer) {
+        for (var link : rest().get("/api/v1/links").expect(200).json()) {
+            if (link.get("peer").asString().equals(peer)) {
+                return link.get("state").asString().equals("up");
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void close() {
+        process.close();
+    }
+}

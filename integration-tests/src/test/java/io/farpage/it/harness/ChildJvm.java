@@ -1,0 +1,163 @@
+package io.farpage.it.harness;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A child JVM with this one's class path. Its output goes to files; closing it kills it. */
+public final class ChildJvm implements AutoCloseable {
+    private static final Path OUTPUT = Path.of("target", "it").toAbsolutePath();
+    private static final AtomicInteger COUNT = new AtomicInteger();
+    private static final Duration END_TIMEOUT = Duration.ofSeconds(20);
+    /** Those of bin/launch, with a small heap; C1 alone, since most children live for seconds. */
+    private static final List<String> FLAGS = List.of(
+            "-XX:+UseSerialGC",
+            "-Xms16m",
+            "-Xmx128m",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-XX:-UsePerfData",
+            "-XX:TieredStopAtLevel=1",
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow");
+
+    private final String name;
+    private final Process process;
+    private final Path out;
+    private final Path err;
+    private boolean stopped;
+
+    private ChildJvm(String name, Process process, Path out, Path err) {
+        this.name = name;
+        this.process = process;
+        this.out = out;
+        this.err = err;
+    }
+
+    /** Starts a main class. */
+    public static ChildJvm start(String name, Class<?> main, List<String> arguments) {
+        return start(name, main, arguments, Map.of());
+    }
+
+    /** As {@link #start(String, Class, List)}, with variables added to the environment. */
+    public static ChildJvm start(String name, Class<?> main, List<String> arguments, Map<String, String> environment) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(FLAGS);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(arguments);
+        return launch(name, command, environment, Path.of(""));
+    }
+
+    /** Starts any command, from a directory. */
+    public static ChildJvm launch(String name, List<String> command, Map<String, String> environment, Path from) {
+        String file = String.format(Locale.ROOT, "%03d-%s", COUNT.incrementAndGet(), name);
+        try {
+            Files.createDirectories(OUTPUT);
+            Path out = OUTPUT.resolve(file + ".out");
+            Path err = OUTPUT.resolve(file + ".err");
+            ProcessBuilder builder = new ProcessBuilder(command)
+                    .redirectOutput(out.toFile())
+                    .redirectError(err.toFile())
+                    .directory(from.toAbsolutePath().toFile());
+            builder.environment().keySet().removeIf(variable -> variable.startsWith("FARPAGE_"));
+            builder.environment().putAll(environment);
+            Process process = builder.start();
+            process.getOutputStream().close();
+            Reaper.watch(process.pid());
+            return new ChildJvm(name, process, out, err);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public long pid() {
+        return process.pid();
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** kill -9, and waits for the end. */
+    public void kill() {
+        if (process.isAlive()) {
+            Signals.send(pid(), Signals.KILL);
+        }
+        awaitEnd();
+    }
+
+    /** SIGSTOP: the process keeps its memory and connections and does nothing. */
+    public void stop() {
+        Signals.send(pid(), Signals.STOP);
+        stopped = true;
+    }
+
+    /** SIGCONT. */
+    public void resume() {
+        Signals.send(pid(), Signals.CONT);
+        stopped = false;
+    }
+
+    /** SIGTERM, without waiting. */
+    public void terminate() {
+        Signals.send(pid(), Signals.TERM);
+    }
+
+    /** Waits for the end and gives the exit code. */
+    public int awaitEnd() {
+        try {
+            if (!process.waitFor(END_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
+                throw new AssertionError(name + " has not ended within " + END_TIMEOUT + "\n" + describe());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+        Reaper.forget(pid());
+        return process.exitValue();
+    }
+
+    /** Standard output so far. */
+    public String out() {
+        return read(out);
+    }
+
+    /** Standard error so far, which has the log. */
+    public String err() {
+        return read(err);
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What a person needs who looks at a failure. */
+    String describe() {
+        String state = isAlive() ? stopped ? "stopped" : "alive" : "ended with " + process.exitValue();
+        return "---- %s, pid %d, %s%n%s%s".formatted(name, pid(), state, out(), err());
+    }
+
+    @Override
+    public void close() {
+        if (process.isAlive()) {
+            process.destroyForcibly();
+            awaitEnd();
+        }
+    }
+}

@@ -1,0 +1,183 @@
+package io.farpage.it.harness;
+
+import static org.awaitility.Awaitility.await;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.SpaceRequest;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.stream.Collectors;
+
+/** A coordinator and its agents, by node id. */
+public final class Cluster implements AutoCloseable {
+    /** How long anything may take that is not under test, on a loaded machine. */
+    public static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private static final Map<String, String> SHORT_LEASES =
+            Map.of("lease.duration", "4s", "lease.heartbeat_interval", "300ms");
+
+    private final Path directory;
+    private final CoordinatorProcess coordinator;
+    private final Map<String, AgentProcess> agents = new LinkedHashMap<>();
+    private final List<AgentProcess> all = new ArrayList<>();
+    private Optional<CoordinatorClient> client = Optional.empty();
+
+    private Cluster(Map<String, String> coordinatorSettings) {
+        try {
+            directory = Files.createTempDirectory("farpage-it");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        coordinator = new CoordinatorProcess(directory, coordinatorSettings);
+    }
+
+    /** Starts a coordinator with short leases. */
+    public static Cluster start() {
+        return start(SHORT_LEASES);
+    }
+
+    /** Starts a coordinator with other settings. */
+    public static Cluster start(Map<String, String> coordinatorSettings) {
+        Cluster cluster = new Cluster(coordinatorSettings);
+        try {
+            cluster.coordinator.launch();
+            cluster.client =
+                    Optional.of(new CoordinatorClient(cluster.coordinator.rest().base(), Duration.ofSeconds(10)));
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** Starts a coordinator and agents, and waits for all links. */
+    public static Cluster of(String... nodes) {
+        return of(Map.of(), nodes);
+    }
+
+    /** As {@link #of(String...)}, with settings for every agent. */
+    public static Cluster of(Map<String, String> settings, String... nodes) {
+        Cluster cluster = start();
+        try {
+            List<AgentProcess> launched = new ArrayList<>();
+            for (String node : nodes) {
+                launched.add(cluster.launchAgent(node, settings));
+            }
+            launched.forEach(AgentProcess::awaitListening);
+            cluster.awaitAllLinks();
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            System.err.println(cluster.describe());
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** Launches an agent, in the place of one with that node id, and does not wait. */
+    public AgentProcess launchAgent(String node, Map<String, String> settings) {
+        Path portFile = directory.resolve("agent-" + all.size() + ".port");
+        AgentProcess agent = AgentProcess.launch(node, coordinator.rest().base(), portFile, settings);
+        agents.put(node, agent);
+        all.add(agent);
+        return agent;
+    }
+
+    /** Starts an agent, in the place of one with that node id, and waits until it listens. */
+    public AgentProcess startAgent(String node, Map<String, String> settings) {
+        return launchAgent(node, settings).awaitListening();
+    }
+
+    public AgentProcess agent(String node) {
+        AgentProcess agent = agents.get(node);
+        if (agent == null) {
+            throw new IllegalArgumentException("no agent " + node);
+        }
+        return agent;
+    }
+
+    public Collection<AgentProcess> agents() {
+        return agents.values();
+    }
+
+    public CoordinatorProcess coordinator() {
+        return coordinator;
+    }
+
+    public CoordinatorClient client() {
+        return client.orElseThrow();
+    }
+
+    /** A directory that goes with the cluster. */
+    public Path directory() {
+        return directory;
+    }
+
+    /** Waits until every agent's link to every other is up. */
+    public void awaitAllLinks() {
+        await("all links up")
+                .atMost(PATIENCE)
+                .pollInterval(Duration.ofMillis(50))
+                .untilAsserted(() -> {
+                    for (AgentProcess from : agents.values()) {
+                        for (AgentProcess to : agents.values()) {
+                            if (from != to && !from.isLinkedTo(to.node())) {
+                                throw new AssertionError(from.node() + " is not linked to " + to.node() + ": "
+                                        + from.rest().get("/api/v1/links").text());
+                            }
+                        }
+                    }
+                });
+    }
+
+    /** Waits until the coordinator has a node as active, and in another incarnation than {@code before}. */
+    public void awaitActive(String node, String before) {
+        await(node + " active")
+                .atMost(PATIENCE)
+                .ignoreExceptions()
+                .until(() -> client().node(node)
+                        .filter(n -> n.status() == NodeStatus.ACTIVE)
+                        .filter(n -> !n.incarnation().toString().equals(before))
+                        .isPresent());
+    }
+
+    /** The incarnation of a node that is registered now. */
+    public String incarnation(String node) throws CoordinatorException {
+        return client().node(node).orElseThrow().incarnation().toString();
+    }
+
+    /** Makes a space with given homes. */
+    public void makeSpace(String name, long pages, int pageSize, String... homes) throws CoordinatorException {
+        client().createSpace(new SpaceRequest(
+                name,
+                pages * pageSize,
+                OptionalInt.of(pageSize),
+                homes.length == 0 ? Optional.empty() : Optional.of(List.of(homes))));
+    }
+
+    /** The output of all processes, for whoever looks at a failure. */
+    public String describe() {
+        List<ChildJvm> children = new ArrayList<>(coordinator.lives());
+        all.forEach(agent -> children.add(agent.process()));
+        return children.stream().map(ChildJvm::describe).collect(Collectors.joining("\n"));
+    }
+
+    @Override
+    public void close() {
+        client.ifPresent(CoordinatorClient::close);
+        all.forEach(AgentProcess::close);
+        coordinator.close();
+        Directories.delete(directory);
+    }
+}

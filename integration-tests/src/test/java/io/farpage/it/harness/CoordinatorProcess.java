@@ -1,0 +1,65 @@
+package io.farpage.it.harness;
+
+import io.farpage.coordinator.Main;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** A coordinator. It can be killed and started again on the same port and store. */
+public final class CoordinatorProcess implements AutoCloseable {
+    private final Path directory;
+    private final Path store;
+    private final Map<String, String> settings;
+    private final List<ChildJvm> lives = new ArrayList<>();
+    private int port;
+
+    CoordinatorProcess(Path directory, Map<String, String> settings) {
+        this.directory = directory;
+        this.store = directory.resolve("store");
+        this.settings = settings;
+    }
+
+    void launch() {
+        Path portFile = directory.resolve("coordinator-" + lives.size() + ".port");
+        List<String> arguments = new ArrayList<>(List.of(
+                "run",
+                "-D",
+                "store.directory=" + store,
+                "-D",
+                "server.listen=127.0.0.1:" + port,
+                "--port-file",
+                portFile.toString()));
+        settings.forEach((key, value) -> arguments.addAll(List.of("-D", key + "=" + value)));
+        ChildJvm life = ChildJvm.start("coordinator", Main.class, arguments);
+        lives.add(life);
+        port = Ports.of(life, portFile);
+    }
+
+    /** Starts it again, where it was. */
+    public void restart() {
+        launch();
+    }
+
+    public ChildJvm process() {
+        return lives.getLast();
+    }
+
+    /** Where it keeps its state. */
+    public Path store() {
+        return store;
+    }
+
+    public Rest rest() {
+        return new Rest(port);
+    }
+
+    List<ChildJvm> lives() {
+        return List.copyOf(lives);
+    }
+
+    @Override
+    public void close() {
+        lives.forEach(ChildJvm::close);
+    }
+}

@@ -15,10 +15,15 @@ public final class Doctor {
     private final Config config;
     private final Tree tree;
     private final VerbsProvider rdma;
-    private final Supplier<Userfaultfd.Outcome> userfaultfd;
+    private final Supplier<UserfaultfdProbe.Outcome> userfaultfd;
     private final Commands commands;
 
-    Doctor(Config config, Tree tree, VerbsProvider rdma, Supplier<Userfaultfd.Outcome> userfaultfd, Commands commands) {
+    Doctor(
+            Config config,
+            Tree tree,
+            VerbsProvider rdma,
+            Supplier<UserfaultfdProbe.Outcome> userfaultfd,
+            Commands commands) {
         this.config = config;
         this.tree = tree;
         this.rdma = rdma;
@@ -33,7 +38,7 @@ public final class Doctor {
      * @param rdma the provider that an agent with this configuration would use
      */
     public static Doctor of(Config config, Tree tree, VerbsProvider rdma) {
-        return new Doctor(config, tree, rdma, Userfaultfd::open, Commands::run);
+        return new Doctor(config, tree, rdma, UserfaultfdProbe::open, Commands::run);
     }
 
     /** Runs every check, one after the other; takes a few seconds at most. */

@@ -27,9 +27,9 @@ final class UserfaultfdCheck implements Check {
     }
 
     private final Tree tree;
-    private final Supplier<Userfaultfd.Outcome> open;
+    private final Supplier<UserfaultfdProbe.Outcome> open;
 
-    UserfaultfdCheck(Tree tree, Supplier<Userfaultfd.Outcome> open) {
+    UserfaultfdCheck(Tree tree, Supplier<UserfaultfdProbe.Outcome> open) {
         this.tree = tree;
         this.open = open;
     }
@@ -37,8 +37,8 @@ final class UserfaultfdCheck implements Check {
     @Override
     public List<Line> run() {
         return switch (open.get()) {
-            case Userfaultfd.Outcome.Opened(long features) -> List.of(opened(features));
-            case Userfaultfd.Outcome.Refused(int errno) -> List.of(refused(errno));
+            case UserfaultfdProbe.Outcome.Opened(long features) -> List.of(opened(features));
+            case UserfaultfdProbe.Outcome.Refused(int errno) -> List.of(refused(errno));
         };
     }
 

@@ -158,10 +158,10 @@ final class FakeHost {
 
     /** What the doctor finds with these settings over the defaults, with a provider that finds no device and a kernel that has all. */
     Report examine(Map<String, String> settings) {
-        return examine(settings, new Userfaultfd.Outcome.Opened(-1L), Optional.empty());
+        return examine(settings, new UserfaultfdProbe.Outcome.Opened(-1L), Optional.empty());
     }
 
-    Report examine(Map<String, String> settings, Userfaultfd.Outcome userfaultfd, Optional<String> dcb) {
+    Report examine(Map<String, String> settings, UserfaultfdProbe.Outcome userfaultfd, Optional<String> dcb) {
         Map<String, String> all = new java.util.HashMap<>(Map.of("api.listen", "127.0.0.1:0"));
         all.putAll(settings);
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), all);

@@ -158,7 +158,7 @@ final class HostChecksTest {
         FakeHost host = new FakeHost(directory);
         // All but POISON (bit 14), as Linux 6.1.
         Line old = line(
-                host.examine(DEFAULTS, new Userfaultfd.Outcome.Opened(~(1L << 14)), Optional.empty()),
+                host.examine(DEFAULTS, new UserfaultfdProbe.Outcome.Opened(~(1L << 14)), Optional.empty()),
                 "paging.userfaultfd");
 
         assertEquals(Level.WARN, old.level());
@@ -168,7 +168,7 @@ final class HostChecksTest {
     @Test
     void shouldSayHowAnUnprivilegedUserGetsUserfaultfd() {
         FakeHost host = new FakeHost(directory);
-        Userfaultfd.Outcome refused = new Userfaultfd.Outcome.Refused(Errno.EPERM);
+        UserfaultfdProbe.Outcome refused = new UserfaultfdProbe.Outcome.Refused(Errno.EPERM);
 
         Line denied = line(host.examine(DEFAULTS, refused, Optional.empty()), "paging.userfaultfd");
         host.write("/dev/userfaultfd", "");

@@ -156,7 +156,7 @@ final class RdmaChecksTest {
     @Test
     void shouldReadFlowControlFromDcb() {
         FakeHost host = new FakeHost(directory).roce(9000);
-        Userfaultfd.Outcome opened = new Userfaultfd.Outcome.Opened(-1L);
+        UserfaultfdProbe.Outcome opened = new UserfaultfdProbe.Outcome.Opened(-1L);
         String off = "pfc-cap 8 macsec-bypass on delay 0\nprio-pfc 0:off 1:off 2:off 3:off 4:off 5:off 6:off 7:off";
         String on = "pfc-cap 8 macsec-bypass on delay 0\nprio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off";
 

@@ -1,0 +1,116 @@
+package io.farpage.agent.uffd;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.posix.Errno;
+import io.farpage.posix.FileIo;
+import io.farpage.posix.Libc;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The file behind a guest's memory (memfd_create(2), or any file on tmpfs or hugetlbfs). Its pages are read and taken out through system
+ * calls, never through a mapping: another process may truncate the file at any moment. Calls return a negative error number on failure
+ * and allocate nothing. One thread at a time.
+ */
+public final class MemoryFile implements AutoCloseable {
+    private static final int MFD_CLOEXEC = 1;
+    private static final int SEEK_END = 2;
+    private static final int SEEK_DATA = 3;
+    private static final int FALLOC_FL_KEEP_SIZE = 1;
+    private static final int FALLOC_FL_PUNCH_HOLE = 2;
+
+    private static final MethodHandle memfd_create$mh =
+            Libc.capturing("memfd_create", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+    private static final MethodHandle ftruncate$mh =
+            Libc.capturing("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
+    private static final MethodHandle lseek$mh =
+            Libc.capturing("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle pread$mh =
+            Libc.capturing("pread", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle fallocate$mh =
+            Libc.capturing("fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+
+    private final int fd;
+    private final Errno errno = Errno.create();
+    private boolean closed;
+
+    private MemoryFile(int fd) {
+        this.fd = fd;
+    }
+
+    /** Takes over a descriptor; closing this closes it. */
+    public static MemoryFile adopt(int fd) {
+        return new MemoryFile(fd);
+    }
+
+    /**
+     * A new anonymous file of {@code length} bytes, all of it a hole.
+     *
+     * @param name for /proc; up to 249 bytes
+     */
+    public static MemoryFile create(String name, long length) {
+        Errno errno = Errno.create();
+        try (Arena arena = Arena.ofConfined()) {
+            int fd = (int) memfd_create$mh.invokeExact(errno.segment(), arena.allocateFrom(name), MFD_CLOEXEC);
+            MemoryFile file = new MemoryFile(errno.require(fd, "memfd_create(" + name + ")"));
+            errno.require((int) ftruncate$mh.invokeExact(errno.segment(), fd, length), "ftruncate(" + length + ")");
+            return file;
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    public int fd() {
+        return fd;
+    }
+
+    /** Length in bytes, or a negative error number: -ESPIPE if this is no file at all. */
+    public long length() {
+        return seek(0, SEEK_END);
+    }
+
+    /** Whether the page at {@code offset} is there, rather than a hole. */
+    public boolean hasPageAt(long offset) {
+        return seek(offset, SEEK_DATA) == offset;
+    }
+
+    private long seek(long offset, int whence) {
+        try {
+            return errno.check((long) lseek$mh.invokeExact(errno.segment(), fd, offset, whence));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** Reads into {@code address}; a hole reads as zeros and stays one. Bytes read, fewer at the end, or a negative error number. */
+    public long read(long offset, long address, long length) {
+        try {
+            // SAFETY: the caller owns length bytes at address.
+            return errno.check((long) pread$mh.invokeExact(errno.segment(), fd, address, length, offset));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** Takes pages out of the file and out of all mappings of it; 0, or a negative error number: -EPERM if a seal forbids it. */
+    public int punchHole(long offset, long length) {
+        try {
+            return errno.check((int) fallocate$mh.invokeExact(
+                    errno.segment(), fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            FileIo.close(errno, fd);
+        }
+    }
+}

@@ -209,8 +209,12 @@ static int connect_to_agent(const char *path) {
     struct timeval patience = {.tv_sec = SEND_SECONDS};
     setsockopt(agent, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (connect(agent, (struct sockaddr *) &address, sizeof address) != 0) {
-        say("no agent listens at FARPAGE_SOCKET '%s': %s; run: page-agent attach --space NAME --socket %s ...",
-            path, strerror(errno), path);
+        if (errno == EACCES) {
+            say("FARPAGE_SOCKET '%s': %s; let user %u write to the socket and search its directories", path, strerror(errno), getuid());
+        } else {
+            say("no agent listens at FARPAGE_SOCKET '%s': %s; run: page-agent attach --space NAME --socket %s ...",
+                path, strerror(errno), path);
+        }
         close(agent);
         return -1;
     }

@@ -120,13 +120,19 @@ final class Handoff implements AutoCloseable {
                     (int) connect$mh.invokeExact(errno.segment(), fd, address.address(), (int) address.byteSize()));
             if (result < 0) {
                 FileIo.close(errno, fd);
-                throw new BenchException("no agent listens at " + socket + ": " + ErrnoName.of(-result)
-                        + "; run: page-agent attach --space NAME --socket " + socket + " ...");
+                throw new BenchException(refusal(socket, -result));
             }
             return fd;
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }
+    }
+
+    private static String refusal(Path socket, int errno) {
+        return errno == Errno.EACCES
+                ? socket + ": EACCES; let this user write to the socket and search its directories"
+                : "no agent listens at " + socket + ": " + ErrnoName.of(errno)
+                        + "; run: page-agent attach --space NAME --socket " + socket + " ...";
     }
 
     private static void send(Errno errno, int connection, String json, List<Integer> descriptors) {

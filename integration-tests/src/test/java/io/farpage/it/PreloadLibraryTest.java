@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.HandoffListener;
-import io.farpage.it.harness.HandoffListener.Received;
 import io.farpage.it.harness.TinyPager;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,8 +17,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,9 +28,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PreloadLibraryTest {
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
-    private static final Pattern HANDOFF =
-            Pattern.compile("\\[\\{\"base_host_virt_addr\":(\\d+),\"size\":(\\d+),\"offset\":0,"
-                    + "\"page_size\":4096,\"page_size_kib\":4096}]");
     private static final String QEMUS_NAME = "memory-backend-memfd";
     private static final int PAGES = 50;
     private static final int LARGE = 8192; // 32 MiB
@@ -257,16 +251,7 @@ class PreloadLibraryTest {
     }
 
     private static TinyPager accept(HandoffListener listener) {
-        Received received = listener.receive();
-        Matcher json = HANDOFF.matcher(received.json());
-        assertTrue(json.matches(), received.json());
-        assertEquals(2, received.descriptors().size());
-        assertEquals((long) PAGES * 4096, Long.parseLong(json.group(2)));
-        return new TinyPager(
-                received.descriptors().getFirst(),
-                received.descriptors().getLast(),
-                Long.parseLong(json.group(1)),
-                PAGES);
+        return listener.receive().page(PAGES, 2);
     }
 
     private ChildJvm start(String name, int pages, Map<String, String> environment, String... words) {

@@ -20,6 +20,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The listening end of a VMM's handoff, for tests that look at what comes through it. Used by one thread. */
 public final class HandoffListener implements AutoCloseable {
@@ -41,8 +43,22 @@ public final class HandoffListener implements AutoCloseable {
      * @param descriptors received with it
      */
     public record Received(String json, List<Integer> descriptors) {
+        private static final Pattern ONE_REGION =
+                Pattern.compile("\\[\\{\"base_host_virt_addr\":(\\d+),\"size\":(\\d+),"
+                        + "\"offset\":0,\"page_size\":4096,\"page_size_kib\":4096}]");
+
         public Received {
             descriptors = List.copyOf(descriptors);
+        }
+
+        /** Pages it, as one region of {@code pages} pages with {@code count} descriptors, or fails the test. */
+        public TinyPager page(int pages, int count) {
+            Matcher region = ONE_REGION.matcher(json);
+            if (!region.matches() || Long.parseLong(region.group(2)) != pages * 4096L || descriptors.size() != count) {
+                throw new AssertionError(
+                        "not one region of " + pages + " pages and " + count + " descriptors: " + this);
+            }
+            return new TinyPager(descriptors, Long.parseLong(region.group(1)), pages);
         }
     }
 

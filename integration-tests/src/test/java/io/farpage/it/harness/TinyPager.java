@@ -8,12 +8,14 @@ import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Resolves the faults of another process whose every page holds its number plus one at first, and lets one page at a time be there: before
- * it brings the next it protects the last from writing, reads it out of the memfd and punches it out. All that an agent does, in its
+ * Resolves the faults of another process whose every page holds its number plus one at first, and, if it has the memfd, lets one
+ * page at a time be there: before it brings the next it protects the last from writing, reads it out of the memfd and punches it out. All that an agent does, in its
  * shortest form; it shows that what a VMM handed over is enough for that. Runs in a thread of its own until closed.
  */
 public final class TinyPager implements AutoCloseable {
@@ -21,7 +23,7 @@ public final class TinyPager implements AutoCloseable {
     private static final long IDLE_NANOS = 50_000;
 
     private final Userfaultfd userfaultfd;
-    private final MemoryFile file;
+    private final Optional<MemoryFile> file;
     private final long base;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment store;
@@ -32,10 +34,10 @@ public final class TinyPager implements AutoCloseable {
     private final AtomicLong evictions = new AtomicLong();
     private volatile boolean unmapped;
 
-    /** Takes over the descriptors. */
-    public TinyPager(int userfaultfd, int memfd, long base, int pages) {
-        this.userfaultfd = Userfaultfd.adopt(userfaultfd);
-        this.file = MemoryFile.adopt(memfd);
+    /** Takes over the descriptors: a userfaultfd and, if pages can be taken out, a memfd. */
+    public TinyPager(List<Integer> descriptors, long base, int pages) {
+        this.userfaultfd = Userfaultfd.adopt(descriptors.getFirst());
+        this.file = descriptors.stream().skip(1).findFirst().map(MemoryFile::adopt);
         this.base = base;
         this.store = arena.allocate((long) pages * PAGE, PAGE);
         for (long page = 0; page < pages; page++) {
@@ -77,8 +79,8 @@ public final class TinyPager implements AutoCloseable {
     }
 
     private void serve(int page) {
-        if (present >= 0 && present != page) {
-            evict(present);
+        if (present >= 0 && present != page && file.isPresent()) {
+            evict(file.get(), present);
         }
         faults.incrementAndGet(); // before the process goes on
         long copied = userfaultfd.copy(address(page), store.address() + (long) page * PAGE, PAGE, 0);
@@ -88,11 +90,11 @@ public final class TinyPager implements AutoCloseable {
         present = page;
     }
 
-    private void evict(int page) {
+    private void evict(MemoryFile memory, int page) {
         long at = (long) page * PAGE;
         int protectedOrNot = userfaultfd.writeProtect(address(page), PAGE, true);
-        long read = file.read(at, store.address() + at, PAGE);
-        int punched = file.punchHole(at, PAGE);
+        long read = memory.read(at, store.address() + at, PAGE);
+        int punched = memory.punchHole(at, PAGE);
         if (protectedOrNot < 0 || read != PAGE || punched < 0) {
             throw new IllegalStateException("page " + page + ": " + protectedOrNot + ", " + read + ", " + punched);
         }
@@ -112,7 +114,7 @@ public final class TinyPager implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         userfaultfd.close();
-        file.close();
+        file.ifPresent(MemoryFile::close);
         arena.close();
     }
 }

@@ -11,11 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** A C compiler that takes gcc's options. */
-record CCompiler(Path program) {
-    static final List<String> NAMES = List.of("cc", "gcc", "clang");
+public record CCompiler(Path program) {
+    public static final List<String> NAMES = List.of("cc", "gcc", "clang");
 
     /** The first of {@link #NAMES} in the directories of a PATH. */
-    static Optional<CCompiler> find(String path) {
+    public static Optional<CCompiler> find(String path) {
         return NAMES.stream()
                 .flatMap(name -> Stream.of(path.split(":"))
                         .filter(directory -> !directory.isEmpty())
@@ -26,7 +26,7 @@ record CCompiler(Path program) {
     }
 
     /** Compiles one file for this very machine; throws with what the compiler said if it fails or takes too long. */
-    void compile(Path source, Path program, Duration patience) throws IOException, InterruptedException {
+    public void compile(Path source, Path program, Duration patience) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(this.program.toString(), "-O3", "-march=native", "-std=gnu11"));
         command.addAll(List.of("-o", program.toString(), source.toString(), "-lm"));
         Path said = Files.createTempFile("farpage-cc", ".log");

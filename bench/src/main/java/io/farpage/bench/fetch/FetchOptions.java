@@ -1,15 +1,14 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.option.ByteSize;
+import io.farpage.bench.option.TimeSpan;
 import io.farpage.bench.pattern.PagePattern;
-import io.farpage.config.Quantities;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
 /** The options as given; {@link FetchPlan} says what is allowed. */
 final class FetchOptions {
@@ -46,7 +45,7 @@ final class FetchOptions {
     @Option(
             names = "--page-size",
             defaultValue = "4KiB",
-            converter = Bytes.class,
+            converter = ByteSize.class,
             description = "4KiB to 2MiB, a power of two (${DEFAULT-VALUE})")
     long pageSize;
 
@@ -76,7 +75,7 @@ final class FetchOptions {
     @Option(
             names = "--duration",
             defaultValue = "5500ms",
-            converter = Time.class,
+            converter = TimeSpan.class,
             description = "How long each run measures, over all its rounds (${DEFAULT-VALUE})")
     Duration duration = Duration.ZERO;
 
@@ -87,7 +86,7 @@ final class FetchOptions {
     @Option(
             names = "--warmup",
             defaultValue = "3s",
-            converter = Time.class,
+            converter = TimeSpan.class,
             description =
                     "How long each run goes on before its first round, for the JIT compiler; up to five times as long on a"
                             + " busy machine (${DEFAULT-VALUE})")
@@ -124,28 +123,4 @@ final class FetchOptions {
             description = "Where the report goes (bench/target/report of the installation, else farpage-report)")
     @Nullable
     Path report;
-
-    /** Byte quantities such as 4KiB. */
-    static final class Bytes implements ITypeConverter<Long> {
-        @Override
-        public Long convert(String text) {
-            try {
-                return Quantities.bytes(text);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException("'" + text + "' is not a size such as 4KiB");
-            }
-        }
-    }
-
-    /** Durations such as 500ms. */
-    static final class Time implements ITypeConverter<Duration> {
-        @Override
-        public Duration convert(String text) {
-            try {
-                return Quantities.duration(text);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException("'" + text + "' is not a duration such as 500ms or 5s");
-            }
-        }
-    }
 }

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.vmm;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,84 @@
+/*
+ * Stands for a VMM: maps a memfd as its RAM, and uses it.
+ *   shared_ram NAME PAGES [WORD...]
+ * First every page holds its number plus one, if a pager fills it so, or zeros. Each word is a thing to do:
+ *   read     expect every page to hold its number plus one
+ *   zeros    expect every page to hold zeros
+ *   rounds   write and check all pages three times, each time something else
+ *   unmap    unmap the RAM
+ *   again    map the RAM a second time
+ *   fork     have a child read the first page, and expect that it cannot
+ * Prints a line for each that went well; exit code 3 for the first that did not.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096UL
+
+static volatile unsigned long *ram;
+static unsigned long pages;
+
+static void expect(const char *what, unsigned long page, unsigned long expected) {
+    unsigned long found = ram[page * PAGE / sizeof *ram];
+    if (found != expected) {
+        printf("%s: page %lu holds %lu, expected %lu\n", what, page, found, expected);
+        exit(3);
+    }
+}
+
+static void rounds(void) {
+    for (unsigned long round = 1; round <= 3; round++) {
+        for (unsigned long page = 0; page < pages; page++) {
+            if (round > 1) {
+                expect("rounds", page, page * 1000 + round - 1);
+            }
+            ram[page * PAGE / sizeof *ram] = page * 1000 + round;
+        }
+    }
+}
+
+static void fork_child(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        _exit((int) (*ram & 1));
+    }
+    int status;
+    waitpid(child, &status, 0);
+    if (!WIFSIGNALED(status)) {
+        printf("fork: the child read the RAM, exit code %d\n", WEXITSTATUS(status));
+        exit(3);
+    }
+}
+
+int main(int argc, char **argv) {
+    pages = strtoul(argv[2], NULL, 10);
+    int fd = memfd_create(argv[1], 0);
+    if (fd < 0 || ftruncate(fd, (off_t) (pages * PAGE)) != 0) {
+        perror("memfd");
+        return 2;
+    }
+    ram = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    for (int i = 3; i < argc; i++) {
+        if (strcmp(argv[i], "read") == 0 || strcmp(argv[i], "zeros") == 0) {
+            for (unsigned long page = 0; page < pages; page++) {
+                expect(argv[i], page, argv[i][0] == 'r' ? page + 1 : 0);
+            }
+        } else if (strcmp(argv[i], "rounds") == 0) {
+            rounds();
+        } else if (strcmp(argv[i], "unmap") == 0) {
+            munmap((void *) ram, pages * PAGE);
+        } else if (strcmp(argv[i], "again") == 0) {
+            mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        } else if (strcmp(argv[i], "fork") == 0) {
+            fork_child();
+        }
+        printf("%s\n", argv[i]);
+        fflush(stdout);
+    }
+    return 0;
+}

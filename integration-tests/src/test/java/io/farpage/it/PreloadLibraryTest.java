@@ -1,0 +1,296 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.HandoffListener;
+import io.farpage.it.harness.TinyPager;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** {@code libfarpage-preload.so} in a process that knows nothing of it. */
+class PreloadLibraryTest {
+    private static final Path ROOT =
+            Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
+    private static final String QEMUS_NAME = "memory-backend-memfd";
+    private static final int PAGES = 50;
+    private static final int LARGE = 8192; // 32 MiB
+
+    @TempDir
+    private static Path built = Path.of("");
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @BeforeAll
+    static void compile() {
+        Path program = built.resolve("shared_ram");
+        Path source = ROOT.resolve("integration-tests/src/test/c/shared_ram.c");
+        List<String> cc = List.of("cc", "-O1", "-Wall", "-Werror", "-o", program.toString(), source.toString());
+        String said = run(
+                        "preload-library",
+                        List.of(
+                                ROOT.resolve("build/preload-library").toString(),
+                                library().toString()),
+                        Map.of())
+                .err();
+        assumeTrue(Files.exists(library()), said);
+        Finished compiled = run("cc", cc, Map.of());
+        assertEquals(0, compiled.code(), compiled.err());
+    }
+
+    @Test
+    void shouldHandOverMemoryThatCanBePagedInAndOut() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "read", "rounds");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("read\nrounds\n", process.out());
+            assertEquals(4 * PAGES, pager.faults());
+            assertEquals(4 * PAGES - 1, pager.evictions());
+        }
+    }
+
+    @Test
+    void shouldTellTheAgentThatTheMemoryWasUnmapped() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "read", "unmap");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("read\nunmap\n", process.out());
+            // The process goes on when the event has been read, which is a moment before it is looked at.
+            await().atMost(Duration.ofSeconds(5)).until(pager::sawUnmapping);
+        }
+    }
+
+    @Test
+    void shouldKeepTheMemoryFromChildProcesses() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "fork", "read");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(PAGES, pager.faults(), "the child's access is none");
+        }
+    }
+
+    @Test
+    void shouldEndAProcessThatMapsItsMemoryASecondTime() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "read", "again", "zeros");
+                TinyPager pager = accept(listener)) {
+            assertEquals(1, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("read\n", process.out());
+            assertTrue(process.err().contains("mapped a second time"), process.err());
+            assertEquals(PAGES, pager.faults());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"FARPAGE_MEMFD_NAME, pc.*", "FARPAGE_MIN_SIZE, 200k", "FARPAGE_MIN_SIZE, 204800"})
+    void shouldRecogniseTheMemoryByPatternOrSize(String variable, String value) {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start("pc.ram", PAGES, Map.of(variable, value), "read");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(PAGES, pager.faults());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"FARPAGE_MEMFD_NAME", "FARPAGE_MIN_SIZE"})
+    void shouldLeaveOtherMemoryAloneAndNameItIfItIsLarge(String variable) {
+        Map<String, String> environment = variable.equals("FARPAGE_MIN_SIZE") ? Map.of(variable, "1g") : Map.of();
+        Finished finished = finish("other", LARGE, environment, "zeros", "rounds");
+
+        assertEquals(0, finished.code(), finished.err());
+        assertEquals("zeros\nrounds\n", finished.out());
+        assertEquals(
+                environment.isEmpty(),
+                finished.err().contains("32 MiB of shared memory 'other' stay local"),
+                finished.err());
+    }
+
+    @Test
+    void shouldNotRunOnLocalMemoryWhenNoAgentListens() {
+        Finished finished = finish(QEMUS_NAME, PAGES, Map.of(), "zeros");
+
+        assertEquals(1, finished.code());
+        assertEquals("", finished.out());
+        assertTrue(
+                finished.err()
+                        .contains("no agent listens at FARPAGE_SOCKET '" + socket() + "': No such file or directory;"
+                                + " run: page-agent attach --space NAME --socket " + socket()),
+                finished.err());
+    }
+
+    @Test
+    void shouldNotRunOnLocalMemoryWhenTheAgentIsGone() throws IOException {
+        new HandoffListener(socket()).close();
+        assertTrue(Files.exists(socket(), LinkOption.NOFOLLOW_LINKS));
+
+        Finished finished = finish(QEMUS_NAME, PAGES, Map.of(), "zeros");
+
+        assertEquals(1, finished.code());
+        assertTrue(finished.err().contains("Connection refused"), finished.err());
+    }
+
+    @Test
+    void shouldRunOnLocalMemoryIfThatIsAllowed() {
+        Finished finished = finish(QEMUS_NAME, PAGES, Map.of("FARPAGE_REQUIRED", "0"), "zeros", "rounds");
+
+        assertEquals(0, finished.code(), finished.err());
+        assertEquals("zeros\nrounds\n", finished.out());
+        assertTrue(finished.err().contains("no agent listens"), finished.err());
+        assertTrue(finished.err().contains("its RAM is local memory"), finished.err());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "FARPAGE_SOCKET, '', FARPAGE_SOCKET is not set",
+        "FARPAGE_MIN_SIZE, 0, FARPAGE_MIN_SIZE is '0'",
+        "FARPAGE_MIN_SIZE, 12x, FARPAGE_MIN_SIZE is '12x'",
+        "FARPAGE_MIN_SIZE, 4 k, FARPAGE_MIN_SIZE is '4 k'",
+        "FARPAGE_MIN_SIZE, 99999999999999999999, FARPAGE_MIN_SIZE is '99999999999999999999'",
+        "FARPAGE_MIN_SIZE, 99999999999g, FARPAGE_MIN_SIZE is '99999999999g'"
+    })
+    void shouldNameASettingThatIsWrong(String variable, String value, String said) {
+        Finished finished = finish(QEMUS_NAME, PAGES, Map.of(variable, value), "zeros");
+
+        assertEquals(1, finished.code());
+        assertTrue(finished.err().contains(said), finished.err());
+    }
+
+    @Test
+    void shouldRefuseASocketPathThatIsTooLong() {
+        String path = "/tmp/" + "x".repeat(200);
+        Finished finished = finish(QEMUS_NAME, PAGES, Map.of("FARPAGE_SOCKET", path), "zeros");
+
+        assertEquals(1, finished.code());
+        assertTrue(finished.err().contains("has at most 107 bytes"), finished.err());
+    }
+
+    @Test
+    void shouldSayHowAUserWithoutPrivilegesGetsUserfaultfd() throws IOException {
+        assumeUserfaultfdIsPrivileged();
+        try (HandoffListener _ = openListener();
+                ChildJvm process = launch(nobody(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
+            assertEquals(1, process.awaitEnd());
+            assertTrue(
+                    process.err().contains("userfaultfd(2) is not permitted, and /dev/userfaultfd: "), process.err());
+            assertTrue(process.err().contains("setfacl -m u:65534:rw /dev/userfaultfd"), process.err());
+        }
+    }
+
+    @Test
+    void shouldSayThatTheUserMayNotConnect() throws IOException {
+        assumeUserfaultfdIsPrivileged();
+        try (HandoffListener _ = openListener()) {
+            run("chmod", List.of("chmod", "600", socket().toString()), Map.of());
+            try (ChildJvm process = launch(nobody(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
+                assertEquals(1, process.awaitEnd());
+                assertTrue(
+                        process.err().contains("Permission denied; let user 65534 write to the socket"), process.err());
+            }
+        }
+    }
+
+    @Test
+    void shouldTakeTheDeviceWhereTheCallIsNotPermitted() throws IOException {
+        assumeUserfaultfdIsPrivileged();
+        Path device = directory.resolve("userfaultfd");
+        // The device, for everybody, in a mount namespace of its own.
+        String script = "cp -a /dev/userfaultfd '" + device + "' && chmod 666 '" + device + "' && mount --bind '"
+                + device + "' /dev/userfaultfd && exec \"$@\"";
+        List<String> command = new ArrayList<>(List.of("unshare", "--mount", "sh", "-c", script, "sh"));
+        command.addAll(nobody(command(QEMUS_NAME, PAGES, "read", "rounds")));
+        try (HandoffListener listener = openListener();
+                ChildJvm process = launch(command, Map.of());
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(4 * PAGES, pager.faults());
+        }
+    }
+
+    private static void assumeUserfaultfdIsPrivileged() throws IOException {
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can become another user");
+        assumeTrue(
+                Files.readString(Path.of("/proc/sys/vm/unprivileged_userfaultfd"))
+                        .startsWith("0"),
+                "vm.unprivileged_userfaultfd is 1, so the call is permitted to everybody");
+        assumeTrue(Files.exists(Path.of("/dev/userfaultfd")), "there is no /dev/userfaultfd");
+    }
+
+    /** Another user can connect to it. */
+    private HandoffListener openListener() {
+        HandoffListener listener = new HandoffListener(socket());
+        run("chmod", List.of("chmod", "-R", "go+rwx", directory.toString(), built.toString()), Map.of());
+        return listener;
+    }
+
+    private static List<String> nobody(List<String> command) {
+        List<String> all = new ArrayList<>(
+                List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"));
+        all.addAll(command);
+        return all;
+    }
+
+    private static TinyPager accept(HandoffListener listener) {
+        return listener.receive().page(PAGES, 2);
+    }
+
+    private ChildJvm start(String name, int pages, Map<String, String> environment, String... words) {
+        return launch(command(name, pages, words), environment);
+    }
+
+    private Finished finish(String name, int pages, Map<String, String> environment, String... words) {
+        try (ChildJvm process = start(name, pages, environment, words)) {
+            return new Finished(process.awaitEnd(), process.out(), process.err());
+        }
+    }
+
+    private ChildJvm launch(List<String> command, Map<String, String> environment) {
+        Map<String, String> all = new HashMap<>(Map.of("FARPAGE_SOCKET", socket().toString()));
+        all.putAll(environment);
+        return ChildJvm.launch("shared-ram", command, all, directory);
+    }
+
+    /** Preloads by way of env, so that nothing before the program is. */
+    private static List<String> command(String name, int pages, String... words) {
+        List<String> command = new ArrayList<>(List.of(
+                "env", "LD_PRELOAD=" + library(), built.resolve("shared_ram").toString(), name, "" + pages));
+        command.addAll(List.of(words));
+        return command;
+    }
+
+    private Path socket() {
+        return directory.resolve("socket");
+    }
+
+    private static Path library() {
+        return built.resolve("libfarpage-preload.so");
+    }
+
+    private record Finished(int code, String out, String err) {}
+
+    private static Finished run(String name, List<String> command, Map<String, String> environment) {
+        try (ChildJvm process = ChildJvm.launch(name, command, environment, Path.of(""))) {
+            return new Finished(process.awaitEnd(), process.out(), process.err());
+        }
+    }
+}

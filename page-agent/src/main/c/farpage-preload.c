@@ -1,0 +1,317 @@
+/*
+ * libfarpage-preload.so: puts the RAM of an unmodified VMM on remote memory.
+ *
+ * Loaded with LD_PRELOAD, it watches mmap(2) for the shared mapping of a memfd or of a file in /dev/shm that is guest RAM, registers
+ * that with a userfaultfd, and hands the userfaultfd and the memfd to a page agent over a Unix socket, in Firecracker's form. From
+ * then on the agent resolves the faults. See docs/vmm-integration.md.
+ *
+ *   FARPAGE_SOCKET      where the agent listens (page-agent attach --socket); required
+ *   FARPAGE_MEMFD_NAME  which mapping: the memfd's or file's name, or a pattern of fnmatch(3); default memory-backend-memfd (QEMU's)
+ *   FARPAGE_MIN_SIZE    which mapping instead: any of at least this many bytes (with k, m or g: KiB, MiB or GiB)
+ *   FARPAGE_REQUIRED    1 (default): what goes wrong ends the process; 0: it is reported, and the memory stays local
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/userfaultfd.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
+#endif
+#ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+#define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
+#endif
+
+#define PREFIX "farpage-preload: "
+#define HUGETLBFS 0x958458f6
+#define SEND_SECONDS 10
+#define WORTH_A_WARNING (16UL << 20)
+
+/*
+ * The agent has to hear of pages that a balloon gives back (REMOVE), and of RAM that goes away or moves (UNMAP, REMAP): a page that
+ * moved out of its sight would read as zeros. It cannot have fork events, which need CAP_SYS_PTRACE; RAM is not inherited instead.
+ */
+#define FEATURES \
+    (UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MISSING_HUGETLBFS | UFFD_FEATURE_PAGEFAULT_FLAG_WP \
+     | UFFD_FEATURE_WP_HUGETLBFS_SHMEM | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP)
+
+typedef void *mmap_function(void *, size_t, int, int, int, off64_t);
+
+static atomic_flag handed_over = ATOMIC_FLAG_INIT;
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    /* One write, past the process's own buffers. */
+    dprintf(STDERR_FILENO, PREFIX "%.*s\n", length, line);
+}
+
+static bool required(void) {
+    const char *value = getenv("FARPAGE_REQUIRED");
+    return value == NULL || strcmp(value, "0") != 0;
+}
+
+/* Ends the process or, if farpage is not required, tells that the memory stays local. */
+static void give_up(void) {
+    if (required()) {
+        say("ending the process: its RAM would be local memory (FARPAGE_REQUIRED=0 allows that)");
+        _exit(EXIT_FAILURE);
+    }
+    say("its RAM is local memory");
+}
+
+/* Bytes of FARPAGE_MIN_SIZE; SIZE_MAX if it is not set. */
+static size_t min_size(void) {
+    const char *text = getenv("FARPAGE_MIN_SIZE");
+    if (text == NULL || *text == '\0') {
+        return SIZE_MAX;
+    }
+    static const char units[] = "kmg";
+    char *end;
+    errno = 0;
+    unsigned long long bytes = strtoull(text, &end, 10);
+    const char *unit = *end == '\0' ? NULL : strchr(units, *end | 0x20);
+    int shift = unit == NULL ? 0 : (int) (10 * (unit - units + 1));
+    bool whole = *end == '\0' || (unit != NULL && end[1] == '\0');
+    if (errno != 0 || end == text || *text == '-' || !whole || bytes == 0 || bytes > SIZE_MAX >> shift) {
+        say("FARPAGE_MIN_SIZE is '%s'; it must be a number of bytes such as 268435456 or 256m", text);
+        give_up();
+        return SIZE_MAX;
+    }
+    return (size_t) bytes << shift;
+}
+
+/* The name of the memfd or of the file in /dev/shm, in buffer; NULL if it is neither. */
+static const char *shared_memory_name(int fd, char *buffer, size_t size) {
+    static const char *const places[] = {"/memfd:", "/dev/shm/"};
+    static const char deleted[] = " (deleted)";
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, buffer, size - 1);
+    if (length < 0) {
+        return NULL;
+    }
+    buffer[length] = '\0';
+    size_t tail = sizeof deleted - 1;
+    if ((size_t) length > tail && strcmp(buffer + length - tail, deleted) == 0) {
+        buffer[length - tail] = '\0';
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (strncmp(buffer, places[i], strlen(places[i])) == 0) {
+            return buffer + strlen(places[i]);
+        }
+    }
+    return NULL;
+}
+
+/* Whether a mapping to be made is guest RAM. */
+static bool is_guest_ram(size_t length, int flags, int fd) {
+    int type = flags & MAP_TYPE;
+    if (fd < 0 || (flags & MAP_ANONYMOUS) || (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)) {
+        return false;
+    }
+    char buffer[512];
+    const char *name = shared_memory_name(fd, buffer, sizeof buffer);
+    if (name == NULL) {
+        return false;
+    }
+    size_t least = min_size();
+    if (least != SIZE_MAX) {
+        return length >= least;
+    }
+    const char *pattern = getenv("FARPAGE_MEMFD_NAME");
+    pattern = pattern == NULL ? "memory-backend-memfd" : pattern;
+    bool matches = fnmatch(pattern, name, 0) == 0;
+    if (!matches && length >= WORTH_A_WARNING) {
+        say("%zu MiB of shared memory '%s' stay local; if that is guest RAM, set FARPAGE_MEMFD_NAME='%s' (it is '%s')",
+            length >> 20, name, name, pattern);
+    }
+    return matches;
+}
+
+/* A userfaultfd with FEATURES, or -1 when the reason has been said. */
+static int open_userfaultfd(void) {
+    int uffd = (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    if (uffd < 0 && errno == EPERM) {
+        int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+        if (device < 0) {
+            say("userfaultfd(2) is not permitted, and /dev/userfaultfd: %s; allow one of: setfacl -m u:%u:rw /dev/userfaultfd, "
+                "sysctl vm.unprivileged_userfaultfd=1, CAP_SYS_PTRACE", strerror(errno), getuid());
+            return -1;
+        }
+        uffd = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
+        close(device);
+    }
+    if (uffd < 0) {
+        say("userfaultfd(2): %s", strerror(errno));
+        return -1;
+    }
+    struct uffdio_api api = {.api = UFFD_API, .features = FEATURES};
+    if (ioctl(uffd, UFFDIO_API, &api) != 0) {
+        say("UFFDIO_API with features %#llx: %s; Linux 5.19 or newer with CONFIG_PTE_MARKER_UFFD_WP is needed",
+            (unsigned long long) FEATURES, strerror(errno));
+        close(uffd);
+        return -1;
+    }
+    return uffd;
+}
+
+static bool register_memory(int uffd, void *address, size_t length) {
+    struct uffdio_register range = {
+        .range = {.start = (uintptr_t) address, .len = length},
+        .mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP,
+    };
+    if (ioctl(uffd, UFFDIO_REGISTER, &range) != 0) {
+        say("UFFDIO_REGISTER of %zu bytes at %p: %s", length, address, strerror(errno));
+        return false;
+    }
+    /* A child that touched a missing page would put a page of zeros into the memory that it shares. */
+    if (madvise(address, length, MADV_DONTFORK) != 0) {
+        say("madvise(MADV_DONTFORK) of %zu bytes at %p: %s", length, address, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* A socket connected to the agent, or -1 when the reason has been said. */
+static int connect_to_agent(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) {
+        say("FARPAGE_SOCKET is '%s'; a socket's path has at most %zu bytes", path, sizeof address.sun_path - 1);
+        return -1;
+    }
+    strcpy(address.sun_path, path);
+    int agent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (agent < 0) {
+        say("socket(AF_UNIX): %s", strerror(errno));
+        return -1;
+    }
+    struct timeval patience = {.tv_sec = SEND_SECONDS};
+    setsockopt(agent, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (connect(agent, (struct sockaddr *) &address, sizeof address) != 0) {
+        if (errno == EACCES) {
+            say("FARPAGE_SOCKET '%s': %s; let user %u write to the socket and search its directories", path, strerror(errno), getuid());
+        } else {
+            say("no agent listens at FARPAGE_SOCKET '%s': %s; run: page-agent attach --space NAME --socket %s ...",
+                path, strerror(errno), path);
+        }
+        close(agent);
+        return -1;
+    }
+    return agent;
+}
+
+/* Bytes of a page of the file. */
+static size_t page_size(int memfd) {
+    struct statfs file;
+    return fstatfs(memfd, &file) == 0 && file.f_type == HUGETLBFS ? (size_t) file.f_bsize : (size_t) getpagesize();
+}
+
+/* One message: where the memory is, and the two descriptors. */
+static bool send_handoff(int agent, int uffd, int memfd, void *address, size_t length, size_t page, off64_t offset) {
+    char json[256];
+    int bytes = snprintf(json, sizeof json,
+        "[{\"base_host_virt_addr\":%zu,\"size\":%zu,\"offset\":%lld,\"page_size\":%zu,\"page_size_kib\":%zu}]",
+        (size_t) (uintptr_t) address, length, (long long) offset, page, page);
+    const int descriptors[] = {uffd, memfd};
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof descriptors)];
+    } control = {0};
+    struct iovec text = {.iov_base = json, .iov_len = (size_t) bytes};
+    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof descriptors);
+    memcpy(CMSG_DATA(rights), descriptors, sizeof descriptors);
+    ssize_t sent = sendmsg(agent, &message, MSG_NOSIGNAL);
+    if (sent != bytes) {
+        say("sendmsg to the agent: %s", sent < 0 ? strerror(errno) : "it took only part of the message");
+        return false;
+    }
+    return true;
+}
+
+static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
+    size_t page = page_size(memfd);
+    size_t length = (asked + page - 1) / page * page;
+    const char *path = getenv("FARPAGE_SOCKET");
+    if (path == NULL || *path == '\0') {
+        say("FARPAGE_SOCKET is not set; it names the socket of: page-agent attach --space NAME --socket PATH ...");
+        return false;
+    }
+    if (atomic_flag_test_and_set(&handed_over)) {
+        /* A second view of the same memory would read zeros where the first would fault. */
+        say("guest RAM is mapped a second time, %zu bytes at %p; one mapping of one memory backend is what can be handed over",
+            length, address);
+        return false;
+    }
+    int agent = connect_to_agent(path);
+    int uffd = agent < 0 ? -1 : open_userfaultfd();
+    bool done = uffd >= 0 && register_memory(uffd, address, length)
+        && send_handoff(agent, uffd, memfd, address, length, page, offset);
+    if (!done) {
+        /* Closing the userfaultfd takes the registration back. */
+        if (uffd >= 0) {
+            close(uffd);
+        }
+        if (agent >= 0) {
+            close(agent);
+        }
+        atomic_flag_clear(&handed_over);
+        return false;
+    }
+    /*
+     * Both stay open as long as the process: if the agent held the last reference to the userfaultfd, its end would unregister the
+     * memory and the guest would read zeros; as it is, the guest waits. The connection tells the agent when the process has ended.
+     */
+    say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);
+    return true;
+}
+
+static void *map(const char *function, void *hint, size_t length, int protection, int flags, int fd, off64_t offset) {
+    mmap_function *next;
+    *(void **) &next = dlsym(RTLD_NEXT, function);
+    if (!is_guest_ram(length, flags, fd)) {
+        return next(hint, length, protection, flags, fd, offset);
+    }
+    /* Pages that are there before the registration would never be asked of the agent. */
+    void *address = next(hint, length, protection, flags & ~(MAP_POPULATE | MAP_LOCKED), fd, offset);
+    if (address != MAP_FAILED) {
+        int kept = errno;
+        if (!hand_over(address, length, fd, offset)) {
+            give_up();
+        }
+        errno = kept;
+    }
+    return address;
+}
+
+void *mmap(void *hint, size_t length, int protection, int flags, int fd, off_t offset) {
+    return map("mmap", hint, length, protection, flags, fd, offset);
+}
+
+void *mmap64(void *hint, size_t length, int protection, int flags, int fd, off64_t offset) {
+    return map("mmap64", hint, length, protection, flags, fd, offset);
+}

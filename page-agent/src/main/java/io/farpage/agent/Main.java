@@ -15,7 +15,16 @@ import picocli.CommandLine.Spec;
         version = "page-agent 0.1.0",
         mixinStandardHelpOptions = true,
         description = "The farpage daemon of one node: exports memory to its peers and fetches pages from theirs.",
-        subcommands = {RunCommand.class, PageCommand.class, DoctorCommand.class, Main.ConfigReference.class})
+        subcommands = {
+            RunCommand.class,
+            GuestCommands.Attach.class,
+            GuestCommands.Detach.class,
+            GuestCommands.Resize.class,
+            GuestCommands.Show.class,
+            PageCommand.class,
+            DoctorCommand.class,
+            Main.ConfigReference.class
+        })
 public final class Main implements Callable<Integer> {
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -31,7 +40,8 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new ParameterException(
-                spec.commandLine(), "say what to do: run, page, doctor or config-reference (page-agent run --help)");
+                spec.commandLine(),
+                "say what to do: run, attach, detach, resize, guests, page, doctor or config-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.guest.Guests;
 import io.farpage.agent.link.LinkControl;
 import io.farpage.agent.link.ShardRails;
 import io.farpage.agent.member.Ending;
@@ -11,6 +12,8 @@ import io.farpage.agent.member.Releases;
 import io.farpage.agent.page.PageTool;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
+import io.farpage.agent.rest.GuestApi;
+import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.Shard;
 import io.farpage.agent.shard.ShardLoop;
@@ -38,6 +41,7 @@ import io.farpage.pool.header.PoolHeader;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
+import io.farpage.rest.Route;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.VerbsProvider;
@@ -52,6 +56,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * One node: its pool, its devices, the shard that moves pages, and the control plane around it. Opening it registers the node; closing it
@@ -95,7 +100,8 @@ public final class PageAgent implements AutoCloseable {
                 new Shard(rails.rails(), headerFrames(config.get(AgentKeys.LINK_MAX)), System::nanoTime, noticed::run),
                 config.get(AgentKeys.SHARD_IDLE),
                 config.get(AgentKeys.SHARD_SPIN),
-                config.get(AgentKeys.SHARD_CPU).map(OptionalInt::of).orElse(OptionalInt.empty())));
+                config.get(AgentKeys.SHARD_CPU).map(OptionalInt::of).orElse(OptionalInt.empty()),
+                config.get(AgentKeys.SHARD_PRIORITY).map(OptionalInt::of).orElse(OptionalInt.empty())));
         links = parts.add(new LinkControl(
                 node,
                 incarnation,
@@ -113,15 +119,26 @@ public final class PageAgent implements AutoCloseable {
                 config.get(AgentKeys.FETCH_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 peer -> links.link(peer, 0));
+        Guests guests = parts.add(new Guests(
+                coordinator,
+                node,
+                incarnation.value(),
+                spaces,
+                pool,
+                shard,
+                peer -> links.link(peer, 0),
+                config.get(AgentKeys.GUEST_DEPTH),
+                config.get(AgentKeys.FETCH_DEADLINE)));
         releases = parts.add(new Releases(coordinator, node, incarnation, pool));
         EventWatch events = parts.add(new EventWatch(coordinator, new Events()));
 
         Metrics metrics = new Metrics("farpage_agent");
         Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher());
         AgentMetrics.register(metrics.registry(), fetchers, links, pool);
+        GuestMetrics.register(metrics.registry(), guests);
         rest = parts.add(RestServer.start(
                 new RestServer.Options("page-agent", VERSION, config.get(AgentKeys.API_LISTEN), MAX_BODY),
-                new AgentApi(transports, links, spaces, pages).routes(),
+                routes(new AgentApi(transports, links, spaces, pages), new GuestApi(guests)),
                 metrics,
                 this::health));
         membership = parts.add(new Membership(coordinator, node, registration(advertised), regions(), ended));
@@ -156,6 +173,10 @@ public final class PageAgent implements AutoCloseable {
             parts.close();
             throw e;
         }
+    }
+
+    private static List<Route> routes(AgentApi agent, GuestApi guests) {
+        return Stream.concat(agent.routes().stream(), guests.routes().stream()).toList();
     }
 
     private static Incarnation newIncarnation() {

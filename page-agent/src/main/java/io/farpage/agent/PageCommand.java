@@ -1,23 +1,13 @@
 package io.farpage.agent;
 
-import io.farpage.rest.Json;
-import io.farpage.rest.Problem;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.net.URI;
-import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -28,8 +18,6 @@ import picocli.CommandLine.Option;
         description = "Put, get or delete one page of a space, through a running agent.",
         subcommands = {PageCommand.Put.class, PageCommand.Get.class, PageCommand.Delete.class})
 final class PageCommand implements Callable<Integer> {
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
-
     @Override
     public Integer call() {
         System.err.println("page-agent page: say what to do: put, get or delete (page-agent page get --help)");
@@ -38,52 +26,15 @@ final class PageCommand implements Callable<Integer> {
 
     /** Which page, of which agent. */
     static final class Target {
-        @Option(
-                names = "--agent",
-                paramLabel = "URL",
-                defaultValue = "http://127.0.0.1:7401",
-                description = "REST API of the agent; default ${DEFAULT-VALUE}")
-        private String agent = "";
-
-        @Option(names = "--space", required = true, description = "Name of the space")
-        private String space = "";
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget agent = new AgentTarget();
 
         @Option(names = "--page", required = true, description = "Number of the page, decimal or 0x…")
         private String page = "";
 
         /** Sends a request for the page. Prints the problem and gives null if it was refused. */
-        byte @Nullable [] send(String method, byte[] body) throws IOException, InterruptedException {
-            URI uri = URI.create(agent + "/api/v1/spaces/" + encode(space) + "/pages/" + encode(page));
-            HttpRequest request = HttpRequest.newBuilder(uri)
-                    .timeout(TIMEOUT)
-                    .header("Content-Type", "application/octet-stream")
-                    .method(method, body.length == 0 ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body))
-                    .build();
-            try (HttpClient client =
-                    HttpClient.newBuilder().connectTimeout(TIMEOUT).build()) {
-                HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
-                if (response.statusCode() / 100 == 2) {
-                    return response.body();
-                }
-                System.err.println("page-agent: " + detail(response));
-                return null;
-            } catch (IOException e) {
-                System.err.println("page-agent: no answer from the agent at " + agent + ": "
-                        + (e.getMessage() == null ? "nobody listens there; is it running?" : e.getMessage()));
-                return null;
-            }
-        }
-
-        private static String detail(HttpResponse<byte[]> response) {
-            try {
-                return Json.LENIENT.readValue(response.body(), Problem.class).detail();
-            } catch (RuntimeException e) {
-                return "the agent answered " + response.statusCode();
-            }
-        }
-
-        private static String encode(String text) {
-            return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+        byte @Nullable [] send(String method, byte[] body) throws InterruptedException {
+            return agent.send(method, agent.space() + "/pages/" + AgentTarget.encode(page), AgentTarget.BYTES, body);
         }
     }
 
@@ -93,7 +44,7 @@ final class PageCommand implements Callable<Integer> {
             mixinStandardHelpOptions = true,
             description = "Write a page. What is shorter than a page is filled up with zeros.")
     static final class Put implements Callable<Integer> {
-        @picocli.CommandLine.ArgGroup(exclusive = false, multiplicity = "1")
+        @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
 
         @Option(names = "--page-size", defaultValue = "4096", description = "Bytes of a page; default ${DEFAULT-VALUE}")
@@ -119,7 +70,7 @@ final class PageCommand implements Callable<Integer> {
     /** Reads a page. */
     @Command(name = "get", mixinStandardHelpOptions = true, description = "Read a page.")
     static final class Get implements Callable<Integer> {
-        @picocli.CommandLine.ArgGroup(exclusive = false, multiplicity = "1")
+        @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
 
         @Option(names = "--out", paramLabel = "FILE", description = "Where it goes; standard output, if left out")
@@ -145,7 +96,7 @@ final class PageCommand implements Callable<Integer> {
     /** Makes a page zeros. */
     @Command(name = "delete", mixinStandardHelpOptions = true, description = "Make a page zeros again.")
     static final class Delete implements Callable<Integer> {
-        @picocli.CommandLine.ArgGroup(exclusive = false, multiplicity = "1")
+        @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
 
         @Override

@@ -64,6 +64,13 @@ public final class AgentKeys {
     public static final Key<Optional<Integer>> SHARD_CPU =
             Key.optional("shard.cpu", ValueTypes.integer(0, 1023), "CPU that the shard's thread is bound to.");
 
+    public static final Key<Optional<Integer>> SHARD_PRIORITY = Key.optional(
+            "shard.realtime_priority",
+            ValueTypes.integer(1, 99),
+            "Real-time priority (SCHED_FIFO) of threads that move pages; keeps the longest faults short on a busy host.");
+
+    public static final Key<Integer> GUEST_DEPTH =
+            Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each guest.");
     public static final Key<Integer> FETCH_DEPTH =
             Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
     public static final Key<Duration> FETCH_DEADLINE = Key.duration(
@@ -157,6 +164,8 @@ public final class AgentKeys {
             SHARD_IDLE,
             SHARD_SPIN,
             SHARD_CPU,
+            SHARD_PRIORITY,
+            GUEST_DEPTH,
             FETCH_DEPTH,
             FETCH_DEADLINE,
             LINK_MAX,

@@ -4,6 +4,7 @@ import io.farpage.agent.link.LinkControl;
 import io.farpage.agent.link.LinkStatus;
 import io.farpage.agent.page.PageException;
 import io.farpage.agent.page.PageTool;
+import io.farpage.agent.space.SpaceInUseException;
 import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.space.Spaces;
@@ -140,6 +141,8 @@ public final class AgentApi {
         String name = ctx.pathParam("space");
         try {
             return spaces.use(name).orElseThrow(() -> ProblemException.notFound("there is no space '" + name + "'"));
+        } catch (SpaceInUseException e) {
+            throw ProblemException.conflict("in-use", String.valueOf(e.getMessage()));
         } catch (CoordinatorException e) {
             throw new ProblemException(
                     503, "coordinator-away", "where space '" + name + "' lives is not known yet: " + e.getMessage());

@@ -3,6 +3,7 @@ package io.farpage.agent.rest;
 import io.farpage.agent.link.LinkControl;
 import io.farpage.agent.shard.Counter;
 import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.shard.LatencyTotals;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolStatistics;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;

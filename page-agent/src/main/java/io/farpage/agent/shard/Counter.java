@@ -19,7 +19,7 @@ public final class Counter {
     private long value;
 
     /** The writer only. Opaque is enough: readers want a recent number, and order nothing by it. */
-    void add(long amount) {
+    public void add(long amount) {
         value$vh.setOpaque(this, (long) value$vh.getOpaque(this) + amount);
     }
 

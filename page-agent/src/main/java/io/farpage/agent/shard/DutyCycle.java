@@ -17,4 +17,9 @@ public interface DutyCycle {
     default boolean needsPolling() {
         return false;
     }
+
+    /** A descriptor that becomes readable when there is something to do, or -1. */
+    default int fileDescriptor() {
+        return -1;
+    }
 }

@@ -2,6 +2,7 @@ package io.farpage.agent.shard;
 
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.header.PoolHeaderException;
+import io.farpage.posix.PollSet;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WcStatus;
@@ -132,6 +133,25 @@ public final class Shard {
         return false;
     }
 
+    /** Adds the descriptors that sources wait for. */
+    void addDescriptors(PollSet to) {
+        for (int i = 0; i < cycles.size(); i++) {
+            int fd = cycles.get(i).fileDescriptor();
+            if (fd >= 0) {
+                to.add(fd, PollSet.POLLIN);
+            }
+        }
+    }
+
+    private boolean hasDescriptors() {
+        for (int i = 0; i < cycles.size(); i++) {
+            if (cycles.get(i).fileDescriptor() >= 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether anything has a deadline, so that the thread may not sleep for long. */
     boolean hasDeadlines() {
         return busyLinks > 0 || hasTransfers();
@@ -139,7 +159,7 @@ public final class Shard {
 
     /** Whether transfers are posted and nothing else is to be waited for. */
     boolean awaitsOnlyTransfers() {
-        if (busyLinks > 0 || !hasTransfers()) {
+        if (busyLinks > 0 || !hasTransfers() || hasDescriptors()) {
             return false;
         }
         for (int i = 0; i < fetchers.size(); i++) {

@@ -30,13 +30,17 @@ public final class ShardLoop implements AutoCloseable {
 
     private static final int MAX_RAILS = 16;
 
+    /** Guests whose faults one shard serves; the agent refuses more. */
+    public static final int MAX_DESCRIPTORS = 256;
+
     private final Shard shard;
     private final IdleStrategy idle;
     private final long spinNanos;
     private final OptionalInt cpu;
+    private final OptionalInt priority;
     private final Thread thread;
     private final EventFd wakeFd = new EventFd();
-    private final PollSet pollSet = new PollSet(MAX_RAILS + 1);
+    private final PollSet pollSet = new PollSet(MAX_RAILS + 1 + MAX_DESCRIPTORS);
     private final Errno errno = Errno.create();
     private volatile boolean asleep;
     private volatile boolean stopping;
@@ -45,12 +49,15 @@ public final class ShardLoop implements AutoCloseable {
      * @param name of the thread
      * @param spin how long {@link IdleStrategy#ADAPTIVE} looks again before it sleeps
      * @param cpu to bind the thread to
+     * @param priority real-time priority, 1 to 99
      */
-    public ShardLoop(String name, Shard shard, IdleStrategy idle, Duration spin, OptionalInt cpu) {
+    public ShardLoop(
+            String name, Shard shard, IdleStrategy idle, Duration spin, OptionalInt cpu, OptionalInt priority) {
         this.shard = shard;
         this.idle = idle;
         this.spinNanos = spin.toNanos();
         this.cpu = cpu;
+        this.priority = priority;
         this.thread = Thread.ofPlatform().name(name).unstarted(this::run);
     }
 
@@ -82,6 +89,7 @@ public final class ShardLoop implements AutoCloseable {
 
     private void run() {
         pin();
+        raise();
         try {
             turnOver();
         } catch (Throwable t) {
@@ -102,6 +110,26 @@ public final class ShardLoop implements AutoCloseable {
         } catch (PosixException e) {
             log.warn("{} is not bound to cpu {}: {}", thread.getName(), cpu.getAsInt(), e.getMessage());
         }
+    }
+
+    private void raise() {
+        if (priority.isEmpty()) {
+            return;
+        }
+        try {
+            NativeThread.realTimePriority(priority.getAsInt());
+        } catch (PosixException e) {
+            log.warn(
+                    "{} has no real-time priority {}: {}; grant CAP_SYS_NICE or raise RLIMIT_RTPRIO (ulimit -r)",
+                    thread.getName(),
+                    priority.getAsInt(),
+                    e.getMessage());
+        }
+    }
+
+    /** Whether the thread never sleeps while there is a guest. */
+    public boolean spins() {
+        return idle == IdleStrategy.SPIN;
     }
 
     private void turnOver() {
@@ -188,6 +216,7 @@ public final class ShardLoop implements AutoCloseable {
         for (int i = 0; i < rails.size(); i++) {
             pollSet.add(rails.get(i).channel().fileDescriptor(), PollSet.POLLIN);
         }
+        shard.addDescriptors(pollSet);
         pollSet.await(shard.hasDeadlines() ? NAP_NANOS : SLEEP_NANOS);
         shard.clockIsStale();
         if (pollSet.ready(0) != 0) {

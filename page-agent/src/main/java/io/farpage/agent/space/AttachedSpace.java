@@ -4,6 +4,7 @@ package io.farpage.agent.space;
 final class AttachedSpace {
     private volatile SpaceMap map;
     private int users;
+    private boolean alone;
     private boolean leaving;
     private boolean stale;
 
@@ -23,17 +24,32 @@ final class AttachedSpace {
         map = now;
     }
 
-    /** Begins a use, unless the space is to be let go. */
+    /** Begins a use, unless the space is to be let go or somebody uses it alone. */
     synchronized boolean enter() {
-        if (leaving) {
+        if (leaving || alone) {
             return false;
         }
         users++;
         return true;
     }
 
+    /** Begins a use during which nobody else begins one; false if that is not to be had. */
+    synchronized boolean enterAlone() {
+        if (leaving || users > 0) {
+            return false;
+        }
+        users = 1;
+        alone = true;
+        return true;
+    }
+
+    synchronized boolean isAlone() {
+        return alone;
+    }
+
     synchronized void exit() {
         users--;
+        alone = false;
     }
 
     /** From now on nobody begins a use. */

@@ -108,6 +108,11 @@ public final class SpaceMap {
         return firstPage.length;
     }
 
+    /** First page of an extent. */
+    public long firstPage(int extent) {
+        return firstPage[extent];
+    }
+
     /** Home of an extent. */
     public String node(int extent) {
         return node[extent];

@@ -48,31 +48,59 @@ public final class Spaces implements AutoCloseable {
      * Takes a space into use, attaching to it first if need be. Works without the coordinator for a space that is attached already.
      *
      * @return what to close after use; empty if there is no such space, or it is being deleted
+     * @throws SpaceInUseException if it is used alone
      */
     public Optional<SpaceUse> use(String name) throws CoordinatorException {
         AttachedSpace known = attached.get(name);
         if (known == null) {
-            Optional<AttachedSpace> fresh = attach(name);
+            Optional<AttachedSpace> fresh = attach(name, AttachMode.SHARED);
             if (fresh.isEmpty()) {
                 return Optional.empty();
             }
             known = fresh.get();
         }
-        return known.enter() ? Optional.of(new SpaceUse(known, this)) : Optional.empty();
+        if (known.enter()) {
+            return Optional.of(new SpaceUse(known, this));
+        }
+        if (known.isAlone()) {
+            throw new SpaceInUseException("space '" + name + "' is the memory of a guest on this node; end that first");
+        }
+        return Optional.empty();
     }
 
-    private synchronized Optional<AttachedSpace> attach(String name) throws CoordinatorException {
+    /**
+     * Takes a space into use as the only one in the cluster.
+     *
+     * @return what to close after use; empty if there is no such space, or it is being deleted
+     * @throws SpaceInUseException if somebody on this node uses it
+     * @throws CoordinatorException also if another node is attached to it
+     */
+    public Optional<SpaceUse> useAlone(String name) throws CoordinatorException {
+        Optional<AttachedSpace> space = attach(name, AttachMode.EXCLUSIVE);
+        if (space.isEmpty()) {
+            return Optional.empty();
+        }
+        if (!space.get().enterAlone()) {
+            throw new SpaceInUseException("space '" + name + "' is in use on this node; try again when it is not");
+        }
+        return Optional.of(new SpaceUse(space.get(), this));
+    }
+
+    private synchronized Optional<AttachedSpace> attach(String name, AttachMode mode) throws CoordinatorException {
         AttachedSpace raced = attached.get(name);
-        if (raced != null) {
+        if (raced != null && mode == AttachMode.SHARED) {
             return Optional.of(raced);
         }
         try {
-            coordinator.attach(name, node, new AttachRequest(incarnation, AttachMode.SHARED));
+            coordinator.attach(name, node, new AttachRequest(incarnation, mode));
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
                 return Optional.empty();
             }
             throw e;
+        }
+        if (raced != null) {
+            return Optional.of(raced);
         }
         Optional<AttachedSpace> space =
                 coordinator.extents(name).map(SpaceMap::of).map(AttachedSpace::new);
@@ -144,7 +172,8 @@ public final class Spaces implements AutoCloseable {
                 space.leave();
             } else {
                 // A coordinator that lost its memory has forgotten who is attached, too.
-                coordinator.attach(space.name(), node, new AttachRequest(incarnation, AttachMode.SHARED));
+                AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+                coordinator.attach(space.name(), node, new AttachRequest(incarnation, mode));
                 now.map(SpaceMap::of).ifPresent(space::map);
             }
         }

@@ -19,7 +19,6 @@ import java.lang.invoke.MethodHandle;
 public final class MemoryFile implements AutoCloseable {
     private static final int MFD_CLOEXEC = 1;
     private static final int SEEK_END = 2;
-    private static final int SEEK_DATA = 3;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
 
@@ -68,19 +67,11 @@ public final class MemoryFile implements AutoCloseable {
         return fd;
     }
 
-    /** Length in bytes, or a negative error number: -ESPIPE if this is no file at all. */
-    public long length() {
-        return seek(0, SEEK_END);
-    }
-
-    /** Whether the page at {@code offset} is there, rather than a hole. */
-    public boolean hasPageAt(long offset) {
-        return seek(offset, SEEK_DATA) == offset;
-    }
-
-    private long seek(long offset, int whence) {
+    /** Length in bytes of what a descriptor refers to, or a negative error number: -ESPIPE if that is no file at all. */
+    public static long lengthOf(int fd) {
+        Errno errno = Errno.ofThread();
         try {
-            return errno.check((long) lseek$mh.invokeExact(errno.segment(), fd, offset, whence));
+            return errno.check((long) lseek$mh.invokeExact(errno.segment(), fd, 0L, SEEK_END));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

@@ -1,0 +1,187 @@
+package io.farpage.agent;
+
+import io.farpage.agent.guest.GuestRequest;
+import io.farpage.agent.guest.GuestStatus;
+import io.farpage.agent.guest.LocalLimit;
+import io.farpage.config.ValueTypes;
+import io.farpage.rest.Json;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of an agent that runs. */
+final class GuestCommands {
+    private static final int REFUSED = 1;
+
+    private GuestCommands() {}
+
+    /** Sizes as people write them: 512MiB. */
+    static final class Bytes implements ITypeConverter<Long> {
+        private static final long MOST = 1L << 48;
+
+        @Override
+        public Long convert(String value) {
+            try {
+                return ValueTypes.bytes(1, MOST).parse(value);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException("'" + value + "' is no size: " + e.getMessage());
+            }
+        }
+    }
+
+    private static byte[] json(Object body) {
+        return Json.STRICT.writeValueAsBytes(body);
+    }
+
+    /** Makes ready for a guest. */
+    @Command(
+            name = "attach",
+            mixinStandardHelpOptions = true,
+            description = "Make ready to serve the memory of a guest: its VMM hands it over on a Unix socket.")
+    static final class Attach implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Option(names = "--socket", required = true, paramLabel = "PATH", description = "Where to listen for the VMM")
+        private Path socket = Path.of("");
+
+        @Option(
+                names = "--size",
+                converter = Bytes.class,
+                description = "Size of the guest's memory, such as 512MiB: makes the space, if there is none")
+        private @Nullable Long size;
+
+        @Option(names = "--page-size", converter = Bytes.class, description = "4KiB, when left out, or 2MiB")
+        private @Nullable Long pageSize;
+
+        @Option(
+                names = "--home",
+                paramLabel = "NODE",
+                description = "Node to take the space's memory from; may be repeated; all others, when left out")
+        private @Nullable List<String> homes;
+
+        @Option(
+                names = "--local",
+                converter = Bytes.class,
+                description = "How much of it may be here, such as 64MiB; all, when left out")
+        private @Nullable Long local;
+
+        @Option(
+                names = "--prefetch",
+                paramLabel = "PAGES",
+                description = "Pages that one fetch may bring, 1 (no prefetching) to 64; 32, when left out")
+        private @Nullable Integer prefetch;
+
+        @Override
+        public Integer call() throws InterruptedException {
+            GuestRequest request = new GuestRequest(
+                    socket.toAbsolutePath().toString(),
+                    size == null ? OptionalLong.empty() : OptionalLong.of(size),
+                    pageSize == null ? OptionalInt.empty() : OptionalInt.of((int) Math.min(pageSize, 1 << 30)),
+                    Optional.ofNullable(homes),
+                    local == null ? OptionalLong.empty() : OptionalLong.of(local),
+                    prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch));
+            byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
+            if (answer == null) {
+                return REFUSED;
+            }
+            System.out.println("listening on " + request.socket() + " for the guest of space " + target.name());
+            return 0;
+        }
+    }
+
+    /** Ends what there is of a guest. */
+    @Command(
+            name = "detach",
+            mixinStandardHelpOptions = true,
+            description = "Forget a guest whose VMM has ended or never came. Its space stays.")
+    static final class Detach implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Override
+        public Integer call() throws InterruptedException {
+            return target.send("DELETE", target.space() + "/guest", AgentTarget.JSON, new byte[0]) == null
+                    ? REFUSED
+                    : 0;
+        }
+    }
+
+    /** Changes the limit. */
+    @Command(
+            name = "resize",
+            mixinStandardHelpOptions = true,
+            description = "Change how much of a guest's memory may be here; takes effect at once.")
+    static final class Resize implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Option(names = "--local", required = true, converter = Bytes.class, description = "How much, such as 64MiB")
+        private long local;
+
+        @Override
+        public Integer call() throws InterruptedException {
+            byte[] body = json(new LocalLimit(local));
+            return target.send("PUT", target.space() + "/guest/local", AgentTarget.JSON, body) == null ? REFUSED : 0;
+        }
+    }
+
+    /** Shows all guests. */
+    @Command(name = "guests", mixinStandardHelpOptions = true, description = "Show the guests of an agent.")
+    static final class Show implements Callable<Integer> {
+        @Option(
+                names = "--agent",
+                paramLabel = "URL",
+                defaultValue = AgentTarget.DEFAULT,
+                description = "REST API of the agent; default ${DEFAULT-VALUE}")
+        private String agent = "";
+
+        @Option(names = "--json", description = "As the REST API answers")
+        private boolean asJson;
+
+        @Override
+        public Integer call() throws InterruptedException {
+            byte[] answer = AgentTarget.send(agent, "GET", "/api/v1/spaces", AgentTarget.JSON, new byte[0]);
+            if (answer == null) {
+                return REFUSED;
+            }
+            System.out.println(
+                    asJson
+                            ? new String(answer, StandardCharsets.UTF_8)
+                            : table(Json.LENIENT.readValue(answer, GuestStatus[].class)));
+            return 0;
+        }
+
+        private static String table(GuestStatus[] guests) {
+            StringBuilder table = new StringBuilder("%-20s %-9s %10s %10s %10s %10s %9s %9s"
+                    .formatted("SPACE", "STATE", "RESIDENT", "LIMIT", "REMOTE", "FAULTS", "P50 us", "P99 us"));
+            for (GuestStatus guest : guests) {
+                boolean limited = guest.where().localLimitPages() < Integer.MAX_VALUE;
+                table.append("%n%-20s %-9s %10d %10s %10d %10d %9.1f %9.1f"
+                        .formatted(
+                                guest.space(),
+                                guest.state(),
+                                guest.where().residentPages(),
+                                limited ? Integer.toString(guest.where().localLimitPages()) : "-",
+                                guest.where().remotePages(),
+                                guest.faults().faults(),
+                                guest.faults().faultP50Ns() / 1e3,
+                                guest.faults().faultP99Ns() / 1e3));
+                if (!guest.detail().isEmpty()) {
+                    table.append("%n    %s".formatted(guest.detail()));
+                }
+            }
+            return table.toString();
+        }
+    }
+}

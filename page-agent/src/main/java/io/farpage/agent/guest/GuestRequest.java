@@ -1,0 +1,32 @@
+package io.farpage.agent.guest;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/**
+ * A guest to be served, the body of {@code PUT /spaces/{space}/guest}.
+ *
+ * @param socket path of the Unix socket on which the VMM hands its memory over; created
+ * @param sizeBytes size of the space, if it is to be made
+ * @param pageSize bytes of its pages, if it is to be made: 4096 (when left out) or 2097152
+ * @param homes the nodes to take its memory from, if it is to be made; all others than this one, when left out
+ * @param localBytes how much of the guest may be here; all of it, when left out
+ * @param prefetchPages pages that one fetch may bring, 1 to 64; 32 when left out
+ */
+public record GuestRequest(
+        @JsonProperty(required = true) String socket,
+        OptionalLong sizeBytes,
+        OptionalInt pageSize,
+        Optional<List<String>> homes,
+        OptionalLong localBytes,
+        OptionalInt prefetchPages) {
+
+    /** The socket's path. */
+    Path path() {
+        return Path.of(socket);
+    }
+}

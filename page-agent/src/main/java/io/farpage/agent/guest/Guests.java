@@ -1,0 +1,219 @@
+package io.farpage.agent.guest;
+
+import io.farpage.agent.guest.GuestException.Obstacle;
+import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.shard.ShardLoop;
+import io.farpage.agent.space.SpaceInUseException;
+import io.farpage.agent.space.SpaceUse;
+import io.farpage.agent.space.Spaces;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.pool.PagePool;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/** All guests of this agent, by the name of their space. Thread-safe. */
+public final class Guests implements AutoCloseable {
+    private static final int DEFAULT_PREFETCH = 32;
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Spaces spaces;
+    private final PagerHost host;
+    private final Map<String, Guest> guests = new ConcurrentHashMap<>();
+
+    /**
+     * @param links the shard's side of the link to a node
+     * @param depth transfers that each guest may have under way
+     * @param deadline of one of them
+     */
+    public Guests(
+            CoordinatorClient coordinator,
+            String node,
+            long incarnation,
+            Spaces spaces,
+            PagePool pool,
+            ShardLoop shard,
+            Function<String, PeerLink> links,
+            int depth,
+            Duration deadline) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.spaces = spaces;
+        this.host = new PagerHost(node, incarnation, pool, shard, links, depth, deadline);
+    }
+
+    /**
+     * Makes ready for a guest: makes its space if there is none, attaches to it alone, and listens for the VMM.
+     *
+     * @return what there is to see of it
+     */
+    public synchronized GuestStatus attach(String name, GuestRequest request)
+            throws CoordinatorException, GuestException {
+        Guest before = guests.get(name);
+        if (before != null && !before.hasEnded()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '" + name + "' has a guest already ("
+                            + before.status().state() + "); detach it first");
+        }
+        if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= ShardLoop.MAX_DESCRIPTORS) {
+            throw new GuestException(
+                    Obstacle.CONFLICT, "this agent serves " + ShardLoop.MAX_DESCRIPTORS + " guests, and no more");
+        }
+        boolean fresh = makeSpace(name, request);
+        try {
+            SpaceUse use = spaces.useAlone(name)
+                    .orElseThrow(() -> new GuestException(
+                            Obstacle.NOT_FOUND,
+                            "there is no space '" + name + "'; give sizeBytes (--size) to have it made"));
+            Guest guest = open(name, use, fresh, request);
+            guests.put(name, guest);
+            guest.start();
+            return guest.status();
+        } catch (SpaceInUseException e) {
+            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Guest open(String name, SpaceUse use, boolean fresh, GuestRequest request) throws GuestException {
+        boolean done = false;
+        try {
+            if (use.map().pages() > Integer.MAX_VALUE) {
+                throw new GuestException(
+                        Obstacle.INVALID, "space '" + name + "' has more pages than a guest may have, 2^31 - 1");
+            }
+            Guest guest = new Guest(
+                    use,
+                    !fresh,
+                    request.path(),
+                    options(request, use.map().pageSize()),
+                    host,
+                    () -> spaces.letGo(name));
+            done = true;
+            return guest;
+        } catch (IOException | IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        } finally {
+            if (!done) {
+                use.close();
+                spaces.letGo(name);
+            }
+        }
+    }
+
+    private static PagerOptions options(GuestRequest request, int pageSize) {
+        int local = request.localBytes().isPresent()
+                ? pages(request.localBytes().getAsLong(), pageSize)
+                : Integer.MAX_VALUE;
+        return new PagerOptions(local, request.prefetchPages().orElse(DEFAULT_PREFETCH));
+    }
+
+    private static int pages(long bytes, int pageSize) {
+        return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
+    }
+
+    /** Makes the space if it is not there; whether it was made. */
+    private boolean makeSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
+        if (request.sizeBytes().isEmpty()) {
+            return false;
+        }
+        Optional<Space> there = coordinator.space(name);
+        if (there.isPresent()) {
+            long size = there.get().sizeBytes();
+            if (size != request.sizeBytes().getAsLong()) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' is there and has %d bytes, not %d"
+                                .formatted(name, size, request.sizeBytes().getAsLong()));
+            }
+            return false;
+        }
+        try {
+            coordinator.createSpace(
+                    new SpaceRequest(name, request.sizeBytes().getAsLong(), request.pageSize(), homes(request)));
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+        return true;
+    }
+
+    /** Other nodes than this one, whose memory is short; itself if it is alone. */
+    private Optional<List<String>> homes(GuestRequest request) throws CoordinatorException {
+        if (request.homes().isPresent()) {
+            return request.homes();
+        }
+        List<String> others = coordinator.nodes().stream()
+                .filter(n -> n.status() == NodeStatus.ACTIVE)
+                .map(Node::id)
+                .filter(id -> !id.equals(node))
+                .toList();
+        return others.isEmpty() ? Optional.empty() : Optional.of(others);
+    }
+
+    /** Ends what there is of a guest whose VMM does not run. */
+    public synchronized void detach(String name) throws GuestException {
+        Guest guest = require(name);
+        if (guest.isAttached()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "the VMM of space '%s' (process %d) runs, and would stall without its memory; end it first"
+                            .formatted(name, guest.pid()));
+        }
+        guest.stop();
+        guests.remove(name);
+    }
+
+    /** Changes how much of a guest's memory may be here. */
+    public void resize(String name, long localBytes) throws GuestException {
+        Guest guest = require(name);
+        int pageSize = guest.status().where().pageSize();
+        if (!guest.isAttached()) {
+            throw new GuestException(Obstacle.CONFLICT, "space '" + name + "' has no guest that runs");
+        }
+        try {
+            guest.resize(new PagerOptions(pages(localBytes, pageSize), 1).localPages());
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Guest require(String name) throws GuestException {
+        Guest guest = guests.get(name);
+        if (guest == null) {
+            throw new GuestException(
+                    Obstacle.NOT_FOUND, "space '" + name + "' has no guest on this node; attach one first");
+        }
+        return guest;
+    }
+
+    /** All guests, those that have ended included until they are detached. */
+    public List<GuestStatus> status() {
+        return guests.values().stream()
+                .map(Guest::status)
+                .sorted(Comparator.comparing(GuestStatus::space))
+                .toList();
+    }
+
+    /** One guest. */
+    public GuestStatus status(String name) throws GuestException {
+        return require(name).status();
+    }
+
+    /** Ends all of them; VMMs that run stall at their next fault. */
+    @Override
+    public void close() {
+        guests.values().forEach(Guest::stop);
+    }
+}

@@ -1,0 +1,129 @@
+package io.farpage.agent.guest;
+
+import io.farpage.agent.pager.Pager;
+import io.farpage.agent.pager.PagerEnd;
+import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.shard.ShardCommand;
+import io.farpage.agent.shard.ShardLoop;
+import io.farpage.agent.space.SpaceMap;
+import io.farpage.pool.PagePool;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** Puts pagers on a shard and takes them off again. Thread-safe. */
+final class PagerHost {
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final String node;
+    private final long incarnation;
+    private final PagePool pool;
+    private final ShardLoop shard;
+    private final Function<String, PeerLink> links;
+    private final int depth;
+    private final Duration deadline;
+    /** Fetchers that no pager has at the moment; a shard never forgets one. The shard's thread only. */
+    private final Deque<Fetcher> idle = new ArrayDeque<>();
+
+    private final Map<Pager, Fetcher> lent = new HashMap<>();
+
+    /**
+     * @param depth transfers that a pager may have under way
+     * @param deadline of one of them
+     */
+    PagerHost(
+            String node,
+            long incarnation,
+            PagePool pool,
+            ShardLoop shard,
+            Function<String, PeerLink> links,
+            int depth,
+            Duration deadline) {
+        this.node = node;
+        this.incarnation = incarnation;
+        this.pool = pool;
+        this.shard = shard;
+        this.links = links;
+        this.depth = depth;
+        this.deadline = deadline;
+    }
+
+    /** Makes a pager and has the shard turn it. {@code ended} learns of its end. */
+    Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions options, CompletableFuture<PagerEnd> ended) {
+        return onShard(() -> {
+            Fetcher fetcher = idle.isEmpty() ? shard.shard().newFetcher(depth, deadline.toNanos()) : idle.pop();
+            Pager pager;
+            try {
+                pager = new Pager(
+                        guest,
+                        new Pager.Backing(node, incarnation, map, links, fetcher, pool),
+                        options,
+                        System::nanoTime,
+                        ended::complete);
+            } catch (RuntimeException e) {
+                idle.push(fetcher);
+                throw e;
+            }
+            pager.spinning(shard.spins());
+            lent.put(pager, fetcher);
+            shard.submit(new ShardCommand.AddCycle(pager));
+            return pager;
+        });
+    }
+
+    /** Has the pager look whether its VMM is still there. */
+    void probe(Pager pager) {
+        shard.submit(new ShardCommand.Run(pager::probe));
+    }
+
+    /** Wakes the shard, a pager of which was told something. */
+    void wake() {
+        shard.wake();
+    }
+
+    /** Takes a pager off the shard. */
+    void retire(Pager pager) {
+        onShard(() -> {
+            shard.submit(new ShardCommand.RemoveCycle(pager));
+            Fetcher fetcher = lent.remove(pager);
+            if (fetcher != null && fetcher.inUse() == 0) {
+                idle.push(fetcher);
+            }
+            return pager;
+        });
+    }
+
+    private <T> T onShard(Supplier<T> task) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            try {
+                result.complete(task.get());
+            } catch (RuntimeException e) {
+                result.completeExceptionally(e);
+            }
+        }));
+        try {
+            return result.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof RuntimeException why) {
+                throw why;
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (TimeoutException e) {
+            throw new IllegalStateException("the shard did not answer within " + PATIENCE, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while waiting for the shard", e);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package io.farpage.agent.pager;
+
+import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.posix.Errno;
+import io.farpage.posix.ErrnoName;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Puts pages into the guest and says in the table what became of them. Every call settles one page or more, or none because the kernel
+ * wants it to be tried again: while an event waits to be read, or while there is no memory.
+ */
+final class Installer {
+    private static final Logger log = LoggerFactory.getLogger(Installer.class);
+    /** Bytes of a page that the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
+    static final int BASE_PAGE = 4096;
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private final Userfaultfd uffd;
+    private final GuestLayout layout;
+    private final PageTable table;
+    private final String space;
+    private final long zeros;
+    private boolean protects;
+    private boolean gone;
+    private boolean starved;
+    private long pausedUntil;
+
+    /**
+     * @param zeros address of a page of zeros
+     * @param protects whether pages are installed write-protected, to learn which are written
+     */
+    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, long zeros, boolean protects) {
+        this.uffd = uffd;
+        this.layout = layout;
+        this.table = table;
+        this.space = space;
+        this.zeros = zeros;
+        this.protects = protects;
+    }
+
+    /** Whether the VMM's address space is gone. */
+    boolean isGone() {
+        return gone;
+    }
+
+    /** Whether pages can be write-protected: without that none can be evicted. */
+    boolean protects() {
+        return protects;
+    }
+
+    /** Whether there was no memory a moment ago. */
+    boolean isPaused(long nowNanos) {
+        return starved && nowNanos - pausedUntil < 0;
+    }
+
+    /**
+     * Installs a run of pages.
+     *
+     * @param source where they are in this process
+     * @param write whether the guest is about to write to them, so that protecting them would only cost another fault
+     * @return pages settled, 0 to try again later
+     */
+    int copy(int page, int count, long source, boolean write) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return unmapped(page);
+        }
+        boolean protect = protects && !write;
+        long bytes = (long) layout.contiguous(page, count) * layout.pageBytes();
+        long done = uffd.copy(address, source, bytes, protect ? Userfaultfd.COPY_MODE_WP : 0);
+        if (done > 0) {
+            return installed(page, done, protect ? PageTable.CLEAN : PageTable.DIRTY);
+        }
+        if (done == -Errno.EINVAL && protect) {
+            log.warn(
+                    "space {}: the VMM did not register its memory for write protection (UFFDIO_REGISTER_MODE_WP);"
+                            + " nothing of it can be evicted",
+                    space);
+            protects = false;
+            return copy(page, count, source, write);
+        }
+        return settle(page, address, done);
+    }
+
+    /** Installs a run of zeros, which the guest may write to; returns as {@link #copy}. */
+    int zero(int page, int count) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return unmapped(page);
+        }
+        int run = layout.contiguous(page, count);
+        long done = layout.pageBytes() == BASE_PAGE
+                ? uffd.zeropage(address, (long) run * BASE_PAGE)
+                : uffd.copy(address, zeros, layout.pageBytes(), 0);
+        return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
+    }
+
+    /** Maps a page that is in the page cache; false to try again later. */
+    boolean map(int page) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return true;
+        }
+        long done = uffd.continueAt(address, layout.pageBytes());
+        if (done > 0) {
+            return installed(page, done, PageTable.DIRTY) > 0;
+        }
+        return settle(page, address, done) > 0;
+    }
+
+    private int installed(int page, long bytes, int kind) {
+        int count = (int) (bytes / layout.pageBytes());
+        for (int i = 0; i < count; i++) {
+            table.become(page + i, kind);
+        }
+        starved = false;
+        return count;
+    }
+
+    private int settle(int page, long address, long failure) {
+        return switch ((int) -failure) {
+            case Errno.EEXIST -> there(page, address);
+            case Errno.EAGAIN -> 0;
+            case Errno.ENOENT -> unmapped(page);
+            case Errno.ESRCH -> {
+                gone = true;
+                yield 0;
+            }
+            default -> {
+                pause((int) -failure);
+                yield 0;
+            }
+        };
+    }
+
+    /** The page is there already: it came by another way, and whoever waits for it looks again. */
+    private int there(int page, long address) {
+        table.become(page, PageTable.DIRTY);
+        uffd.wake(address, layout.pageBytes());
+        return 1;
+    }
+
+    /** The VMM has taken the range away without a word: who waited for it is gone, and the page is where it was. */
+    private int unmapped(int page) {
+        table.become(page, table.has(page, PageTable.HOMED) ? PageTable.REMOTE : PageTable.ZERO);
+        return 1;
+    }
+
+    /** ENOMEM above all: this host or the VMM's control group is out of memory. */
+    private void pause(int errno) {
+        if (!starved) {
+            log.warn(
+                    "space {}: a page cannot be installed: {}; trying again every millisecond",
+                    space,
+                    ErrnoName.of(errno));
+        }
+        starved = true;
+        pausedUntil = System.nanoTime() + PAUSE_NANOS;
+    }
+
+    /** Lets the guest write to a page that is here; false to try again later. */
+    boolean unprotect(int page, int count) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return true;
+        }
+        int result = uffd.writeProtect(address, (long) count * layout.pageBytes(), false);
+        return result != -Errno.EAGAIN;
+    }
+
+    /** Keeps the guest from writing to pages that are here; false if that is not to be had at the moment. */
+    boolean protect(int page, int count) {
+        int result = uffd.writeProtect(layout.addressOf(page), (long) count * layout.pageBytes(), true);
+        if (result == -Errno.ESRCH) {
+            gone = true;
+        } else if (result != 0 && result != -Errno.EAGAIN) {
+            log.warn(
+                    "space {}: memory cannot be write-protected: {}; nothing of it can be evicted",
+                    space,
+                    ErrnoName.of(-result));
+            protects = false;
+        }
+        return result == 0;
+    }
+
+    /** Asks for something that changes nothing, whose refusal tells whether the VMM's address space is still there. */
+    void probe() {
+        long address = layout.anyAddress();
+        if (address != GuestLayout.NONE && uffd.continueAt(address, layout.pageBytes()) == -Errno.ESRCH) {
+            gone = true;
+        }
+    }
+
+    /** Whoever waits for a page looks again. */
+    void wake(int page) {
+        long address = layout.addressOf(page);
+        if (address != GuestLayout.NONE) {
+            uffd.wake(address, layout.pageBytes());
+        }
+    }
+
+    /** Has the kernel tell whoever touches a page that it is lost; false if this kernel cannot. */
+    boolean poison(int page) {
+        long address = layout.addressOf(page);
+        return address == GuestLayout.NONE || uffd.poison(address, layout.pageBytes()) > 0;
+    }
+}

@@ -1,0 +1,39 @@
+package io.farpage.agent.pager;
+
+/**
+ * Where the pages of a guest are, at one moment.
+ *
+ * @param pages how many there are
+ * @param pageSize bytes of one
+ * @param residentPages here
+ * @param peakResidentPages the most that were here at once
+ * @param localLimitPages the most that may be here
+ * @param remotePages at their homes, or on their way here
+ * @param zeroPages zeros, and so nowhere
+ * @param dirtyPages here, and newer than at their homes
+ * @param lostPages gone with their homes
+ * @param evictions pages taken out so far
+ * @param writtenBackPages pages written to their homes so far
+ * @param elidedPages pages that were zeros when they were taken out, so far
+ * @param prefetchHits pages prefetched, behind which the guest went on
+ * @param prefetchWaste pages prefetched in streams that ended
+ */
+public record PagerStatus(
+        long pages,
+        int pageSize,
+        long residentPages,
+        long peakResidentPages,
+        int localLimitPages,
+        long remotePages,
+        long zeroPages,
+        long dirtyPages,
+        long lostPages,
+        long evictions,
+        long writtenBackPages,
+        long elidedPages,
+        long prefetchHits,
+        long prefetchWaste) {
+
+    /** Before there is a guest. */
+    public static final PagerStatus NONE = new PagerStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}

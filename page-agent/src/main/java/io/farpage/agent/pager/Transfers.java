@@ -1,0 +1,152 @@
+package io.farpage.agent.pager;
+
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.pool.PagePool;
+
+/** What each slot of a pager's fetcher is about: a run of pages, and the staging frames that it has. */
+final class Transfers {
+    private final Fetcher fetcher;
+    private final PagePool pool;
+    private final int framesPerPage;
+    private final int[] first;
+    private final int[] count;
+    private final int[] frame;
+    private final boolean[] isWriteBack;
+    private final boolean[] isForWrite;
+    private final long[] removed;
+    private final int[] settled;
+    private final long[] seenAt;
+    private final long[] arrivedAt;
+
+    Transfers(Fetcher fetcher, PagePool pool, int pageBytes) {
+        int capacity = fetcher.capacity();
+        this.fetcher = fetcher;
+        this.pool = pool;
+        framesPerPage = pageBytes / pool.frameBytes();
+        first = new int[capacity];
+        count = new int[capacity];
+        frame = new int[capacity];
+        isWriteBack = new boolean[capacity];
+        isForWrite = new boolean[capacity];
+        removed = new long[capacity];
+        settled = new int[capacity];
+        seenAt = new long[capacity];
+        arrivedAt = new long[capacity];
+    }
+
+    /** Takes staging frames for a run of pages, or gives {@link io.farpage.pool.frames.FrameAllocator#NONE}. */
+    int allocate(int pages) {
+        return pool.stagingFrames().allocateRun(pages * framesPerPage);
+    }
+
+    /** Gives back the frames of {@code pages} pages from the {@code index}th on. */
+    void free(int firstFrame, int index, int pages) {
+        pool.stagingFrames().freeRun(firstFrame + index * framesPerPage, pages * framesPerPage);
+    }
+
+    /** The frame of the {@code index}th page. */
+    int frameOf(int firstFrame, int index) {
+        return firstFrame + index * framesPerPage;
+    }
+
+    /** Where the frame of the {@code index}th page is within the staging memory, bytes. */
+    long stagingOffset(int firstFrame, int index) {
+        return pool.offset(firstFrame + index * framesPerPage);
+    }
+
+    long stagingAddress(int firstFrame, int index) {
+        return pool.stagingAddress() + stagingOffset(firstFrame, index);
+    }
+
+    /** Notes what a slot is about. */
+    void begin(int slot, int page, int pages, int firstFrame, boolean writeBack, boolean forWrite, long seenNanos) {
+        first[slot] = page;
+        count[slot] = pages;
+        frame[slot] = firstFrame;
+        isWriteBack[slot] = writeBack;
+        isForWrite[slot] = forWrite;
+        removed[slot] = 0;
+        settled[slot] = 0;
+        seenAt[slot] = seenNanos;
+    }
+
+    /** Ends a slot: gives it and its frames back. */
+    void end(int slot) {
+        free(frame[slot], 0, count[slot]);
+        count[slot] = 0;
+        fetcher.release(slot);
+    }
+
+    int first(int slot) {
+        return first[slot];
+    }
+
+    int count(int slot) {
+        return count[slot];
+    }
+
+    int frame(int slot) {
+        return frame[slot];
+    }
+
+    boolean isWriteBack(int slot) {
+        return isWriteBack[slot];
+    }
+
+    boolean isForWrite(int slot) {
+        return isForWrite[slot];
+    }
+
+    /** Pages of the run that are installed or otherwise done with. */
+    int settled(int slot) {
+        return settled[slot];
+    }
+
+    void settle(int slot, int pages) {
+        settled[slot] += pages;
+    }
+
+    boolean isRemoved(int slot, int index) {
+        return ((removed[slot] >>> index) & 1) != 0;
+    }
+
+    long seenAt(int slot) {
+        return seenAt[slot];
+    }
+
+    void arrived(int slot, long nowNanos) {
+        arrivedAt[slot] = nowNanos;
+    }
+
+    long arrivedAt(int slot) {
+        return arrivedAt[slot];
+    }
+
+    /** The guest gave a page up that is on its way here: it must not be installed when it comes. */
+    void remove(int page) {
+        int slot = fetching(page);
+        if (slot != Fetcher.NONE) {
+            removed[slot] |= 1L << (page - first[slot]);
+        }
+    }
+
+    /** A page on its way here is to be written to. */
+    void wantForWrite(int page) {
+        int slot = fetching(page);
+        if (slot != Fetcher.NONE && first[slot] == page) {
+            isForWrite[slot] = true;
+        }
+    }
+
+    private int fetching(int page) {
+        for (int slot = 0; slot < first.length; slot++) {
+            if (!isWriteBack[slot]
+                    && page >= first[slot]
+                    && page < first[slot] + count[slot]
+                    && !isRemoved(slot, page - first[slot])) {
+                return slot;
+            }
+        }
+        return Fetcher.NONE;
+    }
+}

@@ -1,0 +1,105 @@
+package io.farpage.agent.rest;
+
+import io.farpage.agent.guest.GuestException;
+import io.farpage.agent.guest.GuestRequest;
+import io.farpage.agent.guest.GuestStatus;
+import io.farpage.agent.guest.Guests;
+import io.farpage.agent.guest.LocalLimit;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import java.io.IOException;
+import java.util.List;
+
+/** The routes for guests. */
+public final class GuestApi {
+    private static final String SPACES = "/api/v1/spaces";
+    private static final String GUEST = SPACES + "/{space}/guest";
+
+    private final Guests guests;
+
+    public GuestApi(Guests guests) {
+        this.guests = guests;
+    }
+
+    /** All of them. */
+    public List<Route> routes() {
+        return List.of(
+                Route.get(
+                        SPACES,
+                        "The spaces that are guests' memory here: pages, faults, latencies, evictions",
+                        GuestStatus[].class,
+                        ctx -> ctx.json(guests.status())),
+                Route.get(SPACES + "/{space}", "One of them", GuestStatus.class, this::show),
+                Route.put(
+                        GUEST,
+                        "Make ready to serve a guest, whose VMM hands its memory over on a Unix socket",
+                        GuestRequest.class,
+                        GuestStatus.class,
+                        this::attach),
+                Route.delete(GUEST, "Forget a guest whose VMM does not run", this::detach),
+                Route.put(
+                        GUEST + "/local",
+                        "Change how much of a guest's memory may be here",
+                        LocalLimit.class,
+                        GuestStatus.class,
+                        this::resize));
+    }
+
+    private static String space(Context ctx) {
+        return ctx.pathParam("space");
+    }
+
+    private void show(Context ctx) {
+        try {
+            ctx.json(guests.status(space(ctx)));
+        } catch (GuestException e) {
+            throw problem(e);
+        }
+    }
+
+    private void attach(Context ctx) throws IOException {
+        GuestRequest request = Requests.body(ctx, GuestRequest.class);
+        try {
+            ctx.json(guests.attach(space(ctx), request));
+        } catch (GuestException e) {
+            throw problem(e);
+        } catch (CoordinatorRefusedException e) {
+            throw new ProblemException(
+                    e.problem().status(), "refused", e.problem().detail());
+        } catch (CoordinatorException e) {
+            throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void detach(Context ctx) {
+        try {
+            guests.detach(space(ctx));
+            ctx.status(204);
+        } catch (GuestException e) {
+            throw problem(e);
+        }
+    }
+
+    private void resize(Context ctx) throws IOException {
+        LocalLimit limit = Requests.body(ctx, LocalLimit.class);
+        try {
+            guests.resize(space(ctx), limit.localBytes());
+            ctx.json(guests.status(space(ctx)));
+        } catch (GuestException e) {
+            throw problem(e);
+        }
+    }
+
+    private static ProblemException problem(GuestException e) {
+        String message = String.valueOf(e.getMessage());
+        return switch (e.obstacle()) {
+            case NOT_FOUND -> ProblemException.notFound(message);
+            case INVALID -> ProblemException.invalid(message);
+            case CONFLICT -> ProblemException.conflict("guest", message);
+        };
+    }
+}

@@ -42,6 +42,11 @@ spaces() {
   curl -fsS --max-time 5 "$(url local)/api/v1/spaces"
 }
 
+# Whether the agent has noticed the end of the guest and brought home what its memory held.
+is_over() {
+  spaces 2>/dev/null | grep -q '"state" *: *"ended"'
+}
+
 # number KEY JSON: the first number of that name; 0 if there is none.
 number() {
   local found

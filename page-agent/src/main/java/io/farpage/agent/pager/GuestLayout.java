@@ -9,12 +9,14 @@ final class GuestLayout {
     static final int NONE = -1;
 
     private final int pageBytes;
+    private final long anyAddress;
     private GuestRegion[] regions;
 
     /** @param regions aligned to pages, none overlapping another in either address space */
     GuestLayout(List<GuestRegion> regions, int pageBytes) {
         this.regions = regions.toArray(GuestRegion[]::new);
         this.pageBytes = pageBytes;
+        this.anyAddress = regions.getFirst().hostAddress();
     }
 
     int pageBytes() {
@@ -42,9 +44,9 @@ final class GuestLayout {
         return NONE;
     }
 
-    /** An address of the guest's memory, or {@link #NONE} if nothing of it is mapped. */
+    /** An address that was the guest's when it came, whatever became of it since. */
     long anyAddress() {
-        return regions.length == 0 ? NONE : regions[0].hostAddress();
+        return anyAddress;
     }
 
     /** Where a page starts within the space and the memory file, bytes. */

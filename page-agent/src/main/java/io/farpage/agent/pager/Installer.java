@@ -188,8 +188,7 @@ final class Installer {
 
     /** Asks for something that changes nothing, whose refusal tells whether the VMM's address space is still there. */
     void probe() {
-        long address = layout.anyAddress();
-        if (address != GuestLayout.NONE && uffd.continueAt(address, layout.pageBytes()) == -Errno.ESRCH) {
+        if (uffd.continueAt(layout.anyAddress(), layout.pageBytes()) == -Errno.ESRCH) {
             gone = true;
         }
     }

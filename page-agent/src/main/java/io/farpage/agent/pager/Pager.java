@@ -274,7 +274,9 @@ public final class Pager implements DutyCycle {
             }
             case UffdMessages.EVENT_REMOVE -> removed(messages.address(index), messages.end(index));
             case UffdMessages.EVENT_UNMAP -> {
-                removed(messages.address(index), messages.end(index));
+                if (evictor == null) {
+                    removed(messages.address(index), messages.end(index));
+                }
                 layout.unmapped(messages.address(index), messages.end(index));
             }
             case UffdMessages.EVENT_REMAP ->
@@ -291,14 +293,25 @@ public final class Pager implements DutyCycle {
     private void removed(long start, long end) {
         for (long address = start; address < end; address += layout.pageBytes()) {
             int page = layout.pageAt(address);
-            if (page == GuestLayout.NONE) {
-                continue;
+            if (page != GuestLayout.NONE) {
+                removed(page);
+                counters.removed().add(1);
             }
-            if (table.kind(page) == PageTable.FETCHING) {
-                transfers.remove(page);
-            }
+        }
+    }
+
+    /**
+     * The guest gives a page up: it reads as zeros from now on. What is in the memory file may yet be taken out of it or, if the VMM
+     * meant its mapping alone, stay there; so such a page is looked at again when it faults or is evicted.
+     */
+    private void removed(int page) {
+        if (table.kind(page) == PageTable.FETCHING) {
+            transfers.remove(page);
+        }
+        if (evictor != null && table.isResident(page)) {
+            table.become(page, PageTable.DIRTY);
+        } else {
             table.become(page, PageTable.ZERO);
-            counters.removed().add(1);
         }
     }
 

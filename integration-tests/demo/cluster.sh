@@ -6,7 +6,7 @@ await() {
   shift 2
   until "$@"; do
     tries=$((tries - 1))
-    [ $tries -gt 0 ] || fail "$what: not after a while; logs in $target"
+    [ $tries -gt 0 ] || fail "$what; logs in $target"
     sleep 0.1
   done
 }

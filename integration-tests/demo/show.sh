@@ -1,9 +1,9 @@
 # What the demonstration shows while a guest runs and when all is over.
 
-# line TEXT: on a terminal in the place of the last one.
+# line TEXT: on a terminal in the place of the last one, as much of it as fits.
 line() {
   if [ -t 1 ]; then
-    printf '\r\033[K%s' "$1"
+    printf '\r\033[K%s' "${1:0:$(($(tput cols 2>/dev/null || echo 80) - 1))}"
   else
     printf '%s\n' "$1"
   fi
@@ -16,10 +16,22 @@ end_lines() {
   [ ! -t 1 ] || echo
 }
 
+# What else the machine does: times of one run say little when that is much.
+load() {
+  echo "load average $(cut -d ' ' -f 1 /proc/loadavg) on $(nproc) CPUs"
+}
+
+# progress CONSOLE: how far the guest is.
+progress() {
+  local last
+  last=$(said "$1" progress)
+  echo "${last:-boots}"
+}
+
 # show_progress PID CONSOLE: until the guest's process ends.
 show_progress() {
   while kill -0 "$1" 2>/dev/null; do
-    line "  guest: $(said "$2" progress)"
+    line "  guest: $(progress "$2")"
     sleep $pause
   done
   end_lines
@@ -42,8 +54,8 @@ show_paging() {
       line "$(awk -v faults="$faults" -v before="$before" -v ns=$((now - then)) -v p50="$(number faultP50Ns "$status")" \
         -v p99="$(number faultP99Ns "$status")" -v here="$(mib_of "$(number residentPages "$status")" "$size")" \
         -v there="$(mib_of "$(number remotePages "$status")" "$size")" -v out="$(number evictions "$status")" \
-        -v guest="$(said "$2" progress)" 'BEGIN {
-          printf "  %6d faults/s  p50 %.0f us  p99 %.0f us  here %s MiB  remote %s MiB  evictions %d  guest: %s",
+        -v guest="$(progress "$2")" 'BEGIN {
+          printf "  %6d faults/s  p50 %4.0f us  p99 %5.0f us  here %5s MiB  remote %5s MiB  evicted %6d  guest: %s",
             (faults - before) * 1e9 / ns, p50 / 1e3, p99 / 1e3, here, there, out, guest }')"
       before=$faults then=$now
     fi

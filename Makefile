@@ -49,6 +49,10 @@ test-rdma: ## run the verbs tests, two agents and the benchmark on SoftRoCE in a
 test-rdma-two-vms: ## the same between two virtual machines
 	@integration-tests/rig/run --two-vms
 
+.PHONY: demo-vm
+demo-vm: build ## run a Linux guest in QEMU with most of its RAM on another node, and check it; ARGS='--local 64MiB'
+	@integration-tests/demo/run $(ARGS)
+
 .PHONY: jcstress
 jcstress: ## stress the lock-free parts with jcstress
 	@$(JDK); $(MVN) $(MVN_FLAGS) -Pjcstress -pl page-pool verify

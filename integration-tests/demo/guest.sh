@@ -15,9 +15,12 @@ build_guest() {
   INITRAMFS=$1
 }
 
-# run_guest CONSOLE: until it powers off. Its RAM is a memfd, whether it stays here or not. To be run in the background: it becomes QEMU.
+# run_guest CONSOLE [LIBRARY SOCKET]: until it powers off; its RAM, a memfd, goes to the agent at the socket through the preloaded library. To
+# be run in the background: it becomes QEMU, so that killing the job ends the guest.
 run_guest() {
-  exec timeout --kill-after=5 "$guest_timeout" "${qemu[@]}" "${ACCELERATION[@]}" -nic none \
+  local preloaded=()
+  [ $# -eq 1 ] || preloaded=(env "LD_PRELOAD=$2" "FARPAGE_SOCKET=$3")
+  exec timeout --kill-after=5 "$guest_timeout" "${preloaded[@]}" "${qemu[@]}" "${ACCELERATION[@]}" -nic none \
     -object "memory-backend-memfd,id=m,size=$guest_memory,share=on" -machine memory-backend=m \
     -kernel "$KERNEL" -initrd "$INITRAMFS" -append "$append demo.seed=$seed demo.mib=$mib" </dev/null >"$1" 2>&1
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.HandoffListener;
+import io.farpage.it.harness.SharedRam;
 import io.farpage.it.harness.TinyPager;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,33 +28,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code libfarpage-preload.so} in a process that knows nothing of it. */
 class PreloadLibraryTest {
-    private static final Path ROOT =
-            Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
-    private static final String QEMUS_NAME = "memory-backend-memfd";
+    private static final String QEMUS_NAME = SharedRam.QEMUS_NAME;
     private static final int PAGES = 50;
     private static final int LARGE = 8192; // 32 MiB
 
     @TempDir
     private static Path built = Path.of("");
 
+    private static Optional<SharedRam> program = Optional.empty();
+
     @TempDir
     private Path directory = Path.of("");
 
     @BeforeAll
     static void compile() {
-        Path program = built.resolve("shared_ram");
-        Path source = ROOT.resolve("integration-tests/src/test/c/shared_ram.c");
-        List<String> cc = List.of("cc", "-O1", "-Wall", "-Werror", "-o", program.toString(), source.toString());
-        String said = run(
-                        "preload-library",
-                        List.of(
-                                ROOT.resolve("build/preload-library").toString(),
-                                library().toString()),
-                        Map.of())
-                .err();
-        assumeTrue(Files.exists(library()), said);
-        Finished compiled = run("cc", cc, Map.of());
-        assertEquals(0, compiled.code(), compiled.err());
+        program = Optional.of(SharedRam.compile(built));
     }
 
     @Test
@@ -201,7 +191,7 @@ class PreloadLibraryTest {
     void shouldSayThatTheUserMayNotConnect() throws IOException {
         assumeUserfaultfdIsPrivileged();
         try (HandoffListener _ = openListener()) {
-            run("chmod", List.of("chmod", "600", socket().toString()), Map.of());
+            chmod("600", socket().toString());
             try (ChildJvm process = launch(nobody(command(QEMUS_NAME, PAGES, "zeros")), Map.of())) {
                 assertEquals(1, process.awaitEnd());
                 assertTrue(
@@ -239,7 +229,7 @@ class PreloadLibraryTest {
     /** Another user can connect to it. */
     private HandoffListener openListener() {
         HandoffListener listener = new HandoffListener(socket());
-        run("chmod", List.of("chmod", "-R", "go+rwx", directory.toString(), built.toString()), Map.of());
+        chmod("-R", "go+rwx", directory.toString(), built.toString());
         return listener;
     }
 
@@ -270,27 +260,21 @@ class PreloadLibraryTest {
         return ChildJvm.launch("shared-ram", command, all, directory);
     }
 
-    /** Preloads by way of env, so that nothing before the program is. */
     private static List<String> command(String name, int pages, String... words) {
-        List<String> command = new ArrayList<>(List.of(
-                "env", "LD_PRELOAD=" + library(), built.resolve("shared_ram").toString(), name, "" + pages));
-        command.addAll(List.of(words));
-        return command;
+        return program.orElseThrow().preloaded(name, pages, words);
     }
 
     private Path socket() {
         return directory.resolve("socket");
     }
 
-    private static Path library() {
-        return built.resolve("libfarpage-preload.so");
-    }
-
     private record Finished(int code, String out, String err) {}
 
-    private static Finished run(String name, List<String> command, Map<String, String> environment) {
-        try (ChildJvm process = ChildJvm.launch(name, command, environment, Path.of(""))) {
-            return new Finished(process.awaitEnd(), process.out(), process.err());
+    private static void chmod(String... arguments) {
+        List<String> command = new ArrayList<>(List.of("chmod"));
+        command.addAll(List.of(arguments));
+        try (ChildJvm process = ChildJvm.launch("chmod", command, Map.of(), Path.of(""))) {
+            assertEquals(0, process.awaitEnd(), process.err());
         }
     }
 }

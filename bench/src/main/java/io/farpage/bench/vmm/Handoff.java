@@ -1,24 +1,13 @@
 package io.farpage.bench.vmm;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
-
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.bench.process.BenchException;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import io.farpage.posix.FileIo;
-import io.farpage.posix.Libc;
-import io.farpage.posix.Message;
 import io.farpage.posix.PosixException;
-import io.farpage.posix.SocketIo;
 import io.farpage.posix.Sockets;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
+import io.farpage.posix.UnixSockets;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,13 +25,6 @@ public final class Handoff implements AutoCloseable {
             | Userfaultfd.FEATURE_EVENT_REMOVE
             | Userfaultfd.FEATURE_EVENT_UNMAP
             | Userfaultfd.FEATURE_EVENT_REMAP;
-    private static final int SOL_SOCKET = 1;
-    private static final int SCM_RIGHTS = 1;
-    private static final int UNIX_PATH_MAX = 108;
-    private static final int CMSG_HEADER = 16;
-
-    private static final MethodHandle connect$mh =
-            Libc.capturing("connect", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
 
     private final Errno errno;
     private final Userfaultfd userfaultfd;
@@ -105,26 +87,19 @@ public final class Handoff implements AutoCloseable {
     }
 
     private static int connect(Errno errno, Path socket) {
-        byte[] path = socket.toString().getBytes(StandardCharsets.UTF_8);
-        if (path.length >= UNIX_PATH_MAX) {
-            throw new BenchException("'" + socket + "' is too long for a socket's path, which has at most "
-                    + (UNIX_PATH_MAX - 1) + " bytes");
-        }
         int fd = Sockets.openUnix(errno);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment address = arena.allocate(Short.BYTES + UNIX_PATH_MAX, 2);
-            address.set(JAVA_SHORT, 0, (short) Sockets.AF_UNIX);
-            MemorySegment.copy(path, 0, address, JAVA_BYTE, Short.BYTES, path.length);
-            // SAFETY: a struct sockaddr_un that lives until after the call.
-            int result = errno.check(
-                    (int) connect$mh.invokeExact(errno.segment(), fd, address.address(), (int) address.byteSize()));
+        try {
+            int result = UnixSockets.connect(errno, fd, socket);
             if (result < 0) {
-                FileIo.close(errno, fd);
                 throw new BenchException(refusal(socket, -result));
             }
             return fd;
-        } catch (Throwable t) {
-            throw Libc.unexpected(t);
+        } catch (IllegalArgumentException e) {
+            FileIo.close(errno, fd);
+            throw new BenchException(String.valueOf(e.getMessage()), e);
+        } catch (BenchException e) {
+            FileIo.close(errno, fd);
+            throw e;
         }
     }
 
@@ -136,24 +111,11 @@ public final class Handoff implements AutoCloseable {
     }
 
     private static void send(Errno errno, int connection, String json, List<Integer> descriptors) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment text = arena.allocateFrom(json, StandardCharsets.US_ASCII);
-            long used = CMSG_HEADER + (long) descriptors.size() * Integer.BYTES;
-            MemorySegment control = arena.allocate((used + 7) / 8 * 8, 8);
-            control.set(JAVA_LONG, 0, used);
-            control.set(JAVA_INT, 8, SOL_SOCKET);
-            control.set(JAVA_INT, 12, SCM_RIGHTS);
-            for (int i = 0; i < descriptors.size(); i++) {
-                control.set(JAVA_INT, CMSG_HEADER + (long) i * Integer.BYTES, descriptors.get(i));
-            }
-            Message message = new Message(1);
-            message.add(text.address(), json.length());
-            message.control(control.address(), control.byteSize());
-            long sent = SocketIo.sendmsg(errno, connection, message, 0);
-            if (sent != json.length()) {
-                throw new BenchException("sendmsg to the agent: "
-                        + (sent < 0 ? ErrnoName.of((int) -sent) : "it took only part of the message"));
-            }
+        byte[] text = json.getBytes(StandardCharsets.US_ASCII);
+        long sent = UnixSockets.send(errno, connection, text, descriptors);
+        if (sent != text.length) {
+            throw new BenchException("sendmsg to the agent: "
+                    + (sent < 0 ? ErrnoName.of((int) -sent) : "it took only part of the message"));
         }
     }
 

@@ -1,36 +1,24 @@
 package io.farpage.it.harness;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.farpage.posix.Errno;
 import io.farpage.posix.FileIo;
-import io.farpage.posix.Libc;
-import io.farpage.posix.Message;
-import io.farpage.posix.SocketIo;
 import io.farpage.posix.Sockets;
+import io.farpage.posix.UnixSockets;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The listening end of a VMM's handoff, for tests that look at what comes through it. Used by one thread. */
 public final class HandoffListener implements AutoCloseable {
-    private static final MethodHandle bind$mh =
-            Libc.capturing("bind", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
-    private static final int SUN_PATH = 2;
-    private static final int SOCKADDR_BYTES = 110;
-    private static final int CMSG_HEADER = 16;
     private static final int MAX_BYTES = 4096;
+    private static final int MAX_DESCRIPTORS = 8;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final Errno errno = Errno.create();
@@ -65,17 +53,7 @@ public final class HandoffListener implements AutoCloseable {
     /** Binds and listens. */
     public HandoffListener(Path socket) {
         listening = Sockets.openUnix(errno);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment address = arena.allocate(SOCKADDR_BYTES, 2);
-            address.set(JAVA_SHORT, 0, (short) Sockets.AF_UNIX);
-            byte[] path = socket.toString().getBytes(StandardCharsets.UTF_8);
-            MemorySegment.copy(path, 0, address, JAVA_BYTE, SUN_PATH, path.length);
-            errno.require(
-                    (int) bind$mh.invokeExact(errno.segment(), listening, address.address(), SOCKADDR_BYTES),
-                    "bind(" + socket + ")");
-        } catch (Throwable t) {
-            throw Libc.unexpected(t);
-        }
+        UnixSockets.bind(errno, listening, socket);
         Sockets.listen(errno, listening, 1);
         Sockets.setReceiveTimeout(errno, listening, PATIENCE);
     }
@@ -89,20 +67,13 @@ public final class HandoffListener implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             Sockets.setReceiveTimeout(errno, connection, PATIENCE);
             MemorySegment text = arena.allocate(MAX_BYTES);
-            MemorySegment control = arena.allocate(64, 8);
-            Message message = new Message(1);
-            message.add(text.address(), MAX_BYTES);
-            message.control(control.address(), control.byteSize());
-            long bytes = SocketIo.recvmsg(errno, connection, message, SocketIo.MSG_CMSG_CLOEXEC);
-            if (bytes <= 0) {
-                throw new AssertionError("no message came: " + bytes);
-            }
-            List<Integer> descriptors = new ArrayList<>();
-            for (long at = CMSG_HEADER; at + Integer.BYTES <= control.get(JAVA_LONG, 0); at += Integer.BYTES) {
-                descriptors.add(control.get(JAVA_INT, at));
+            UnixSockets.Received received = UnixSockets.receive(errno, connection, text, MAX_DESCRIPTORS);
+            if (received.bytes() <= 0) {
+                throw new AssertionError("no message came: " + received.bytes());
             }
             return new Received(
-                    new String(text.asSlice(0, bytes).toArray(JAVA_BYTE), StandardCharsets.US_ASCII), descriptors);
+                    new String(text.asSlice(0, received.bytes()).toArray(JAVA_BYTE), StandardCharsets.US_ASCII),
+                    received.descriptors());
         } finally {
             FileIo.close(errno, connection);
         }

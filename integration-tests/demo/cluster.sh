@@ -1,0 +1,55 @@
+# A coordinator and two agents on this machine, and what they say over REST.
+
+# await SECONDS WHAT COMMAND...: until the command succeeds.
+await() {
+  local tries=$(($1 * 10)) what=$2
+  shift 2
+  until "$@"; do
+    tries=$((tries - 1))
+    [ $tries -gt 0 ] || fail "$what; logs in $target"
+    sleep 0.1
+  done
+}
+
+# launch NAME PROGRAM ARGUMENTS...: in the background, with its log and the file of its port in the target directory.
+launch() {
+  local name=$1 program=$2
+  shift 2
+  rm -f "$target/$name.port"
+  "$root/bin/$program" run --port-file "$target/$name.port" "$@" >"$target/$name.log" 2>&1 &
+  await 60 "the $name is not up" test -s "$target/$name.port"
+}
+
+# url NAME: of its REST API.
+url() {
+  echo "http://127.0.0.1:$(cat "$target/$1.port")"
+}
+
+is_linked() {
+  curl -fsS "$(url local)/api/v1/links" 2>/dev/null | grep -q '"state" *: *"up"'
+}
+
+start_cluster() {
+  launch coordinator coordinator --set server.listen=127.0.0.1:0 --set store.directory="$target/store"
+  local common=(--set coordinator.url="$(url coordinator)" --set api.listen=127.0.0.1:0)
+  launch home page-agent "${common[@]}" --set node.id=home --set pool.exported="$space"
+  launch local page-agent "${common[@]}" --set node.id=local --set pool.exported=2MiB
+  await 60 "the two agents have no link" is_linked
+}
+
+# spaces: the local agent's account of its guests.
+spaces() {
+  curl -fsS --max-time 5 "$(url local)/api/v1/spaces"
+}
+
+# Whether the agent has noticed the end of the guest and brought home what its memory held.
+is_over() {
+  spaces 2>/dev/null | grep -q '"state" *: *"ended"'
+}
+
+# number KEY JSON: the first number of that name; 0 if there is none.
+number() {
+  local found
+  found=$(grep -o "\"$1\" *: *[0-9]*" <<<"$2" | head -n 1 | grep -o '[0-9]*$' || true)
+  echo "${found:-0}"
+}

@@ -1,0 +1,51 @@
+package io.farpage.it.harness;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A program in C that stands for a VMM, and the library that is preloaded into it; see {@code src/test/c/shared_ram.c}.
+ *
+ * @param program the executable
+ * @param library {@code libfarpage-preload.so}
+ */
+public record SharedRam(Path program, Path library) {
+    /** What QEMU calls its memfd. */
+    public static final String QEMUS_NAME = "memory-backend-memfd";
+
+    private static final Path ROOT =
+            Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
+
+    /** Compiles both into a directory; skips the test where there is no C compiler. */
+    public static SharedRam compile(Path into) {
+        Path library = into.resolve("libfarpage-preload.so");
+        String said = run(ROOT.resolve("build/preload-library").toString(), library.toString());
+        assumeTrue(Files.exists(library), said);
+        Path program = into.resolve("shared_ram");
+        Path source = ROOT.resolve("integration-tests/src/test/c/shared_ram.c");
+        run("cc", "-O1", "-Wall", "-Werror", "-o", program.toString(), source.toString());
+        return new SharedRam(program, library);
+    }
+
+    /** The command that runs it with the library preloaded, by way of env, so that nothing before the program has it. */
+    public List<String> preloaded(String name, int pages, String... words) {
+        List<String> command =
+                new ArrayList<>(List.of("env", "LD_PRELOAD=" + library, program.toString(), name, "" + pages));
+        command.addAll(List.of(words));
+        return command;
+    }
+
+    private static String run(String... command) {
+        try (ChildJvm process = ChildJvm.launch("compile", List.of(command), Map.of(), Path.of(""))) {
+            if (process.awaitEnd() != 0) {
+                throw new AssertionError(process.describe());
+            }
+            return process.err();
+        }
+    }
+}

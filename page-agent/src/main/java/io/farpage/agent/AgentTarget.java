@@ -33,6 +33,11 @@ final class AgentTarget {
     @Option(names = "--space", required = true, description = "Name of the space")
     private String space = "";
 
+    /** Where a resource below the space is. */
+    URI uri(String below) {
+        return URI.create(agent + space() + below);
+    }
+
     /** Name of the space. */
     String name() {
         return space;
@@ -69,11 +74,16 @@ final class AgentTarget {
         }
     }
 
-    private static String detail(HttpResponse<byte[]> response) {
+    /** What an answer that is no success says. */
+    static String detail(HttpResponse<byte[]> response) {
+        return detail(response.statusCode(), response.body());
+    }
+
+    static String detail(int status, byte[] body) {
         try {
-            return Json.LENIENT.readValue(response.body(), Problem.class).detail();
+            return Json.LENIENT.readValue(body, Problem.class).detail();
         } catch (RuntimeException e) {
-            return "the agent answered " + response.statusCode();
+            return "the agent answered " + status;
         }
     }
 

@@ -21,6 +21,8 @@ import picocli.CommandLine.Spec;
             GuestCommands.Detach.class,
             GuestCommands.Resize.class,
             GuestCommands.Show.class,
+            ImageCommands.Save.class,
+            ImageCommands.Load.class,
             PageCommand.class,
             DoctorCommand.class,
             Main.ConfigReference.class
@@ -41,7 +43,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "say what to do: run, attach, detach, resize, guests, page, doctor or config-reference (page-agent run --help)");
+                "say what to do: run, attach, detach, resize, guests, save, load, page, doctor or config-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -10,10 +10,12 @@ import io.farpage.agent.member.EventWatch;
 import io.farpage.agent.member.Membership;
 import io.farpage.agent.member.Releases;
 import io.farpage.agent.page.PageTool;
+import io.farpage.agent.page.SpaceImage;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
+import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.Shard;
 import io.farpage.agent.shard.ShardLoop;
@@ -41,7 +43,6 @@ import io.farpage.pool.header.PoolHeader;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
-import io.farpage.rest.Route;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.VerbsProvider;
@@ -138,7 +139,12 @@ public final class PageAgent implements AutoCloseable {
         GuestMetrics.register(metrics.registry(), guests);
         rest = parts.add(RestServer.start(
                 new RestServer.Options("page-agent", VERSION, config.get(AgentKeys.API_LISTEN), MAX_BODY),
-                routes(new AgentApi(transports, links, spaces, pages), new GuestApi(guests)),
+                Stream.of(
+                                new AgentApi(transports, links, spaces, pages).routes(),
+                                new GuestApi(guests).routes(),
+                                new ImageApi(spaces, new SpaceImage(spaces, pages)).routes())
+                        .flatMap(List::stream)
+                        .toList(),
                 metrics,
                 this::health));
         membership = parts.add(new Membership(coordinator, node, registration(advertised), regions(), ended));
@@ -173,10 +179,6 @@ public final class PageAgent implements AutoCloseable {
             parts.close();
             throw e;
         }
-    }
-
-    private static List<Route> routes(AgentApi agent, GuestApi guests) {
-        return Stream.concat(agent.routes().stream(), guests.routes().stream()).toList();
     }
 
     private static Incarnation newIncarnation() {

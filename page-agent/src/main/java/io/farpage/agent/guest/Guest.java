@@ -1,12 +1,15 @@
 package io.farpage.agent.guest;
 
 import io.farpage.agent.pager.GuestRegion;
+import io.farpage.agent.pager.Heat;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerCounters;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.PagerStatus;
+import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.shard.LatencyTotals;
+import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.agent.uffd.Userfaultfd;
@@ -35,6 +38,7 @@ import org.slf4j.LoggerFactory;
 final class Guest {
     private static final Logger log = LoggerFactory.getLogger(Guest.class);
     private static final Duration LOOK = Duration.ofMillis(200);
+    private static final Duration HEAT_INTERVAL = Duration.ofSeconds(5);
     private static final Duration STOP = Duration.ofSeconds(5);
 
     private enum State {
@@ -45,11 +49,12 @@ final class Guest {
 
     private final SpaceUse use;
     private final boolean written;
+    private final WorkingSet workingSet;
     private final Path path;
     private final PagerOptions options;
     private final PagerHost host;
     private final HandoffSocket socket;
-    private final Runnable released;
+    private final Listener listener;
     private final Thread thread;
 
     private volatile State state = State.WAITING;
@@ -58,6 +63,18 @@ final class Guest {
     private volatile boolean evictable;
     private volatile @Nullable Serving serving;
     private volatile boolean stopping;
+
+    /** Who is told of what happens to a guest. */
+    interface Listener {
+        /** How warm its pages are. */
+        void heat(SpaceMap map, Heat heat);
+
+        /** It has ended, and this was here. */
+        void left(SpaceMap map, WorkingSet workingSet);
+
+        /** Its space is no longer used. */
+        void released(SpaceMap map);
+    }
 
     /** A pager at work, and what it was given. */
     private record Serving(
@@ -74,16 +91,25 @@ final class Guest {
      *
      * @param use of the space, alone; closed at the end
      * @param written whether the space may hold something
-     * @param released called when the guest has ended and its space is no longer used
+     * @param workingSet what to fetch before it is asked for
+     * @param listener told of what happens to the guest, on its thread
      */
-    Guest(SpaceUse use, boolean written, Path path, PagerOptions options, PagerHost host, Runnable released)
+    Guest(
+            SpaceUse use,
+            boolean written,
+            WorkingSet workingSet,
+            Path path,
+            PagerOptions options,
+            PagerHost host,
+            Listener listener)
             throws IOException {
         this.use = use;
         this.written = written;
+        this.workingSet = workingSet;
         this.path = path;
         this.options = options;
         this.host = host;
-        this.released = released;
+        this.listener = listener;
         socket = HandoffSocket.listen(path);
         thread = Thread.ofPlatform().daemon().name("guest-" + use.map().name()).unstarted(this::run);
     }
@@ -107,6 +133,7 @@ final class Guest {
             serving = now;
             state = State.ATTACHED;
             PagerEnd end = awaitEnd(now);
+            listener.left(use.map(), end.workingSet());
             detail = end.reason() + (end.saved() ? "" : "; what its memory held is not at its homes");
             log.info("space {}: {}", space(), detail);
         } catch (RuntimeException e) {
@@ -116,7 +143,7 @@ final class Guest {
             state = State.ENDED;
             socket.close();
             use.close();
-            released.run();
+            listener.released(use.map());
         }
     }
 
@@ -152,7 +179,7 @@ final class Guest {
             MemoryFile file = open.size() > 1 ? MemoryFile.adopt(open.get(1)) : null;
             CompletableFuture<PagerEnd> ended = new CompletableFuture<>();
             Pager pager = host.serve(
-                    new Pager.Guest(space(), uffd, file, regions, use.map().pageSize(), written),
+                    new Pager.Guest(space(), uffd, file, regions, use.map().pageSize(), written, workingSet),
                     use::map,
                     options,
                     ended);
@@ -183,16 +210,24 @@ final class Guest {
 
     /** Waits for the pager to end, having it look now and then whether the VMM is still there. */
     private PagerEnd awaitEnd(Serving now) {
+        long heatReported = System.nanoTime();
         try {
             while (true) {
                 try {
                     return now.ended().get(LOOK.toMillis(), TimeUnit.MILLISECONDS);
                 } catch (TimeoutException e) {
                     host.probe(now.pager());
+                    if (System.nanoTime() - heatReported > HEAT_INTERVAL.toNanos()) {
+                        heatReported = System.nanoTime();
+                        listener.heat(use.map(), now.pager().heat());
+                    }
                 } catch (ExecutionException e) {
                     throw new IllegalStateException(e.getCause());
                 } catch (InterruptedException e) {
-                    return new PagerEnd("the agent is shutting down while its VMM runs; the VMM will stall", false);
+                    return new PagerEnd(
+                            "the agent is shutting down while its VMM runs; the VMM will stall",
+                            false,
+                            WorkingSet.EMPTY);
                 }
             }
         } finally {

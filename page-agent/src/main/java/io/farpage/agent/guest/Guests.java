@@ -1,10 +1,13 @@
 package io.farpage.agent.guest;
 
 import io.farpage.agent.guest.GuestException.Obstacle;
+import io.farpage.agent.pager.Heat;
 import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.space.SpaceInUseException;
+import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.space.Spaces;
 import io.farpage.coordinator.client.CoordinatorClient;
@@ -22,9 +25,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** All guests of this agent, by the name of their space. Thread-safe. */
 public final class Guests implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Guests.class);
     private static final int DEFAULT_PREFETCH = 32;
 
     private final CoordinatorClient coordinator;
@@ -32,6 +38,9 @@ public final class Guests implements AutoCloseable {
     private final Spaces spaces;
     private final PagerHost host;
     private final Map<String, Guest> guests = new ConcurrentHashMap<>();
+
+    /** What was here of spaces whose guests have ended, by the space's id. */
+    private final Map<Long, WorkingSet> workingSets = new ConcurrentHashMap<>();
 
     /**
      * @param links the shard's side of the link to a node
@@ -97,10 +106,11 @@ public final class Guests implements AutoCloseable {
             Guest guest = new Guest(
                     use,
                     !fresh,
+                    workingSets.getOrDefault(use.map().id(), WorkingSet.EMPTY),
                     request.path(),
                     options(request, use.map().pageSize()),
                     host,
-                    () -> spaces.letGo(name));
+                    new GuestListener());
             done = true;
             return guest;
         } catch (IOException | IllegalArgumentException e) {
@@ -215,5 +225,26 @@ public final class Guests implements AutoCloseable {
     @Override
     public void close() {
         guests.values().forEach(Guest::stop);
+    }
+
+    private final class GuestListener implements Guest.Listener {
+        @Override
+        public void heat(SpaceMap map, Heat heat) {
+            try {
+                coordinator.reportHeat(map.name(), heat.report());
+            } catch (CoordinatorException e) {
+                log.debug("the heat of space {} is not reported: {}", map.name(), e.toString());
+            }
+        }
+
+        @Override
+        public void left(SpaceMap map, WorkingSet workingSet) {
+            workingSets.put(map.id(), workingSet);
+        }
+
+        @Override
+        public void released(SpaceMap map) {
+            spaces.letGo(map.name());
+        }
     }
 }

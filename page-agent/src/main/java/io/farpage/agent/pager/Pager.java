@@ -31,6 +31,7 @@ import org.slf4j.LoggerFactory;
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
     private static final int MESSAGES = 64;
+    private static final long NOBODY_WAITS = Long.MIN_VALUE;
 
     private final String space;
     private final Userfaultfd uffd;
@@ -44,6 +45,8 @@ public final class Pager implements DutyCycle {
     private final @Nullable Flush flush;
     private final Streams streams;
     private final Streams stores;
+    private final WorkingSet workingSet;
+    private final Heat heat;
     private final int zeroFrame;
     private final PagePool pool;
     private final LongSupplier clock;
@@ -60,6 +63,9 @@ public final class Pager implements DutyCycle {
     private volatile long peakResident;
     private boolean done;
     private long strays;
+    private int replayed;
+    private int replayedOfRun;
+    private WorkingSet left = WorkingSet.EMPTY;
     private volatile int limit;
     private volatile @Nullable String finishing;
     private volatile boolean spinning;
@@ -73,6 +79,7 @@ public final class Pager implements DutyCycle {
      * @param regions where the memory is
      * @param pageBytes bytes of a page: 4096 or 2097152
      * @param written whether the pages may hold something, rather than all being zeros
+     * @param workingSet what to fetch before it is asked for
      */
     public record Guest(
             String space,
@@ -80,7 +87,8 @@ public final class Pager implements DutyCycle {
             @Nullable MemoryFile file,
             List<GuestRegion> regions,
             int pageBytes,
-            boolean written) {}
+            boolean written,
+            WorkingSet workingSet) {}
 
     /**
      * Where pages come from and go to.
@@ -127,6 +135,8 @@ public final class Pager implements DutyCycle {
                 : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
         streams = new Streams(options.prefetchPages());
+        workingSet = guest.workingSet();
+        heat = new Heat(table.pages());
         stores = new Streams(options.prefetchPages());
         limit = options.localPages();
         arrived = new int[fetcher.capacity()];
@@ -170,6 +180,11 @@ public final class Pager implements DutyCycle {
     /** Looks whether the VMM's address space is still there; if not, the next turn begins to {@link #finish}. */
     public void probe() {
         installer.probe();
+    }
+
+    /** How often pages were asked for. Any thread. */
+    public Heat heat() {
+        return heat;
     }
 
     /** What was counted. Any thread. */
@@ -225,10 +240,16 @@ public final class Pager implements DutyCycle {
             finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
         }
         if (finishing != null) {
+            if (left == WorkingSet.EMPTY) {
+                left = WorkingSet.of(table);
+            }
             return work + endSome();
         }
         if (evictor != null) {
             work += evictor.doWork(incoming + queue.size(), limit);
+        }
+        if (replayed < workingSet.runs()) {
+            work += replay();
         }
         long resident = table.resident();
         if (resident > peakResident) {
@@ -367,6 +388,7 @@ public final class Pager implements DutyCycle {
             return false;
         }
         int foreseen = streams.fault(page);
+        heat.add(page);
         int kind = table.kind(page);
         int run = 1;
         int most = Math.min(room, foreseen);
@@ -379,20 +401,55 @@ public final class Pager implements DutyCycle {
             streams.cut(page, foreseen, had);
         }
         for (int ahead = 1; had > 0 && ahead <= streams.strides() && ahead < room; ahead++) {
-            prefetch(page + ahead * streams.stride(), seenAt);
+            int next = page + ahead * streams.stride();
+            if (next >= 0 && next < table.pages()) {
+                prefetch(next, 1);
+            }
         }
         return had > 0;
     }
 
-    private void prefetch(int page, long seenAt) {
-        if (page >= 0
-                && page < table.pages()
-                && table.kind(page) == PageTable.REMOTE
-                && layout.addressOf(page) != GuestLayout.NONE
-                && fetch(page, 1, false, seenAt) > 0) {
+    /** Fetches what nobody waits for of a run of pages. Returns how many pages of it were dealt with, 0 if there is no room. */
+    private int prefetch(int page, int count) {
+        int run = 0;
+        int reach = Math.min(
+                homes.contiguous(homes.extent(page), page, count), Math.max(1, layout.contiguous(page, count)));
+        while (run < reach && table.kind(page + run) == PageTable.REMOTE) {
+            run++;
+        }
+        if (run == 0 || layout.addressOf(page) == GuestLayout.NONE) {
+            return 1;
+        }
+        int had = fetch(page, run, false, NOBODY_WAITS);
+        if (had > 0) {
             counters.fetched().add(-1);
             counters.prefetched().add(1);
         }
+        return had;
+    }
+
+    /** Fetches what was here when the guest last ended, as long as faults leave room for it. */
+    private int replay() {
+        int work = 0;
+        while (replayed < workingSet.runs() && queue.isEmpty() && fetcher.inUse() < fetcher.capacity() / 2) {
+            int first = workingSet.first(replayed) + replayedOfRun;
+            int count = workingSet.count(replayed) - replayedOfRun;
+            if (count > limit / 2 - table.resident() - incoming) {
+                replayed = workingSet.runs();
+                break;
+            }
+            int had = prefetch(first, count);
+            if (had == 0) {
+                break;
+            }
+            work++;
+            replayedOfRun += had;
+            if (replayedOfRun >= workingSet.count(replayed)) {
+                replayedOfRun = 0;
+                replayed++;
+            }
+        }
+        return work;
     }
 
     private int installZeros(int page, int count) {
@@ -584,8 +641,14 @@ public final class Pager implements DutyCycle {
             }
             transfers.settle(slot, settled);
         }
-        counters.recordFault(transfers.seenAt(slot), transfers.arrivedAt(slot), clock.getAsLong());
+        if (transfers.seenAt(slot) != NOBODY_WAITS) {
+            recordFault(slot);
+        }
         return true;
+    }
+
+    private void recordFault(int slot) {
+        counters.recordFault(transfers.seenAt(slot), transfers.arrivedAt(slot), clock.getAsLong());
     }
 
     private int serveQueue() {
@@ -634,7 +697,7 @@ public final class Pager implements DutyCycle {
             transfers.free(zeroFrame, 0, 1);
         }
         children.forEach(Userfaultfd::close);
-        ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete()));
+        ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), left));
         return 1;
     }
 }

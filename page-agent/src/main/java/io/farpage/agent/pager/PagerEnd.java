@@ -5,5 +5,6 @@ package io.farpage.agent.pager;
  *
  * @param reason why, for people
  * @param saved whether all of the guest's memory is at its homes
+ * @param workingSet what was here
  */
-public record PagerEnd(String reason, boolean saved) {}
+public record PagerEnd(String reason, boolean saved, WorkingSet workingSet) {}

@@ -106,7 +106,7 @@ public final class AgentApi {
     private void get(Context ctx) throws InterruptedException {
         long page = pageNumber(ctx);
         try {
-            ctx.result(pages.get(space(ctx), page)).contentType(BYTES);
+            ctx.result(pages.get(space(spaces, ctx), page)).contentType(BYTES);
         } catch (PageException e) {
             throw problem(e);
         } catch (IndexOutOfBoundsException e) {
@@ -125,7 +125,7 @@ public final class AgentApi {
 
     private void write(Context ctx, Function<SpaceMap, byte[]> data) throws InterruptedException {
         long page = pageNumber(ctx);
-        SpaceUse space = space(ctx);
+        SpaceUse space = space(spaces, ctx);
         try {
             pages.put(space, page, data.apply(space.map()));
         } catch (PageException e) {
@@ -137,7 +137,8 @@ public final class AgentApi {
         }
     }
 
-    private SpaceUse space(Context ctx) {
+    /** The space that a request names, in use. */
+    static SpaceUse space(Spaces spaces, Context ctx) {
         String name = ctx.pathParam("space");
         try {
             return spaces.use(name).orElseThrow(() -> ProblemException.notFound("there is no space '" + name + "'"));

@@ -1,0 +1,137 @@
+package io.farpage.agent;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code page-agent save} and {@code load}: the whole memory of a space, to and from a file, through a running agent. */
+final class ImageCommands {
+    private static final int REFUSED = 1;
+    private static final int BLOCK = 4096;
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofHours(1);
+
+    private ImageCommands() {}
+
+    private static HttpClient client() {
+        return HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
+    }
+
+    private static int refuse(String why) {
+        System.err.println("page-agent: " + why);
+        return REFUSED;
+    }
+
+    /** Space to file. */
+    @Command(
+            name = "save",
+            mixinStandardHelpOptions = true,
+            description = "Save all memory of a space, which no guest uses, to a file. Zeros become holes.")
+    static final class Save implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Option(names = "--file", required = true, description = "Where to; replaced when all is there")
+        private Path file = Path.of("");
+
+        @Override
+        public Integer call() throws InterruptedException {
+            Path part = file.resolveSibling(file.getFileName() + ".part");
+            HttpRequest request = HttpRequest.newBuilder(target.uri("/memory"))
+                    .timeout(TIMEOUT)
+                    .build();
+            try (HttpClient client = client()) {
+                HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
+                try (InputStream body = response.body()) {
+                    if (response.statusCode() != 200) {
+                        return refuse(AgentTarget.detail(response.statusCode(), body.readAllBytes()));
+                    }
+                    write(body, part);
+                }
+                Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+                return 0;
+            } catch (IOException e) {
+                delete(part);
+                return refuse("space " + target.name() + " is not saved: " + e.getMessage());
+            }
+        }
+
+        private static void write(InputStream from, Path to) throws IOException {
+            byte[] zeros = new byte[BLOCK];
+            long length = 0;
+            try (FileChannel channel = FileChannel.open(
+                    to, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+                for (byte[] block = from.readNBytes(BLOCK); block.length > 0; block = from.readNBytes(BLOCK)) {
+                    length += block.length;
+                    boolean last = block.length < BLOCK;
+                    if (last || !Arrays.equals(block, zeros)) {
+                        writeAll(channel, ByteBuffer.wrap(block), length - block.length);
+                    }
+                }
+                if (length > 0 && channel.size() < length) {
+                    writeAll(channel, ByteBuffer.allocate(1), length - 1);
+                }
+                channel.force(true);
+            }
+        }
+
+        private static void writeAll(FileChannel to, ByteBuffer bytes, long position) throws IOException {
+            long at = position;
+            while (bytes.hasRemaining()) {
+                at += to.write(bytes, at);
+            }
+        }
+
+        private static void delete(Path part) {
+            try {
+                Files.deleteIfExists(part);
+            } catch (IOException e) {
+                System.err.println("page-agent: " + part + " is left: " + e);
+            }
+        }
+    }
+
+    /** File to space. */
+    @Command(
+            name = "load",
+            mixinStandardHelpOptions = true,
+            description = "Load all memory of a space, which no guest uses, from a file of the same size.")
+    static final class Load implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Option(names = "--file", required = true, description = "Where from")
+        private Path file = Path.of("");
+
+        @Override
+        public Integer call() throws InterruptedException {
+            try (HttpClient client = client()) {
+                HttpRequest request = HttpRequest.newBuilder(target.uri("/memory"))
+                        .timeout(TIMEOUT)
+                        .header("Content-Type", AgentTarget.BYTES)
+                        .PUT(BodyPublishers.ofFile(file))
+                        .build();
+                HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
+                return response.statusCode() / 100 == 2 ? 0 : refuse(AgentTarget.detail(response));
+            } catch (IOException e) {
+                return refuse("space " + target.name() + " is not loaded: " + e);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.farpage.agent.rest;
+
+import io.farpage.agent.page.PageException;
+import io.farpage.agent.page.SpaceImage;
+import io.farpage.agent.space.SpaceUse;
+import io.farpage.agent.space.Spaces;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import io.javalin.http.Handler;
+import io.javalin.http.HandlerType;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/** The routes for the whole memory of a space. */
+public final class ImageApi {
+    private static final String MEMORY = "/api/v1/spaces/{space}/memory";
+    private static final String BYTES = "application/octet-stream";
+
+    private final Spaces spaces;
+    private final SpaceImage image;
+
+    public ImageApi(Spaces spaces, SpaceImage image) {
+        this.spaces = spaces;
+        this.image = image;
+    }
+
+    /** All of them. */
+    public List<Route> routes() {
+        return List.of(
+                route(HandlerType.GET, "All memory of a space, the first page first", 200, this::save),
+                route(
+                        HandlerType.PUT,
+                        "Replace all memory of a space by the body, which must be as long",
+                        204,
+                        this::load));
+    }
+
+    private static Route route(HandlerType method, String summary, int status, Handler handler) {
+        return new Route(
+                method, MEMORY, summary, status, Optional.empty(), Optional.empty(), BYTES, List.of(), handler);
+    }
+
+    private void save(Context ctx) throws IOException, InterruptedException {
+        SpaceUse use = AgentApi.space(spaces, ctx);
+        ctx.contentType(BYTES);
+        ctx.header("Content-Length", Long.toString(use.map().pages() * use.map().pageSize()));
+        try {
+            image.save(use, ctx.res().getOutputStream());
+        } catch (PageException e) {
+            // The length was promised: an answer that breaks off cannot be taken for the whole.
+            throw new IOException(e.getMessage(), e);
+        }
+    }
+
+    private void load(Context ctx) throws InterruptedException {
+        try {
+            image.load(AgentApi.space(spaces, ctx), ctx.req().getInputStream());
+        } catch (PageException e) {
+            throw new ProblemException(502, "home-unreachable", String.valueOf(e.getMessage()));
+        } catch (IOException e) {
+            throw ProblemException.invalid(String.valueOf(e.getMessage()));
+        }
+    }
+}

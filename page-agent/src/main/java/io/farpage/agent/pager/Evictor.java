@@ -86,6 +86,11 @@ final class Evictor {
         return elided;
     }
 
+    /** Whether pages can be taken out at all. */
+    boolean works() {
+        return installer.protects() && !broken;
+    }
+
     /** Whether there is something to be taken out that needs no completion to go on. */
     boolean isBusy() {
         return evicting && writing < MAX_WRITING;
@@ -99,7 +104,7 @@ final class Evictor {
      * @return how many runs were dealt with
      */
     int doWork(int incoming, int limit) {
-        if (!installer.protects() || broken) {
+        if (!works()) {
             return 0;
         }
         long resident = table.resident() + incoming;

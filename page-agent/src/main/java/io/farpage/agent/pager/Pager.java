@@ -383,7 +383,7 @@ public final class Pager implements DutyCycle {
 
     /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
     private boolean resolve(int page, boolean write, long seenAt) {
-        int room = (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - incoming);
+        int room = room();
         if (room <= 0 || installer.isPaused(seenAt)) {
             return false;
         }
@@ -407,6 +407,13 @@ public final class Pager implements DutyCycle {
             }
         }
         return had > 0;
+    }
+
+    /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */
+    private int room() {
+        return evictor == null || !evictor.works()
+                ? PagerOptions.MAX_RUN
+                : (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - incoming);
     }
 
     /** Fetches what nobody waits for of a run of pages. Returns how many pages of it were dealt with, 0 if there is no room. */

@@ -46,6 +46,7 @@ show_paging() {
   local status faults before=0 now then size
   then=$(date +%s%N)
   while kill -0 "$1" 2>/dev/null; do
+    require_cluster
     if status=$(spaces 2>/dev/null); then
       printf '%s' "$status" >"$target/status.json"
       now=$(date +%s%N)

@@ -4,6 +4,7 @@ import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.bench.process.BenchException;
+import io.farpage.bench.stress.StressCommand;
 import io.farpage.bench.vmm.GuestVmCommand;
 import io.farpage.config.Version;
 import java.util.concurrent.Callable;
@@ -21,7 +22,7 @@ import picocli.CommandLine.Spec;
         description = "Measures farpage.",
         mixinStandardHelpOptions = true,
         versionProvider = Main.VersionText.class,
-        subcommands = {FetchCommand.class, FetchNodeCommand.class, GuestVmCommand.class})
+        subcommands = {FetchCommand.class, FetchNodeCommand.class, GuestVmCommand.class, StressCommand.class})
 public final class Main implements Callable<Integer> {
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
@@ -47,7 +48,7 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         CommandLine line = spec == null ? new CommandLine(this) : spec.commandLine();
-        throw new ParameterException(line, "say what to do: fetch or guest-vm");
+        throw new ParameterException(line, "say what to do: fetch, guest-vm or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -9,9 +9,9 @@ import java.util.Optional;
  * The RAM of a guest that holds pages: an address that no Java code reads or writes, as a thread that faults there in Java code waits
  * for an agent across a safepoint, and with it the JVM.
  */
-final class GuestMemory implements AutoCloseable {
+public final class GuestMemory implements AutoCloseable {
     /** What is behind it. */
-    enum Backing {
+    public enum Backing {
         /** Shared memory of a file, out of which an agent can evict. */
         MEMFD,
         /** Private memory, as Firecracker's. */
@@ -35,8 +35,12 @@ final class GuestMemory implements AutoCloseable {
         this.address = address;
     }
 
-    /** @param bytes a multiple of 4096 */
-    static GuestMemory map(Backing backing, long bytes) {
+    /**
+     * Maps it.
+     *
+     * @param bytes a multiple of 4096
+     */
+    public static GuestMemory map(Backing backing, long bytes) {
         Errno errno = Errno.ofThread();
         return switch (backing) {
             case ANONYMOUS -> new GuestMemory(bytes, Optional.empty(), Mappings.anonymous(errno, bytes));
@@ -47,11 +51,11 @@ final class GuestMemory implements AutoCloseable {
         };
     }
 
-    long address() {
+    public long address() {
         return address;
     }
 
-    long bytes() {
+    public long bytes() {
         return bytes;
     }
 

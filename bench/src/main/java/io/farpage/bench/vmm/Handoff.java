@@ -18,7 +18,7 @@ import java.util.List;
  * sends it, with the memfd behind the memory where there is one. Both the userfaultfd and the connection stay open until closed: if the
  * agent had the only descriptor, its end would make the kernel fill missing pages with zeros.
  */
-final class Handoff implements AutoCloseable {
+public final class Handoff implements AutoCloseable {
     private static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
             | Userfaultfd.FEATURE_PAGEFAULT_FLAG_WP
             | Userfaultfd.FEATURE_WP_HUGETLBFS_SHMEM
@@ -41,7 +41,7 @@ final class Handoff implements AutoCloseable {
      *
      * @throws BenchException if no agent listens there or the memory cannot be registered
      */
-    static Handoff of(GuestMemory memory, Path socket) {
+    public static Handoff of(GuestMemory memory, Path socket) {
         Errno errno = Errno.create();
         int connection = connect(errno, socket);
         try {

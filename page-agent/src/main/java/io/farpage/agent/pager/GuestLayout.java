@@ -44,6 +44,11 @@ final class GuestLayout {
         return NONE;
     }
 
+    /** Whether nothing of it is mapped any more. */
+    boolean isEmpty() {
+        return regions.length == 0;
+    }
+
     /** An address that was the guest's when it came, whatever became of it since. */
     long anyAddress() {
         return anyAddress;

@@ -43,6 +43,7 @@ public final class Pager implements DutyCycle {
     private final @Nullable Evictor evictor;
     private final @Nullable Flush flush;
     private final Streams streams;
+    private final Streams stores;
     private final int zeroFrame;
     private final PagePool pool;
     private final LongSupplier clock;
@@ -126,6 +127,7 @@ public final class Pager implements DutyCycle {
                 : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
         streams = new Streams(options.prefetchPages());
+        stores = new Streams(options.prefetchPages());
         limit = options.localPages();
         arrived = new int[fetcher.capacity()];
         this.clock = clock;
@@ -219,8 +221,8 @@ public final class Pager implements DutyCycle {
         work += takeCompletions();
         work += installArrived();
         work += serveQueue();
-        if (installer.isGone() && finishing == null) {
-            finishing = "its VMM has ended";
+        if (finishing == null && (installer.isGone() || layout.isEmpty())) {
+            finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
         }
         if (finishing != null) {
             return work + endSome();
@@ -301,18 +303,14 @@ public final class Pager implements DutyCycle {
     }
 
     /**
-     * The guest gives a page up: it reads as zeros from now on. What is in the memory file may yet be taken out of it or, if the VMM
-     * meant its mapping alone, stay there; so such a page is looked at again when it faults or is evicted.
+     * The guest gives a page up: it reads as zeros from now on. The kernel takes it out only after this was read, so what is there a
+     * moment longer must not be looked at again, least of all be written back.
      */
     private void removed(int page) {
         if (table.kind(page) == PageTable.FETCHING) {
             transfers.remove(page);
         }
-        if (evictor != null && table.isResident(page)) {
-            table.become(page, PageTable.DIRTY);
-        } else {
-            table.become(page, PageTable.ZERO);
-        }
+        table.become(page, PageTable.ZERO);
     }
 
     private void fault(int page, boolean write, boolean writeProtect, long seenAt) {
@@ -449,12 +447,24 @@ public final class Pager implements DutyCycle {
         return run;
     }
 
+    /** Lets the guest write to a clean page, and to those that it is about to write to next. False if that must be tried again. */
     private boolean allowWrites(int page) {
-        if (!installer.unprotect(page, 1)) {
+        int foreseen = stores.fault(page);
+        int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
+        int run = 1;
+        while (run < reach && table.kind(page + run) == PageTable.CLEAN) {
+            run++;
+        }
+        if (run < foreseen) {
+            stores.cut(page, foreseen, run);
+        }
+        if (!installer.unprotect(page, run)) {
             return false;
         }
-        // A write-back under way goes on; what it writes no longer counts.
-        table.become(page, PageTable.DIRTY);
+        for (int i = 0; i < run; i++) {
+            // A write-back under way goes on; what it writes no longer counts.
+            table.become(page + i, PageTable.DIRTY);
+        }
         table.set(page, PageTable.REFERENCED);
         counters.writeProtect().add(1);
         return true;

@@ -283,8 +283,8 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         return false;
     }
     /*
-     * Both stay open as long as the process: if the agent held the last reference to the userfaultfd, its end would unregister the
-     * memory and the guest would read zeros; as it is, the guest waits. The connection tells the agent when the process has ended.
+     * The userfaultfd stays open as long as the process: if the agent held the last reference, its end would unregister the memory and the
+     * guest would read zeros; as it is, the guest waits. The connection stays open too, as Firecracker's does; the agent may close its end.
      */
     say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);
     return true;

@@ -1,5 +1,6 @@
 package io.farpage.bench.stress;
 
+import io.farpage.bench.vmm.PagedAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.SplittableRandom;

@@ -52,7 +52,7 @@ public final class Spaces implements AutoCloseable {
      */
     public Optional<SpaceUse> use(String name) throws CoordinatorException {
         AttachedSpace known = attached.get(name);
-        if (known == null) {
+        if (known == null || known.isUnused()) {
             Optional<AttachedSpace> fresh = attach(name, AttachMode.SHARED);
             if (fresh.isEmpty()) {
                 return Optional.empty();
@@ -88,6 +88,10 @@ public final class Spaces implements AutoCloseable {
 
     private synchronized Optional<AttachedSpace> attach(String name, AttachMode mode) throws CoordinatorException {
         AttachedSpace raced = attached.get(name);
+        if (raced != null && raced.isUnused()) {
+            detach(raced);
+            raced = null;
+        }
         if (raced != null && mode == AttachMode.SHARED) {
             return Optional.of(raced);
         }
@@ -179,7 +183,10 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    private void detach(AttachedSpace space) throws CoordinatorException {
+    private synchronized void detach(AttachedSpace space) throws CoordinatorException {
+        if (attached.get(space.name()) != space) {
+            return; // by whoever wanted to attach to it anew
+        }
         try {
             coordinator.detach(Long.toString(space.map().id()), node, incarnation);
         } catch (CoordinatorRefusedException e) {

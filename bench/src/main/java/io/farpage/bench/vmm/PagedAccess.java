@@ -1,4 +1,4 @@
-package io.farpage.bench.stress;
+package io.farpage.bench.vmm;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /** Touches memory that may fault, through plain downcalls: a thread that waits for a page in one does not keep the JVM from stopping. */
-final class PagedAccess {
+public final class PagedAccess {
     private static final int MADV_REMOVE = 9;
 
     private static final MethodHandle memcpy$mh =
@@ -21,12 +21,12 @@ final class PagedAccess {
     private PagedAccess() {}
 
     /** Reads paged memory into {@code into}, all of it. */
-    static void read(long address, MemorySegment into) {
+    public static void read(long address, MemorySegment into) {
         copy(into.address(), address, into.byteSize());
     }
 
     /** Writes {@code from}, all of it, to paged memory. */
-    static void write(long address, MemorySegment from) {
+    public static void write(long address, MemorySegment from) {
         copy(address, from.address(), from.byteSize());
     }
 
@@ -40,7 +40,7 @@ final class PagedAccess {
     }
 
     /** Gives pages up, as a balloon does (MADV_REMOVE, madvise(2)); they read as zeros then. */
-    static void remove(long address, long bytes) {
+    public static void remove(long address, long bytes) {
         Errno errno = Errno.ofThread();
         try {
             errno.require(

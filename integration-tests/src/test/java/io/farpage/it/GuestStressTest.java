@@ -1,0 +1,151 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.bench.Main;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.JvmCommands;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Pages;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Memory of a guest is what was written to it, whatever happens meanwhile. */
+class GuestStressTest {
+    private static final long MIB = 1 << 20;
+    private static final long MEMORY = 16 * MIB;
+
+    private static final Cluster cluster = Cluster.start();
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @BeforeAll
+    static void startNodes() {
+        for (String node : List.of("a", "b")) {
+            cluster.launchAgent(node, Map.of("pool.exported", "64MiB", "fetch.deadline", "1s"))
+                    .awaitListening();
+        }
+        cluster.awaitAllLinks();
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        cluster.close();
+    }
+
+    /** Resizes, and collections in the agent, which no fault that is pending may hold up. */
+    @Test
+    @Timeout(300)
+    void shouldFindNoDifferenceInAMillionOperationsUnderResizesAndCollections() throws Exception {
+        SplittableRandom random = new SplittableRandom(1);
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("million", socket(), MEMORY, 4 * MIB);
+        long agent = cluster.agent("a").process().pid();
+        try (ChildJvm stress = stress(1_000_000)) {
+            int collections = 0;
+            guests.awaitAttached("million");
+            while (stress.isAlive()) {
+                guests.resize("million", random.nextInt(1, 13) * MIB);
+                if (JvmCommands.collectGarbage(agent)) {
+                    collections++;
+                }
+            }
+            check(stress, 999_999);
+            JsonNode status = guests.awaitEnded("million");
+            assertTrue(collections >= 5, "only " + collections + " collections");
+            assertTrue(status.get("evictions").asInt() > 50_000, status.toString());
+            assertTrue(status.get("removedPages").asInt() > 10_000, status.toString());
+            assertTrue(status.get("peakResidentPages").asInt() <= 12 * 256, status.toString());
+        } finally {
+            guests.drop("million");
+        }
+    }
+
+    /** The home stands still for longer than the deadline, the link is lost, the coordinator is killed: the guest waits, and goes on. */
+    @Test
+    @Timeout(300)
+    void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDies() throws Exception {
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("faults", socket(), MEMORY, 2 * MIB);
+        try (ChildJvm stress = stress(400_000)) {
+            guests.awaitAttached("faults");
+            for (int round = 0; round < 2; round++) {
+                guests.awaitFaults("faults", 500);
+                cluster.agent("b").process().stop();
+                Thread.sleep(Duration.ofMillis(2_500));
+                assertTrue(stress.isAlive(), "the guest went on without its home: " + stress.out());
+                cluster.agent("b").process().resume();
+                guests.awaitFaults("faults", 500);
+                cluster.coordinator().process().kill();
+                guests.awaitFaults("faults", 500);
+                cluster.coordinator().restart();
+            }
+            check(stress, 399_999);
+            assertTrue(guests.awaitEnded("faults").get("evictions").asInt() > 10_000);
+        } finally {
+            guests.drop("faults");
+        }
+    }
+
+    /** What a guest leaves behind when it ends is at its home: pages that were here, pages that were not, and zeros. */
+    @Test
+    @Timeout(120)
+    void shouldLeaveTheMemoryAtItsHomeWhenTheVmmEnds() {
+        int pages = 2048;
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("saved", socket(), pages * 4096L, MIB);
+        try {
+            try (PagedRam ram = PagedRam.handOver(socket(), pages)) {
+                for (int round = 1; round <= 2; round++) {
+                    for (int page = 0; page < pages; page++) {
+                        ram.write(page, page % 3 == round ? new byte[4096] : Pages.of(round, page, 4096));
+                    }
+                }
+            }
+            guests.awaitEnded("saved");
+            guests.forget("saved");
+            for (int page = 0; page < pages; page += 7) {
+                byte[] found =
+                        cluster.agent("b").page("saved", page).expect(200).body();
+                assertArrayEquals(page % 3 == 2 ? new byte[4096] : Pages.of(2, page, 4096), found, "page " + page);
+            }
+        } finally {
+            guests.drop("saved");
+        }
+    }
+
+    private ChildJvm stress(int operations) {
+        return ChildJvm.start(
+                "stress",
+                Main.class,
+                List.of("stress", "--socket=" + socket(), "--memory=16MiB", "--operations=" + operations));
+    }
+
+    private static void check(ChildJvm stress, int operations) {
+        await("the end of the operations").atMost(Duration.ofMinutes(4)).until(() -> !stress.isAlive());
+        assertEquals(0, stress.awaitEnd(), () -> stress.out() + stress.err());
+        JsonNode result = new JsonMapper().readTree(stress.out());
+        assertEquals(operations, result.get("operations").asInt(), stress.out());
+        assertEquals(0, result.get("mismatches").asInt(), stress.out());
+    }
+
+    private Path socket() {
+        return directory.resolve("socket");
+    }
+}

@@ -1,0 +1,253 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.bench.Main;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.ProcFs;
+import io.farpage.posix.Errno;
+import io.farpage.posix.EventFd;
+import io.farpage.posix.FileIo;
+import io.farpage.posix.Sockets;
+import io.farpage.posix.UnixSockets;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+
+/** A VMM that is broken, hostile or suddenly gone hurts only itself, and leaves nothing behind. */
+class HostileVmmTest {
+    private static final int PAGES = 64;
+    private static final long BYTES = PAGES * 4096L;
+    private static final int CYCLES = 1_000;
+    private static final Cluster cluster = Cluster.start();
+
+    private final Guests guests = new Guests(cluster, "a", "b");
+    private final Errno errno = Errno.create();
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @BeforeAll
+    static void startNodes() {
+        for (String node : List.of("a", "b")) {
+            cluster.launchAgent(node, Map.of("pool.exported", "64MiB")).awaitListening();
+        }
+        cluster.awaitAllLinks();
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        cluster.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            garbage ]                                                                    | no JSON array
+            {"base_host_virt_addr":0}]                                                   | no JSON array
+            []                                                                           | 0 memory regions
+            [{"base_host_virt_addr":4096,"size":4096}]                                   | offset
+            [{"base_host_virt_addr":4097,"size":4096,"offset":0}]                        | base_host_virt_addr 4097 is not a multiple
+            [{"base_host_virt_addr":4096,"size":100,"offset":0}]                         | size 100 is not a multiple
+            [{"base_host_virt_addr":4096,"size":-4096,"offset":0}]                       | size -4096 is not a multiple
+            [{"base_host_virt_addr":4096,"size":0,"offset":0}]                           | no bytes
+            [{"base_host_virt_addr":4096,"size":4096,"offset":262144}]                   | reaches beyond the space
+            [{"base_host_virt_addr":4096,"size":9223372036854771712,"offset":4096}]      | reaches beyond the space
+            [{"base_host_virt_addr":9223372036854771712,"size":4096,"offset":0}]         | no address of a process
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"page_size":2097152}]    | pages of 2097152 bytes
+            [{"base_host_virt_addr":4096,"size":8192,"offset":0},{"base_host_virt_addr":8192,"size":4096,"offset":8192}] | host addresses
+            [{"base_host_virt_addr":4096,"size":8192,"offset":0},{"base_host_virt_addr":16384,"size":4096,"offset":4096}] | offsets
+            """)
+    void shouldRefuseAMessageAndSayWhatIsWrongWithIt(String json, String said) {
+        guests.attach("message", socket(), BYTES, BYTES);
+        try (Userfaultfd uffd = Userfaultfd.open(0)) {
+            send(json, List.of(uffd.fd()));
+            awaitDetail("message", said);
+            serveProperly("message");
+        } finally {
+            guests.drop("message");
+        }
+    }
+
+    @Test
+    void shouldRefuseDescriptorsThatAreSomethingElse() {
+        String json = "[{\"base_host_virt_addr\":4096,\"size\":%d,\"offset\":0}]".formatted(BYTES);
+        guests.attach("descriptors", socket(), BYTES, BYTES);
+        int before = ProcFs.descriptors(agent());
+        try (Userfaultfd uffd = Userfaultfd.open(0);
+                EventFd event = new EventFd();
+                MemoryFile small = MemoryFile.create("small", 4096)) {
+            send(json, List.of());
+            awaitDetail("descriptors", "0 descriptors came");
+            send(json, List.of(event.fd()));
+            awaitDetail("descriptors", "the first descriptor is anon_inode:[eventfd], not a userfaultfd");
+            send(json, List.of(uffd.fd(), event.fd()));
+            awaitDetail("descriptors", "the second descriptor is anon_inode:[eventfd], not a memory file");
+            send(json, List.of(uffd.fd(), small.fd()));
+            awaitDetail("descriptors", "has 4096 bytes, the regions reach up to 262144");
+            send(json, List.of(uffd.fd(), small.fd(), event.fd(), event.fd()));
+            awaitDetail("descriptors", "4 descriptors came");
+            send("", List.of());
+            awaitDetail("descriptors", "closed the connection without a message");
+            await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
+            serveProperly("descriptors");
+        } finally {
+            guests.drop("descriptors");
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldNotWaitForEverForAVmmThatSaysNothing() {
+        guests.attach("silent", socket(), BYTES, BYTES);
+        int silent = connect();
+        try {
+            awaitDetail("silent", "no message came within 5 s");
+            serveProperly("silent");
+        } finally {
+            FileIo.close(errno, silent);
+            guests.drop("silent");
+        }
+    }
+
+    @Test
+    void shouldRefuseAnAttachmentThatCannotBe() {
+        String attach = "{\"socket\": \"%s\", \"sizeBytes\": %d, \"localBytes\": %d}";
+        guests.tryAttach("refused", attach.formatted("/nonexistent/socket", BYTES, BYTES))
+                .expect(400);
+        guests.tryAttach("refused", attach.formatted(socket(), BYTES, 4096)).expect(400);
+        guests.tryAttach("refused", "{\"socket\": \"%s\"}".formatted("x".repeat(200)))
+                .expect(400);
+        guests.tryAttach("unheard-of", "{\"socket\": \"%s\"}".formatted(socket()))
+                .expect(404);
+        guests.attach("refused", socket(), BYTES, BYTES);
+        try {
+            guests.tryAttach("refused", attach.formatted(socket(), BYTES, BYTES))
+                    .expect(409);
+            cluster.agent("a").page("refused", 0).expect(409);
+            new Guests(cluster, "b", "b")
+                    .tryAttach("refused", "{\"socket\": \"%s.b\"}".formatted(socket()))
+                    .expect(409);
+        } finally {
+            guests.drop("refused");
+        }
+    }
+
+    @Test
+    @Timeout(120)
+    void shouldOutliveVmmsThatAreKilledAmidTheirFaults() {
+        for (int round = 0; round < 5; round++) {
+            guests.attach("killed", socket(), 16 << 20, 2 << 20);
+            try (ChildJvm stress = ChildJvm.start(
+                    "stress",
+                    Main.class,
+                    List.of("stress", "--socket=" + socket(), "--memory=16MiB", "--operations=100000000"))) {
+                guests.awaitAttached("killed");
+                guests.awaitFaults("killed", 1_000);
+                stress.kill();
+                JsonNode status = guests.awaitEnded("killed");
+                assertTrue(status.get("detail").asString().contains("VMM has ended"), status.toString());
+            } finally {
+                guests.drop("killed");
+            }
+        }
+        assertNothingLeft();
+    }
+
+    @Test
+    @Timeout(300)
+    void shouldLeakNothingInAThousandAttachments() {
+        guests.attach("cycles", socket(), BYTES, BYTES);
+        serveProperly("cycles");
+        int descriptors = ProcFs.descriptors(agent());
+        int threads = ProcFs.threads(agent());
+        for (int i = 0; i < CYCLES; i++) {
+            guests.attach("cycles", socket(), BYTES, BYTES);
+            if (i % 4 == 0) {
+                serveProperly("cycles");
+            }
+            guests.drop("cycles");
+        }
+        await("descriptors and threads are as before")
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> ProcFs.descriptors(agent()) <= descriptors + 4 && ProcFs.threads(agent()) <= threads + 4);
+        assertNothingLeft();
+    }
+
+    /** All staging frames are free again but those that hold the pool headers of peers. */
+    private void assertNothingLeft() {
+        await("staging frames are free")
+                .until(() -> freeFrames(
+                                cluster.agent("a").rest().get("/metrics").text())
+                        == freeFrames(cluster.agent("b").rest().get("/metrics").text()));
+    }
+
+    private static double freeFrames(String metrics) {
+        return metrics.lines()
+                .filter(line -> line.startsWith("farpage_agent_pool_staging_frames_free "))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.indexOf(' '))))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** A proper VMM after an improper one: it is served. */
+    private void serveProperly(String space) {
+        try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
+            for (int page = 0; page < PAGES; page += 9) {
+                ram.write(page, Pages.of(1, page, 4096));
+                assertArrayEquals(Pages.of(1, page, 4096), ram.read(page));
+            }
+        }
+        assertEquals(
+                "its VMM has unmapped its memory",
+                guests.awaitEnded(space).get("detail").asString());
+    }
+
+    private void awaitDetail(String space, String said) {
+        await("'" + said + "'")
+                .atMost(Duration.ofSeconds(20))
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> guests.status(space).get("detail").asString(), detail -> detail.contains(said));
+        assertEquals("waiting", guests.status(space).get("state").asString());
+    }
+
+    private void send(String message, List<Integer> descriptors) {
+        int connection = connect();
+        if (!message.isEmpty()) {
+            UnixSockets.send(errno, connection, message.getBytes(StandardCharsets.UTF_8), descriptors);
+        }
+        FileIo.close(errno, connection);
+    }
+
+    private int connect() {
+        int fd = Sockets.openUnix(errno);
+        assertEquals(0, UnixSockets.connect(errno, fd, socket()));
+        return fd;
+    }
+
+    private long agent() {
+        return cluster.agent("a").process().pid();
+    }
+
+    private Path socket() {
+        return directory.resolve("socket");
+    }
+}

@@ -1,0 +1,58 @@
+package io.farpage.it.harness;
+
+import io.farpage.bench.vmm.GuestMemory;
+import io.farpage.bench.vmm.Handoff;
+import io.farpage.bench.vmm.PagedAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+
+/** Memory of this process on a memfd that an agent pages: what a VMM has, without the VMM. Closing it is the VMM's end. */
+public final class PagedRam implements AutoCloseable {
+    private static final int PAGE = 4096;
+
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment buffer = arena.allocate(PAGE, 8);
+    private final GuestMemory memory;
+    private final Handoff handoff;
+
+    private PagedRam(GuestMemory memory, Handoff handoff) {
+        this.memory = memory;
+        this.handoff = handoff;
+    }
+
+    /** Hands memory over to the agent that listens at {@code socket}. */
+    public static PagedRam handOver(Path socket, int pages) {
+        GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, (long) pages * PAGE);
+        try {
+            return new PagedRam(memory, Handoff.of(memory, socket));
+        } catch (RuntimeException e) {
+            memory.close();
+            throw e;
+        }
+    }
+
+    /** Writes a whole page. */
+    public void write(int page, byte[] bytes) {
+        MemorySegment.copy(bytes, 0, buffer, ValueLayout.JAVA_BYTE, 0, PAGE);
+        PagedAccess.write(address(page), buffer);
+    }
+
+    /** Reads a whole page. */
+    public byte[] read(int page) {
+        PagedAccess.read(address(page), buffer);
+        return buffer.toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    private long address(int page) {
+        return memory.address() + (long) page * PAGE;
+    }
+
+    @Override
+    public void close() {
+        memory.close();
+        handoff.close();
+        arena.close();
+    }
+}

@@ -11,13 +11,25 @@ await() {
   done
 }
 
+# Processes of the cluster, by name.
+declare -A cluster=()
+
 # launch NAME PROGRAM ARGUMENTS...: in the background, with its log and the file of its port in the target directory.
 launch() {
   local name=$1 program=$2
   shift 2
   rm -f "$target/$name.port"
   "$root/bin/$program" run --port-file "$target/$name.port" "$@" >"$target/$name.log" 2>&1 &
+  cluster[$name]=$!
   await 60 "the $name is not up" test -s "$target/$name.port"
+}
+
+# Fails if one of them has ended: the guest would wait for it for ever.
+require_cluster() {
+  local name
+  for name in "${!cluster[@]}"; do
+    kill -0 "${cluster[$name]}" 2>/dev/null || fail "the process '$name' has ended: $(tail -n 1 "$target/$name.log")"
+  done
 }
 
 # url NAME: of its REST API.

@@ -5,12 +5,15 @@
  *   read     expect every page to hold its number plus one
  *   zeros    expect every page to hold zeros
  *   rounds   write and check all pages three times, each time something else
+ *   balloon  give all pages back as QEMU's balloon does: fallocate(2), then MADV_DONTNEED
+ *   remove   give all pages back with MADV_REMOVE
  *   unmap    unmap the RAM
  *   again    map the RAM a second time
  *   fork     have a child read the first page, and expect that it cannot
  * Prints a line for each that went well; exit code 3 for the first that did not.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +73,17 @@ int main(int argc, char **argv) {
             }
         } else if (strcmp(argv[i], "rounds") == 0) {
             rounds();
+        } else if (strcmp(argv[i], "balloon") == 0) {
+            if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) (pages * PAGE)) != 0
+                || madvise((void *) ram, pages * PAGE, MADV_DONTNEED) != 0) {
+                perror("balloon");
+                return 2;
+            }
+        } else if (strcmp(argv[i], "remove") == 0) {
+            if (madvise((void *) ram, pages * PAGE, MADV_REMOVE) != 0) {
+                perror("remove");
+                return 2;
+            }
         } else if (strcmp(argv[i], "unmap") == 0) {
             munmap((void *) ram, pages * PAGE);
         } else if (strcmp(argv[i], "again") == 0) {

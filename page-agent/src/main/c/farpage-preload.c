@@ -9,6 +9,8 @@
  *   FARPAGE_MEMFD_NAME  which mapping: the memfd's or file's name, or a pattern of fnmatch(3); default memory-backend-memfd (QEMU's)
  *   FARPAGE_MIN_SIZE    which mapping instead: any of at least this many bytes (with k, m or g: KiB, MiB or GiB)
  *   FARPAGE_REQUIRED    1 (default): what goes wrong ends the process; 0: it is reported, and the memory stays local
+ *
+ * A second mapping of guest RAM ends the process in any case.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -262,10 +264,10 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         return false;
     }
     if (atomic_flag_test_and_set(&handed_over)) {
-        /* A second view of the same memory would read zeros where the first would fault. */
-        say("guest RAM is mapped a second time, %zu bytes at %p; one mapping of one memory backend is what can be handed over",
-            length, address);
-        return false;
+        /* Whether farpage is required or not: a second view would put zeros into the memory where the first would fault. */
+        say("ending the process: guest RAM is mapped a second time, %zu bytes at %p; what can be handed over is one mapping of one "
+            "memory backend", length, address);
+        _exit(EXIT_FAILURE);
     }
     int agent = connect_to_agent(path);
     int uffd = agent < 0 ? -1 : open_userfaultfd();
@@ -283,8 +285,8 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         return false;
     }
     /*
-     * Both stay open as long as the process: if the agent held the last reference to the userfaultfd, its end would unregister the
-     * memory and the guest would read zeros; as it is, the guest waits. The connection tells the agent when the process has ended.
+     * The userfaultfd stays open as long as the process: if the agent held the last reference, its end would unregister the memory and the
+     * guest would read zeros; as it is, the guest waits. The connection stays open too, as Firecracker's does; the agent may close its end.
      */
     say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);
     return true;

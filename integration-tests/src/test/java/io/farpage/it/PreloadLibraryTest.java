@@ -79,10 +79,12 @@ class PreloadLibraryTest {
         }
     }
 
-    @Test
-    void shouldEndAProcessThatMapsItsMemoryASecondTime() {
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1"})
+    void shouldEndAProcessThatMapsItsMemoryASecondTime(String required) {
+        Map<String, String> environment = Map.of("FARPAGE_REQUIRED", required);
         try (HandoffListener listener = new HandoffListener(socket());
-                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "read", "again", "zeros");
+                ChildJvm process = start(QEMUS_NAME, PAGES, environment, "read", "again", "zeros");
                 TinyPager pager = accept(listener)) {
             assertEquals(1, process.awaitEnd(), () -> process.out() + process.err());
             assertEquals("read\n", process.out());

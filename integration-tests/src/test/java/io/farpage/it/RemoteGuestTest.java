@@ -20,6 +20,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -85,6 +86,24 @@ class RemoteGuestTest {
             assertTrue(status.get("evictions").asInt() > 0, status.toString());
         } finally {
             drop(cluster, "preloaded");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"balloon", "remove"})
+    void shouldGiveZerosForPagesThatTheGuestGaveBack(String way, Cluster cluster) {
+        SharedRam program = SharedRam.compile(directory);
+        attach(cluster, way, ", \"localBytes\": %d".formatted(LOCAL_PAGES * 4096));
+        try (ChildJvm process = ChildJvm.launch(
+                "shared-ram",
+                program.preloaded(SharedRam.QEMUS_NAME, PAGES, "rounds", way, "zeros", "rounds"),
+                Map.of("FARPAGE_SOCKET", socket().toString()),
+                directory)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            JsonNode status = awaitEnded(cluster, way);
+            assertTrue(status.get("removedPages").asInt() >= PAGES, status.toString());
+        } finally {
+            drop(cluster, way);
         }
     }
 

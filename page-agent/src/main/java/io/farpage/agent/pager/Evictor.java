@@ -104,7 +104,7 @@ final class Evictor {
      * @return how many runs were dealt with
      */
     int doWork(int incoming, int limit) {
-        if (!works()) {
+        if (!works() || limit >= table.pages()) {
             return 0;
         }
         long resident = table.resident() + incoming;

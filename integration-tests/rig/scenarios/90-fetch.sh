@@ -1,4 +1,4 @@
-# time limit: 480 s
+# time limit: 600 s
 # The fetch benchmark, agent to agent, beside perftest on the same device, in turn: 4 KiB, one page at a time and sixteen. With the
 # optimising compiler, as in production, and warmed up until it has nothing left to do. The report stays in report/.
 export FARPAGE_JAVA_OPTS="-XX:ErrorFile=$SCENARIO_OUT/hs_err_%p.log -XX:+DisplayVMOutputToStderr -XX:-CreateCoredumpOnCrash"

@@ -20,7 +20,7 @@ build: ## compile and assemble target/farpage (what the programs in bin/ run)
 	@$(JDK); $(MVN) $(MVN_FLAGS) package -DskipTests; build/preload-library
 
 .PHONY: aot
-aot: build ## record AOT caches, which halve the programs' time to start; for this machine's CPU only
+aot: build ## record AOT caches, which halve the programs' time to start
 	@build/aot-caches
 
 .PHONY: test

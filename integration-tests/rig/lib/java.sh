@@ -18,6 +18,16 @@ build_tests() {
     -Dmdep.outputFile=target/rig.classpath -Dmdep.includeScope=test)
 }
 
+# The AOT caches of the programs, without which emulation takes minutes to start them; recorded anew if there was a build since.
+record_programs() {
+  local lib=$root/target/farpage/lib
+  [ -d "$lib" ] || { echo "rig: the programs are not built; run: make -C $root build" >&2; return 1; }
+  if [ -n "$(find "$lib" -name '*.jar' -newer "$root/target/farpage/page-bench.aot" 2>&1 | head -n 1)" ]; then
+    echo "rig: recording AOT caches" >&2
+    "$root/build/aot-caches" >/dev/null
+  fi
+}
+
 # prepare_classes DIRECTORY: sets CLASSPATH, the classes being copied there so that the guest does not see the next build, and has
 # the JVM archive them loaded and verified (CDS), which emulation would take long to do.
 prepare_classes() {

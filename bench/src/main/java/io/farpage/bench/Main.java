@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The program {@code page-bench}. Exit codes: 0 done, 1 could not be done or pages were wrong, 2 wrong usage. */
+/** The program {@code page-bench}. Exit codes: 0 done, 1 could not be done, pages were wrong or a bound was exceeded, 2 wrong usage. */
 @Command(
         name = "page-bench",
         description = "Measures farpage.",

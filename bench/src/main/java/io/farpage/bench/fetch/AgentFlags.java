@@ -49,6 +49,10 @@ final class AgentFlags {
         flags.put("api.listen", "127.0.0.1:0");
         flags.put("coordinator.url", coordinator);
         flags.put("transport.mode", plan.transport());
+        plan.rdma().ifPresent(port -> {
+            flags.put("rdma.device", port.device());
+            port.gidIndex().ifPresent(index -> flags.put("rdma.gid_index", Integer.toString(index)));
+        });
         flags.put("link.max", Integer.toString(LINKS));
         flags.put("link.grace", "0ms");
         flags.put("rdma.max_send_wr", Integer.toString(depth + 1));

@@ -8,7 +8,7 @@ import java.util.List;
 
 /** The coordinator of the benchmark's cluster, a process of its own. */
 record Coordinator(Child child, String url) implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
 
     static Coordinator start(Children children) throws InterruptedException {
         Path portFile = children.scratch().resolve("coordinator.port");

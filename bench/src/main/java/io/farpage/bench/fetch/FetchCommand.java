@@ -1,6 +1,5 @@
 package io.farpage.bench.fetch;
 
-import io.farpage.bench.baseline.BaselineProgram;
 import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.process.Programs;
@@ -32,9 +31,8 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         description =
                 "Starts a coordinator and two agents here, fetches pages from one into the other, checks them, and"
-                        + " compares with a C program that does the same.")
+                        + " compares with another program: a C program that does the same over TCP, or perftest on RDMA.")
 public final class FetchCommand implements Callable<Integer> {
-    private static final Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
     private static final int WRONG = 1;
 
     @Mixin
@@ -68,7 +66,9 @@ public final class FetchCommand implements Callable<Integer> {
             System.err.println("page-bench: " + wrong + " fetched pages did not hold what they should");
             return WRONG;
         }
-        return 0;
+        List<String> exceeded = plan.bounds().exceeded(report);
+        exceeded.forEach(line -> System.err.println("page-bench: " + line));
+        return exceeded.isEmpty() ? 0 : WRONG;
     }
 
     private static FetchReport measure(FetchPlan plan, Path root) throws InterruptedException {
@@ -84,12 +84,10 @@ public final class FetchCommand implements Callable<Integer> {
                 System.out.println(hugepages.description());
             }
             progress.show("building the baseline, starting the coordinator");
-            BaselineProgram program = plan.withBaseline()
-                    ? BaselineProgram.build(plan.report().resolve("baseline"), COMPILER_PATIENCE)
-                    : new BaselineProgram.Unavailable("--no-baseline was given");
+            Yardsticks yardsticks = Yardsticks.prepare(plan, children.scratch());
             try (Coordinator coordinator = Coordinator.start(children)) {
                 for (Scenario scenario : plan.scenarios()) {
-                    runs.add(new Turns(plan, scenario, program, progress::show).measure(children, coordinator));
+                    runs.add(new Turns(plan, scenario, yardsticks, progress::show).measure(children, coordinator));
                 }
             } catch (BenchException e) {
                 if (children.isEnding()) {
@@ -108,7 +106,7 @@ public final class FetchCommand implements Callable<Integer> {
                 .mapToLong(scenario -> AgentFlags.hugepages(plan, scenario))
                 .max()
                 .orElse(0);
-        long pages = most + (plan.withBaseline() ? AgentFlags.pageHugepages(plan) : 0);
+        long pages = most + (plan.yardstick() == Yardstick.C ? AgentFlags.pageHugepages(plan) : 0);
         return HugepageReservation.additional(HugepageSize.TWO_MIB, pages);
     }
 }

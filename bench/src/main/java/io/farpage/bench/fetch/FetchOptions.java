@@ -4,9 +4,12 @@ import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.option.ByteSize;
 import io.farpage.bench.option.TimeSpan;
 import io.farpage.bench.pattern.PagePattern;
+import io.farpage.bench.report.Bounds;
+import io.farpage.config.Quantities;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -114,8 +117,32 @@ final class FetchOptions {
                     + " (${DEFAULT-VALUE}); filled pages are always checked in full")
     Verification verify = Verification.FULL;
 
-    @Option(names = "--no-baseline", description = "Do not run the C baseline in between")
+    @Option(names = "--device", paramLabel = "NAME", description = "RDMA device of both agents; with --transport rdma")
+    @Nullable
+    String device;
+
+    @Option(names = "--gid-index", description = "Of the device's port; with --device (the agents choose)")
+    @Nullable
+    Integer gidIndex;
+
+    @Option(
+            names = "--baseline",
+            description = "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device) or none."
+                    + " Left out: perftest with --transport rdma, otherwise c")
+    @Nullable
+    Yardstick baseline;
+
+    @Option(names = "--no-baseline", description = "The same as --baseline none")
     boolean noBaseline;
+
+    @Option(
+            names = "--bounds",
+            split = ",",
+            paramLabel = "FIGURE=LIMIT",
+            description =
+                    "Fail if a figure is worse: p50 and p99 (at most, of the baseline's, one page at a time), throughput"
+                            + " (at least, of the baseline's), allocated (at most, bytes per fetch); as in p50=1.1,p99=1.3")
+    Map<Bounds.Figure, Double> bounds = Map.of();
 
     @Option(
             names = "--report",

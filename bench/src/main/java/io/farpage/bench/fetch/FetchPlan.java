@@ -4,12 +4,14 @@ import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
 import io.farpage.bench.fetch.FetchOptions.TransportChoice;
 import io.farpage.bench.pattern.PagePattern;
+import io.farpage.bench.report.Bounds;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param warmup before the first round
  * @param settle fetches before each round that are not recorded
  * @param transport as {@code transport.mode} takes it
+ * @param rdma the device, if it is not left to the agents
  */
 record FetchPlan(
         List<Scenario> scenarios,
@@ -32,12 +35,14 @@ record FetchPlan(
         long seed,
         Verification verification,
         String transport,
+        Optional<RdmaPort> rdma,
         int rounds,
         long roundCount,
         Duration roundTime,
         Duration warmup,
         long settle,
-        boolean withBaseline,
+        Yardstick yardstick,
+        Bounds bounds,
         Path report) {
     static final int DEFAULT_DEPTH = 32;
     private static final int MAX_DEPTH = 1024;
@@ -85,13 +90,46 @@ record FetchPlan(
                 o.seed,
                 o.verify,
                 o.transport.name().toLowerCase(Locale.ROOT),
+                rdma(o),
                 o.rounds,
                 count == null ? 0 : count / o.rounds,
                 roundTime,
                 o.warmup,
                 SETTLE,
-                !o.noBaseline,
+                yardstick(o),
+                new Bounds(o.bounds),
                 o.report == null ? defaultReport : o.report);
+    }
+
+    private static Optional<RdmaPort> rdma(FetchOptions o) {
+        String device = o.device;
+        Integer index = o.gidIndex;
+        require(index == null || device != null, "--gid-index " + index + ": is of a device; add --device NAME");
+        require(index == null || index >= 0, "--gid-index " + index + ": must be 0 or more");
+        if (device == null) {
+            return Optional.empty();
+        }
+        require(
+                o.transport == TransportChoice.RDMA,
+                "--device " + device + ": is for --transport rdma, and the transport is "
+                        + o.transport.name().toLowerCase(Locale.ROOT));
+        return Optional.of(new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
+    }
+
+    private static Yardstick yardstick(FetchOptions o) {
+        Yardstick given = o.baseline;
+        require(
+                !o.noBaseline || given == null || given == Yardstick.NONE,
+                "--no-baseline: contradicts --baseline; leave one of them out");
+        Yardstick chosen =
+                given != null ? given : o.transport == TransportChoice.RDMA ? Yardstick.PERFTEST : Yardstick.C;
+        if (o.noBaseline) {
+            chosen = Yardstick.NONE;
+        }
+        require(
+                chosen != Yardstick.PERFTEST || o.device != null,
+                "--baseline perftest: measures one RDMA device; add --transport rdma --device NAME, or choose --baseline c");
+        return chosen;
     }
 
     private static List<Scenario> scenarios(FetchOptions o, List<Integer> allowed, List<String> skipped) {

@@ -11,7 +11,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Asks a home's REST API how it is. */
 final class HomeHealth {
-    private static final int TIMEOUT_MILLIS = 10_000;
+    private static final int TIMEOUT_MILLIS = 60_000;
 
     private HomeHealth() {}
 

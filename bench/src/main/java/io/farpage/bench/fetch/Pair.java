@@ -27,7 +27,7 @@ import java.util.concurrent.TimeUnit;
  * by one thread.
  */
 final class Pair implements AutoCloseable {
-    private static final Duration START_PATIENCE = Duration.ofSeconds(90);
+    private static final Duration START_PATIENCE = Duration.ofMinutes(4);
     private static final Duration FAREWELL = Duration.ofSeconds(10);
 
     private final Child coordinator;

@@ -1,8 +1,5 @@
 package io.farpage.bench.fetch;
 
-import io.farpage.bench.baseline.BaselineProcess;
-import io.farpage.bench.baseline.BaselineProgram;
-import io.farpage.bench.baseline.BaselineSettings;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Order;
 import io.farpage.bench.process.BenchException;
@@ -15,7 +12,7 @@ import io.farpage.bench.report.RunSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalInt;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -23,27 +20,26 @@ import java.util.function.Consumer;
  * every round, so that a drift of the machine favours neither.
  */
 final class Turns {
-    private static final Duration BASELINE_START = Duration.ofSeconds(60);
-
     private static final int WARMUP_EXTENSION = 5;
     private static final double WARM_BYTES_PER_FETCH = 0.01;
+    /** Share of the time: the rest of the process goes on being compiled now and then. */
+    private static final double WARM_COMPILING = 0.1;
 
     private final FetchPlan plan;
     private final Scenario scenario;
-    private final BaselineProgram program;
+    private final Yardsticks yardsticks;
     private final Consumer<String> progress;
 
     private final List<FetchRound> ours = new ArrayList<>();
-    private final List<BaselineProcess.Turn> theirs = new ArrayList<>();
     private final List<Double> allocatedBytesPerFetch = new ArrayList<>();
     private long cpuNs;
     private long fetches;
     private long replays;
 
-    Turns(FetchPlan plan, Scenario scenario, BaselineProgram program, Consumer<String> progress) {
+    Turns(FetchPlan plan, Scenario scenario, Yardsticks yardsticks, Consumer<String> progress) {
         this.plan = plan;
         this.scenario = scenario;
-        this.program = program;
+        this.yardsticks = yardsticks;
         this.progress = progress;
     }
 
@@ -69,8 +65,8 @@ final class Turns {
     }
 
     /**
-     * Goes on for as long as was asked, and then, for a while, until fetches allocate nothing: what is still interpreted or
-     * half compiled does allocate, and on a busy machine the JIT compiler takes its time.
+     * Goes on for as long as was asked, and then, for a while, until fetches allocate nothing and the JIT compiler is idle: what is still
+     * interpreted or half compiled does allocate, and on a busy machine the compiler takes its time.
      */
     private void warmUp(Pair pair) throws InterruptedException {
         progress.accept(scenario.name() + ": warming up");
@@ -80,52 +76,36 @@ final class Turns {
         boolean warm = false;
         while (System.nanoTime() - started < (warm ? least : least * WARMUP_EXTENSION)) {
             Answer.Round answer = pair.run(stretch, plan.roundPatience().plus(plan.warmup()));
-            warm = (double) answer.allocatedBytes() / answer.count() < WARM_BYTES_PER_FETCH;
+            warm = (double) answer.allocatedBytes() / answer.count() < WARM_BYTES_PER_FETCH
+                    && answer.compiledMs() < WARM_COMPILING * stretch.millis();
         }
     }
 
     private Baseline takeTurns(Pair pair) throws InterruptedException {
-        if (!plan.withBaseline()) {
-            alone(pair);
-            return new Baseline.Absent("--no-baseline was given");
+        Optional<String> why = yardsticks.absent();
+        if (why.isPresent()) {
+            for (int round = 0; round < plan.rounds(); round++) {
+                ourTurn(pair, round);
+            }
+            return new Baseline.Absent(why.get());
         }
-        return switch (program) {
-            case BaselineProgram.Unavailable(String reason) -> {
-                alone(pair);
-                yield new Baseline.Absent(reason);
-            }
-            case BaselineProgram.Built built -> {
-                pair.pause();
-                try (BaselineProcess baseline =
-                        BaselineProcess.start(built.program(), baselineSettings(), BASELINE_START)) {
-                    inTurns(pair, baseline);
-                }
-                BaselineProcess.Turn any = theirs.getFirst();
-                yield new Baseline.Measured(
-                        any.name(),
-                        any.placement(),
-                        any.backing(),
-                        theirs.stream().map(BaselineProcess.Turn::round).toList());
-            }
-        };
-    }
-
-    private void alone(Pair pair) throws InterruptedException {
-        for (int round = 0; round < plan.rounds(); round++) {
-            ourTurn(pair, round);
+        pair.pause();
+        try (Rival rival = yardsticks.rival(plan, scenario)) {
+            inTurns(pair, rival);
+            return rival.told();
         }
     }
 
-    private void inTurns(Pair pair, BaselineProcess baseline) throws InterruptedException {
+    private void inTurns(Pair pair, Rival rival) throws InterruptedException {
         for (int round = 0; round < plan.rounds(); round++) {
             if (round % 2 == 1) {
-                theirTurn(baseline, round);
+                theirTurn(rival, round);
             }
             pair.resume();
             ourTurn(pair, round);
             pair.pause();
             if (round % 2 == 0) {
-                theirTurn(baseline, round);
+                theirTurn(rival, round);
             }
         }
     }
@@ -141,12 +121,9 @@ final class Turns {
         replays += answer.replays();
     }
 
-    private void theirTurn(BaselineProcess baseline, int round) throws InterruptedException {
+    private void theirTurn(Rival rival, int round) throws InterruptedException {
         show(round, "baseline");
-        theirs.add(
-                plan.roundCount() > 0
-                        ? baseline.run(plan.roundCount(), plan.roundPatience())
-                        : baseline.runFor(plan.roundTime(), plan.roundPatience()));
+        rival.turn(ours.getLast().latencies().getTotalCount());
     }
 
     private static double median(List<Double> values) {
@@ -155,22 +132,6 @@ final class Turns {
 
     private void show(int round, String whose) {
         progress.accept("%s: round %d of %d, %s".formatted(scenario.name(), round + 1, plan.rounds(), whose));
-    }
-
-    private BaselineSettings baselineSettings() {
-        return new BaselineSettings(
-                scenario.idle().baseline(),
-                scenario.depth(),
-                plan.pageSize(),
-                plan.pages(),
-                plan.pattern(),
-                plan.zipfExponent(),
-                plan.verification(),
-                OptionalInt.of(scenario.placement().nodeCpu()),
-                OptionalInt.of(scenario.placement().homeCpu()),
-                true,
-                plan.seed(),
-                plan.settle());
     }
 
     private RunSettings settings(Pair pair) {

@@ -40,6 +40,7 @@ public sealed interface Answer {
      * @param elapsedNs from the first request to the end of checking the last page
      * @param allocatedBytes by the shard's thread meanwhile
      * @param cpuNs CPU time of the whole process meanwhile
+     * @param compiledMs what the JIT compiler spent meanwhile on what it finished meanwhile, in milliseconds
      * @param replays fetches that had to be asked again because the link was lost
      * @param latencies as [nanoseconds, how many]
      */
@@ -50,6 +51,7 @@ public sealed interface Answer {
             long elapsedNs,
             long allocatedBytes,
             long cpuNs,
+            long compiledMs,
             long replays,
             List<long[]> latencies)
             implements Answer {

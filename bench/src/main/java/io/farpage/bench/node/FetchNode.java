@@ -23,6 +23,8 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.pool.PoolException;
 import io.farpage.verbs.VerbsException;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -36,10 +38,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The fetching node's agent and its workload. Used by one thread, which waits; the shard's thread does the work. */
 final class FetchNode implements AutoCloseable {
-    private static final Duration LINK_PATIENCE = Duration.ofSeconds(20);
+    private static final Duration LINK_PATIENCE = Duration.ofSeconds(60);
     private static final Duration SLACK = Duration.ofSeconds(30);
     private static final long SLOWEST_PAGE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int SMALLEST_PAGE = 4096;
+    private static final CompilationMXBean JIT = ManagementFactory.getCompilationMXBean();
 
     private final NodeSettings settings;
     private final PageAgent agent;
@@ -177,6 +180,7 @@ final class FetchNode implements AutoCloseable {
         if (order.warmup() > 0) {
             run(Errand.fetch(numbers, settings.depth(), order.warmup(), settings.verification()), order.warmup());
         }
+        long compiled = JIT.getTotalCompilationTime();
         Outcome outcome = order.count() > 0
                 ? run(Errand.fetch(numbers, settings.depth(), order.count(), settings.verification()), order.count())
                 : run(
@@ -193,6 +197,7 @@ final class FetchNode implements AutoCloseable {
                 outcome.elapsedNs(),
                 outcome.allocatedBytes(),
                 outcome.cpuNs(),
+                JIT.getTotalCompilationTime() - compiled,
                 outcome.replays(),
                 Answer.Round.buckets(outcome.latencies()));
     }

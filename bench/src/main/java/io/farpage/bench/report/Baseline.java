@@ -18,6 +18,20 @@ public sealed interface Baseline {
         }
     }
 
+    /**
+     * Measured in turns with the run by a program that tells its rate alone.
+     *
+     * @param name as of {@link Measured}
+     * @param placement as of {@link Measured}
+     * @param backing as of {@link Measured}
+     * @param rounds as many as the run has, in the same order
+     */
+    record Rated(String name, String placement, String backing, List<Rate> rounds) implements Baseline {
+        public Rated {
+            rounds = List.copyOf(rounds);
+        }
+    }
+
     /** Not measured, with the reason in a form to show: the run then has no ratio. */
     record Absent(String reason) implements Baseline {}
 }

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The figures of one run, named as they are in {@code fetch.json}. Times are nanoseconds over all rounds together, ratios
  * are the median over the rounds of farpage ÷ baseline: below 1 is faster for latency, above 1 for throughput. Without a
- * baseline, it and the ratios are null and {@code baselineAbsent} says why.
+ * baseline, it and the ratios are null and {@code baselineAbsent} says why; so are the latencies, and their ratios, of a baseline that
+ * tells its rate alone.
  */
 public record FetchResult(
         String name,
@@ -46,15 +47,16 @@ public record FetchResult(
             String hugepages,
             long count,
             long mismatches,
-            long p50Ns,
-            long p90Ns,
-            long p99Ns,
-            long p999Ns,
-            long maxNs,
+            @Nullable Long p50Ns,
+            @Nullable Long p90Ns,
+            @Nullable Long p99Ns,
+            @Nullable Long p999Ns,
+            @Nullable Long maxNs,
             double pagesPerSecond) {}
 
     /** How far the rounds' ratios lie apart. */
-    public record RatioSpreads(Spread p50, Spread p99, Spread throughput) {}
+    public record RatioSpreads(
+            @Nullable Spread p50, @Nullable Spread p99, Spread throughput) {}
 
     static FetchResult of(FetchRun run) {
         RunSettings s = run.settings();
@@ -70,6 +72,13 @@ public record FetchResult(
                         Spread.of(rounds, measured.rounds(), round -> round.at(50)),
                         Spread.of(rounds, measured.rounds(), round -> round.at(99)),
                         Spread.of(rounds, measured.rounds(), FetchRound::pagesPerSecond));
+            }
+            case Baseline.Rated rated -> {
+                baseline = baseline(rated);
+                spreads = new RatioSpreads(
+                        null,
+                        null,
+                        Spread.of(rounds, FetchRound::pagesPerSecond, rated.rounds(), Rate::pagesPerSecond));
             }
             case Baseline.Absent(String reason) -> absent = reason;
         }
@@ -98,10 +107,33 @@ public record FetchResult(
                 run.cost().replays(),
                 baseline,
                 absent,
-                spreads == null ? null : spreads.p50().median(),
-                spreads == null ? null : spreads.p99().median(),
+                spreads == null ? null : median(spreads.p50()),
+                spreads == null ? null : median(spreads.p99()),
                 spreads == null ? null : spreads.throughput().median(),
                 spreads);
+    }
+
+    private static @Nullable Double median(@Nullable Spread spread) {
+        return spread == null ? null : spread.median();
+    }
+
+    private static BaselineResult baseline(Baseline.Rated rated) {
+        long count = rated.rounds().stream().mapToLong(Rate::count).sum();
+        double seconds = rated.rounds().stream()
+                .mapToDouble(rate -> rate.count() / rate.pagesPerSecond())
+                .sum();
+        return new BaselineResult(
+                rated.name(),
+                rated.placement(),
+                rated.backing(),
+                count,
+                0,
+                null,
+                null,
+                null,
+                null,
+                null,
+                tenths(count / seconds));
     }
 
     private static BaselineResult baseline(Baseline.Measured measured) {

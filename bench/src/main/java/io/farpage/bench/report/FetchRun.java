@@ -10,9 +10,14 @@ public record FetchRun(RunSettings settings, List<FetchRound> rounds, Baseline b
         if (rounds.isEmpty()) {
             throw new IllegalArgumentException(settings.name() + " has no rounds");
         }
-        if (baseline instanceof Baseline.Measured measured && measured.rounds().size() != rounds.size()) {
+        int turns = switch (baseline) {
+            case Baseline.Measured measured -> measured.rounds().size();
+            case Baseline.Rated rated -> rated.rounds().size();
+            case Baseline.Absent absent -> rounds.size();
+        };
+        if (turns != rounds.size()) {
             throw new IllegalArgumentException(settings.name() + " has " + rounds.size() + " rounds, its baseline "
-                    + measured.rounds().size() + "; they take turns, so they must have as many");
+                    + turns + "; they take turns, so they must have as many");
         }
     }
 

@@ -3,6 +3,7 @@ package io.farpage.bench.report;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** The report as a table for a terminal, 100 columns wide; each run is headed by what its figures depend on. */
 public final class ReportTable {
@@ -73,12 +74,12 @@ public final class ReportTable {
                 .formatted(result.rounds(), spread(ratios.p50()), spread(ratios.p99()), spread(ratios.throughput())));
     }
 
-    private static String spread(Spread s) {
-        return String.format(Locale.ROOT, "%.2f× (%.2f..%.2f)", s.median(), s.min(), s.max());
+    private static String spread(@Nullable Spread s) {
+        return s == null ? "not known" : String.format(Locale.ROOT, "%.2f× (%.2f..%.2f)", s.median(), s.min(), s.max());
     }
 
-    private static String micros(long ns) {
-        return String.format(Locale.ROOT, ns < 100_000 ? "%.2f" : "%,.0f", ns / 1000.0);
+    private static String micros(@Nullable Long ns) {
+        return ns == null ? "" : String.format(Locale.ROOT, ns < 100_000 ? "%.2f" : "%,.0f", ns / 1000.0);
     }
 
     private static String grouped(long number) {

@@ -10,8 +10,16 @@ import java.util.stream.IntStream;
  */
 public record Spread(double median, double min, double max) {
     static Spread of(List<FetchRound> rounds, List<FetchRound> baseline, ToDoubleFunction<FetchRound> figure) {
+        return of(rounds, figure, baseline, figure);
+    }
+
+    static <B> Spread of(
+            List<FetchRound> rounds,
+            ToDoubleFunction<FetchRound> figure,
+            List<B> baseline,
+            ToDoubleFunction<B> baselineFigure) {
         double[] ratios = IntStream.range(0, rounds.size())
-                .mapToDouble(i -> figure.applyAsDouble(rounds.get(i)) / figure.applyAsDouble(baseline.get(i)))
+                .mapToDouble(i -> figure.applyAsDouble(rounds.get(i)) / baselineFigure.applyAsDouble(baseline.get(i)))
                 .sorted()
                 .toArray();
         int half = ratios.length / 2;

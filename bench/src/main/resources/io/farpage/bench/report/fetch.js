@@ -39,6 +39,7 @@ function tile(label, figure, unit, ...against) {
 function against(run, key) {
   if (!run.baseline) return ["no baseline in this run"];
   const spread = run.ratioSpreads[key];
+  if (spread === null) return [`${run.baseline.name} tells its rate alone`];
   return [element("b", {}, `${times(spread.median)} ${run.baseline.name}`), element("br"),
     `${range(spread)} over ${run.rounds} rounds`];
 }
@@ -49,7 +50,7 @@ function head() {
   const fastest = data.runs.reduce((a, b) => b.pagesPerSecond > a.pagesPerSecond ? b : a);
   const count = data.runs.reduce((sum, r) => sum + r.count, 0);
   const wrong = data.runs.reduce((sum, r) => sum + r.mismatches, 0);
-  const ratio = run.baseline ? `, ${times(run.ratioP50)} the time of plain C` : "";
+  const ratio = run.ratioP50 === null ? "" : `, ${times(run.ratioP50)} the time of ${run.baseline.name}`;
   report.append(
     element("p", {class: "eyebrow"}, "farpage page fetch"),
     element("h1", {}, `A ${bytes(run.pageSize)} page fetched in ${micros(run.p50Ns)}\u00a0µs${ratio}`),
@@ -113,7 +114,7 @@ function plot(run, curves) {
   const series = [{
     kind: "farpage", label: `farpage ${run.transport}`, points: prepare(curves.farpage, run.count), p99: run.p99Ns
   }];
-  if (run.baseline) {
+  if (curves.baseline) {
     const {name, count, p99Ns} = run.baseline;
     series.push({kind: "baseline", label: name, points: prepare(curves.baseline, count), p99: p99Ns});
   }
@@ -253,7 +254,7 @@ const row = (label, value) =>
 function figures(label, f) {
   const wrong = f.mismatches === 0 ? element("td", {}, "0") : element("td", {class: "bad"}, grouped(f.mismatches));
   return element("tr", {}, element("th", {scope: "row"}, label),
-    ...[f.p50Ns, f.p90Ns, f.p99Ns, f.p999Ns, f.maxNs].map(ns => element("td", {}, micros(ns))),
+    ...[f.p50Ns, f.p90Ns, f.p99Ns, f.p999Ns, f.maxNs].map(ns => element("td", {}, ns === null ? "" : micros(ns))),
     element("td", {}, grouped(f.pagesPerSecond)), element("td", {}, grouped(f.count)), wrong);
 }
 
@@ -262,8 +263,9 @@ function table(run) {
   const body = element("tbody", {}, figures(`farpage ${run.transport}`, run));
   if (run.baseline) {
     const {p50, p99, throughput} = run.ratioSpreads;
-    const cell = spread => element("td", {}, times(spread.median), element("small", {}, range(spread)));
     const blank = () => element("td", {});
+    const cell = spread => spread === null ? blank()
+      : element("td", {}, times(spread.median), element("small", {}, range(spread)));
     body.append(figures(run.baseline.name, run.baseline),
       element("tr", {class: "ratio"}, element("th", {scope: "row"}, "ratio", element("small", {}, `median of ${run.rounds} rounds`)),
         cell(p50), blank(), cell(p99), blank(), blank(), cell(throughput), blank(), blank()));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -54,6 +55,15 @@ final class FetchPlanTest {
                 1000, plan(List.of(0, 1), "--count", "10000", "--rounds", "10").roundCount());
     }
 
+    @Test
+    void shouldCompareRdmaWithPerftestOnTheSameDevice() {
+        FetchPlan plan = plan(List.of(0, 1), "--transport", "rdma", "--device", "rxe0", "--gid-index", "1");
+        assertEquals(Yardstick.PERFTEST, plan.yardstick());
+        assertEquals(new RdmaPort("rxe0", OptionalInt.of(1)), plan.rdma().orElseThrow());
+        assertEquals(Yardstick.C, plan(List.of(0, 1)).yardstick());
+        assertEquals(Yardstick.NONE, plan(List.of(0, 1), "--no-baseline").yardstick());
+    }
+
     @ParameterizedTest
     @CsvSource({
         "--page-size=3000B, power of two",
@@ -66,7 +76,10 @@ final class FetchPlanTest {
         "--duration=5ms, at least 1ms",
         "--cpus=9, may use",
         "--cpus=x, two different numbers",
-        "--cpus=0-x, two different numbers"
+        "--cpus=0-x, two different numbers",
+        "--device=rxe0, is for --transport rdma",
+        "--gid-index=1, add --device",
+        "--baseline=perftest, add --transport rdma --device"
     })
     void shouldRefuseWhatIsOutOfRangeNamingOptionAndValue(String option, String allowed) {
         IllegalArgumentException refused =

@@ -1,0 +1,67 @@
+package io.farpage.bench.fetch;
+
+import io.farpage.bench.baseline.BaselineProcess;
+import io.farpage.bench.baseline.BaselineProgram;
+import io.farpage.bench.baseline.BaselineSettings;
+import io.farpage.bench.report.Baseline;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+
+/** The C program that fetches pages over TCP. */
+final class CRival implements Rival {
+    private static final Duration START = Duration.ofSeconds(60);
+
+    private final FetchPlan plan;
+    private final BaselineProcess process;
+    private final List<BaselineProcess.Turn> turns = new ArrayList<>();
+
+    private CRival(FetchPlan plan, BaselineProcess process) {
+        this.plan = plan;
+        this.process = process;
+    }
+
+    static CRival start(BaselineProgram.Built program, FetchPlan plan, Scenario scenario) throws InterruptedException {
+        return new CRival(plan, BaselineProcess.start(program.program(), settings(plan, scenario), START));
+    }
+
+    private static BaselineSettings settings(FetchPlan plan, Scenario scenario) {
+        return new BaselineSettings(
+                scenario.idle().baseline(),
+                scenario.depth(),
+                plan.pageSize(),
+                plan.pages(),
+                plan.pattern(),
+                plan.zipfExponent(),
+                plan.verification(),
+                OptionalInt.of(scenario.placement().nodeCpu()),
+                OptionalInt.of(scenario.placement().homeCpu()),
+                true,
+                plan.seed(),
+                plan.settle());
+    }
+
+    @Override
+    public void turn(long fetches) throws InterruptedException {
+        turns.add(
+                plan.roundCount() > 0
+                        ? process.run(plan.roundCount(), plan.roundPatience())
+                        : process.runFor(plan.roundTime(), plan.roundPatience()));
+    }
+
+    @Override
+    public Baseline told() {
+        BaselineProcess.Turn any = turns.getFirst();
+        return new Baseline.Measured(
+                any.name(),
+                any.placement(),
+                any.backing(),
+                turns.stream().map(BaselineProcess.Turn::round).toList());
+    }
+
+    @Override
+    public void close() {
+        process.close();
+    }
+}

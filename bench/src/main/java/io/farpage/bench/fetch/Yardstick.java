@@ -1,0 +1,10 @@
+package io.farpage.bench.fetch;
+
+/** What farpage is compared with. */
+enum Yardstick {
+    /** The C program that fetches over TCP. */
+    C,
+    /** perftest's READ benchmarks. */
+    PERFTEST,
+    NONE
+}

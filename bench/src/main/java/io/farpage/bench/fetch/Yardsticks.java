@@ -1,0 +1,65 @@
+package io.farpage.bench.fetch;
+
+import io.farpage.bench.baseline.BaselineProgram;
+import io.farpage.bench.baseline.Perftest;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+
+/** The programs that farpage is compared with, made ready once for all scenarios. */
+sealed interface Yardsticks {
+    Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
+
+    /** Built from its source. */
+    record CProgram(BaselineProgram.Built program) implements Yardsticks {
+        @Override
+        public Rival rival(FetchPlan plan, Scenario scenario) throws InterruptedException {
+            return CRival.start(program, plan, scenario);
+        }
+    }
+
+    /** Installed; what it prints goes to a scratch directory. */
+    record PerftestOn(RdmaPort port, Path scratch) implements Yardsticks {
+        @Override
+        public Rival rival(FetchPlan plan, Scenario scenario) {
+            return new PerftestRival(plan, scenario, port, scratch);
+        }
+    }
+
+    /** There is none, with the reason. */
+    record Nothing(String reason) implements Yardsticks {
+        @Override
+        public Optional<String> absent() {
+            return Optional.of(reason);
+        }
+
+        @Override
+        public Rival rival(FetchPlan plan, Scenario scenario) {
+            throw new IllegalStateException(reason);
+        }
+    }
+
+    /** Why there is none; empty if there is one. */
+    default Optional<String> absent() {
+        return Optional.empty();
+    }
+
+    /** The one that takes turns with farpage in a scenario. */
+    Rival rival(FetchPlan plan, Scenario scenario) throws InterruptedException;
+
+    /** What the plan asks for, as far as it can be had. */
+    static Yardsticks prepare(FetchPlan plan, Path scratch) throws InterruptedException {
+        return switch (plan.yardstick()) {
+            case NONE -> new Nothing("--no-baseline was given");
+            case C ->
+                switch (BaselineProgram.build(plan.report().resolve("baseline"), COMPILER_PATIENCE)) {
+                    case BaselineProgram.Built built -> new CProgram(built);
+                    case BaselineProgram.Unavailable(String reason) -> new Nothing(reason);
+                };
+            case PERFTEST ->
+                Perftest.missing()
+                        .<Yardsticks>map(Nothing::new)
+                        .orElseGet(() -> new PerftestOn(plan.rdma().orElseThrow(), scratch));
+        };
+    }
+}

@@ -5,7 +5,6 @@ import io.farpage.bench.option.ByteSize;
 import io.farpage.bench.option.TimeSpan;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.report.Bounds;
-import io.farpage.config.Quantities;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

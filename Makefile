@@ -58,8 +58,8 @@ jcstress: ## stress the lock-free parts with jcstress
 	@$(JDK); $(MVN) $(MVN_FLAGS) -Pjcstress -pl page-pool verify
 
 .PHONY: fuzz
-fuzz: ## fuzz the wire decoders with Jazzer
-	@$(JDK); $(MVN) $(MVN_FLAGS) -Pfuzz -pl rdma-verbs test
+fuzz: ## fuzz whatever reads what others send, with Jazzer
+	@$(JDK); JAZZER_FUZZ=1 $(MVN) $(MVN_FLAGS) -pl rdma-verbs,page-agent -am test -Dtest="*FuzzTest" -Dsurefire.failIfNoSpecifiedTests=false
 
 .PHONY: jmh
 jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'

@@ -44,6 +44,7 @@ is_linked() {
 start_cluster() {
   launch coordinator coordinator --set server.listen=127.0.0.1:0 --set store.directory="$target/store"
   local common=(--set coordinator.url="$(url coordinator)" --set api.listen=127.0.0.1:0)
+  [ -z "$device" ] || common+=(--set transport.mode=rdma --set rdma.device="$device")
   launch home page-agent "${common[@]}" --set node.id=home --set pool.exported="$space"
   launch local page-agent "${common[@]}" --set node.id=local --set pool.exported=2MiB
   await 60 "the two agents have no link" is_linked

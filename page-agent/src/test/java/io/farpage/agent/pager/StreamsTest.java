@@ -1,0 +1,85 @@
+package io.farpage.agent.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class StreamsTest {
+    private final Streams streams = new Streams(32);
+
+    @Test
+    void shouldDoubleTheWindowOfASequentialReaderUpToTheLimit() {
+        int page = 100;
+        int[] windows = {1, 4, 8, 16, 32, 32};
+        for (int window : windows) {
+            assertEquals(window, streams.fault(page));
+            page += window;
+        }
+        assertEquals(3 + 7 + 15 + 31, streams.hits().get());
+    }
+
+    @Test
+    void shouldFollowSeveralReadersSideBySide() {
+        for (int reader = 0; reader < 10; reader++) {
+            assertEquals(1, streams.fault(reader * 10_000));
+        }
+        for (int reader = 0; reader < 10; reader++) {
+            assertEquals(4, streams.fault(reader * 10_000 + 1));
+        }
+    }
+
+    @Test
+    void shouldGoOnBehindWhatWasHad() {
+        streams.fault(7);
+        assertEquals(4, streams.fault(8));
+        streams.cut(8, 4, 2);
+        assertEquals(4, streams.fault(10));
+        assertEquals(8, streams.fault(14));
+    }
+
+    @Test
+    void shouldGiveRandomReadersTheirPageAlone() {
+        SplittableRandom random = new SplittableRandom(1);
+        int more = 0;
+        for (int i = 0; i < 10_000; i++) {
+            more += streams.fault(random.nextInt(1 << 24)) - 1 + streams.strides();
+        }
+        assertTrue(more < 10, more + " pages prefetched in vain");
+    }
+
+    @Test
+    void shouldFindAStrideByMajority() {
+        int page = 5;
+        int ahead = 0;
+        for (int i = 0; i < 20; i++) {
+            assertEquals(1, streams.fault(page));
+            assertTrue(streams.strides() == 0 || streams.stride() == 17, "stride " + streams.stride());
+            ahead = streams.strides();
+            // What was prefetched does not fault.
+            page += 17 * (ahead + 1);
+        }
+        assertEquals(8, ahead);
+    }
+
+    @Test
+    void shouldFollowAStrideBackwards() {
+        int page = 100_000;
+        for (int i = 0; i < 20; i++) {
+            streams.fault(page);
+            page += -3 * (streams.strides() + 1);
+        }
+        assertEquals(-3, streams.stride());
+        assertEquals(8, streams.strides());
+    }
+
+    @Test
+    void shouldFetchNothingAheadWhenTurnedOff() {
+        Streams off = new Streams(1);
+        for (int page = 0; page < 100; page++) {
+            assertEquals(1, off.fault(page));
+            assertEquals(0, off.strides());
+        }
+    }
+}

@@ -60,7 +60,6 @@ class HandoffFuzzTest {
                 "[" + one.formatted(low, 524288, 0) + "," + one.formatted(low + (1 << 30), 4096, 524288) + "]",
                 PAGE,
                 SPACE);
-        assertEquals(
-                List.of(new GuestRegion(low, 524288, 0), new GuestRegion(low + (1 << 30), 4096, 524288)), regions);
+        assertEquals(List.of(new GuestRegion(low, 524288, 0), new GuestRegion(low + (1 << 30), 4096, 524288)), regions);
     }
 }

@@ -17,8 +17,9 @@ ip link set eth9peer up
 rdma link add rxe9 type rxe netdev eth9
 
 start_coordinator
-start_agent a 7401 rdma.device=rxe9
-start_agent b 7402 rdma.device=rxe9
+# Emulated, and on a busy machine, agreeing on a new link takes many seconds: what must not happen is that a page fails for another reason.
+start_agent a 7401 rdma.device=rxe9 fetch.deadline=60s
+start_agent b 7402 rdma.device=rxe9 fetch.deadline=60s
 eventually 240 linked 7401 b rdma
 echo "# result: linked over rdma"
 

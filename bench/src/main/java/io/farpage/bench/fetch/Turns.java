@@ -3,6 +3,7 @@ package io.farpage.bench.fetch;
 import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.BaselineProgram;
 import io.farpage.bench.baseline.BaselineSettings;
+import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Order;
 import io.farpage.bench.process.BenchException;
@@ -64,7 +65,7 @@ final class Turns {
                     settings(pair),
                     ours,
                     baseline,
-                    new Cost(median(allocatedBytesPerFetch), (double) cpuNs / fetches, replays));
+                    new Cost.OfFetches(median(allocatedBytesPerFetch), (double) cpuNs / fetches, replays));
         }
     }
 

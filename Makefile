@@ -33,6 +33,10 @@ test: ## build, run every test, and count what ran and what was skipped
 bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options
 	@bin/page-bench fetch $(ARGS)
 
+.PHONY: bench-fault
+bench-fault: build ## resolve page faults from another node and compare with the C baseline; ARGS='--help' for options
+	@bin/page-bench fault $(ARGS)
+
 .PHONY: format
 format: ## format the sources
 	@$(JDK); $(MVN) $(MVN_FLAGS) spotless:apply

@@ -36,6 +36,14 @@ static inline void latency_record(struct latency_histogram *h, uint64_t ns) {
     }
 }
 
+static inline void latency_add(struct latency_histogram *h, const struct latency_histogram *other) {
+    for (unsigned bucket = 0; bucket < LATENCY_BUCKETS; bucket++) {
+        h->counts[bucket] += other->counts[bucket];
+    }
+    h->total += other->total;
+    h->max = other->max > h->max ? other->max : h->max;
+}
+
 static inline uint64_t latency_lowest_of(unsigned bucket) {
     if (bucket < 2 * LATENCY_HALF) {
         return bucket;

@@ -1,9 +1,10 @@
-/* The command line of fetch_baseline: parsed once, checked whole, every error naming the value and what is allowed. */
+/* The command line of PROGRAM, which the including file defines: parsed once, checked whole, every error naming the value and what is allowed. */
 #ifndef FARPAGE_OPTIONS_H
 #define FARPAGE_OPTIONS_H
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -45,7 +46,7 @@ static const char *const mode_names[] = {"block", "spin", NULL};
 __attribute__((noreturn, format(printf, 1, 2))) static inline void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("fetch_baseline: ", stderr);
+    fputs(PROGRAM ": ", stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
@@ -53,7 +54,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static inline void fail(const ch
 }
 
 static inline void usage(FILE *out) {
-    fputs("usage: fetch_baseline [options]\n"
+    fputs("usage: " PROGRAM " [options]\n"
           "Fetches pages over TCP loopback from a second process and prints one line of JSON.\n"
           "  --mode spin|block       spin: each side busy on its own CPU; block: both sleep, on one CPU (spin)\n"
           "  --depth N               requests outstanding, 1 to 1024 (1)\n"
@@ -99,7 +100,7 @@ static inline int parse_choice(const char *name, const char *text, const char *c
             return i;
         }
     }
-    fprintf(stderr, "fetch_baseline: %s %s: must be one of", name, text);
+    fprintf(stderr, PROGRAM ": %s %s: must be one of", name, text);
     for (int i = 0; choices[i] != NULL; i++) {
         fprintf(stderr, " %s", choices[i]);
     }

@@ -1,8 +1,11 @@
-/* The serving process: gathers the requests that have come and answers them with one sendmsg, straight from its memory. */
+/* The serving process, and how it is started: gathers the requests that have come and answers them with one sendmsg, straight from its memory. */
 #ifndef FARPAGE_PAGE_SERVER_H
 #define FARPAGE_PAGE_SERVER_H
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "wire.h"
@@ -91,6 +94,57 @@ __attribute__((noreturn)) static inline void serve(
             memmove(requests, (char *) requests + whole, held);
         }
     }
+}
+
+static inline int listen_on_loopback(struct sockaddr_in *address) {
+    socklen_t length = sizeof *address;
+    *address = (struct sockaddr_in) {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *) address, length) != 0 || listen(fd, 1) != 0
+            || getsockname(fd, (struct sockaddr *) address, &length) != 0) {
+        fail("cannot listen on 127.0.0.1: %s", strerror(errno));
+    }
+    return fd;
+}
+
+/* Forks the server, which ends with this process, waits for it to fill its pages, and connects to it. */
+static inline int start_server(const struct options *o, struct page_memory memory) {
+    struct sockaddr_in address;
+    int listening = listen_on_loopback(&address);
+    int filled[2];
+    if (pipe2(filled, O_CLOEXEC) != 0) {
+        fail("pipe2: %s", strerror(errno));
+    }
+    pid_t parent = getpid();
+    pid_t server = fork();
+    if (server < 0) {
+        fail("fork: %s", strerror(errno));
+    }
+    if (server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) {
+            exit(1);
+        }
+        close(filled[0]);
+        serve(listening, filled[1], o, memory);
+    }
+    close(filled[1]);
+    char byte;
+    if (read(filled[0], &byte, 1) != 1) {
+        fail("the server ended before its pages were filled");
+    }
+    close(filled[0]);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof address) != 0) {
+        fail("cannot connect to 127.0.0.1:%u: %s", ntohs(address.sin_port), strerror(errno));
+    }
+    close(listening);
+    configure_socket(fd);
+    struct timeval patience = {.tv_sec = (time_t) (PATIENCE_NS / 1000000000)};
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
+        fail("setsockopt SO_RCVTIMEO: %s", strerror(errno));
+    }
+    return fd;
 }
 
 #endif

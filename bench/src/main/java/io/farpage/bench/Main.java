@@ -1,6 +1,7 @@
 package io.farpage.bench;
 
 import io.farpage.bench.baseline.BaselineException;
+import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.bench.process.BenchException;
@@ -22,7 +23,13 @@ import picocli.CommandLine.Spec;
         description = "Measures farpage.",
         mixinStandardHelpOptions = true,
         versionProvider = Main.VersionText.class,
-        subcommands = {FetchCommand.class, FetchNodeCommand.class, GuestVmCommand.class, StressCommand.class})
+        subcommands = {
+            FetchCommand.class,
+            FaultCommand.class,
+            FetchNodeCommand.class,
+            GuestVmCommand.class,
+            StressCommand.class
+        })
 public final class Main implements Callable<Integer> {
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
@@ -48,7 +55,7 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         CommandLine line = spec == null ? new CommandLine(this) : spec.commandLine();
-        throw new ParameterException(line, "say what to do: fetch, guest-vm or stress");
+        throw new ParameterException(line, "say what to do: fetch, fault, guest-vm or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -6,10 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Whether the C baseline can be run here. */
+/** Whether one of the C programs can be run here. */
 public sealed interface BaselineProgram {
     /** Built and ready to {@linkplain BaselineProcess#start start}. */
     record Built(Path program, Path compiler) implements BaselineProgram {}
@@ -17,9 +18,19 @@ public sealed interface BaselineProgram {
     /** Cannot be had; the reason is one line that names what would help. */
     record Unavailable(String reason) implements BaselineProgram {}
 
-    /** The files that the program is made of, the one to compile first. */
-    List<String> SOURCES = List.of(
-            "fetch_baseline.c",
+    /** Fetches pages; see {@link BaselineProcess}. */
+    String FETCH = "fetch_baseline";
+
+    /** Resolves faults with pages that it fetches; see {@link FaultHandler}. */
+    String FAULT = "fault_baseline";
+
+    /** Touches memory that another process pages; see {@link FaultToucher}. */
+    String TOUCHER = "fault_toucher";
+
+    /** What the programs are made of beside a source named as the program is. */
+    List<String> HEADERS = List.of(
+            "figures.h",
+            "handoff.h",
             "latency_histogram.h",
             "options.h",
             "page_client.h",
@@ -29,36 +40,43 @@ public sealed interface BaselineProgram {
             "wire.h");
 
     /**
-     * Builds the baseline under a directory, made if need be, with the first C compiler on the PATH.
+     * Builds a program in a directory, made if need be, with the first C compiler on the PATH.
      *
+     * @param name one of the above
      * @param patience how long the compiler may take
      */
-    static BaselineProgram build(Path directory, Duration patience) throws InterruptedException {
+    static BaselineProgram build(String name, Path directory, Duration patience) throws InterruptedException {
         return build(
-                directory, patience, Optional.ofNullable(System.getenv("PATH")).orElse(""));
+                name,
+                directory,
+                patience,
+                Optional.ofNullable(System.getenv("PATH")).orElse(""));
     }
 
-    /** As {@link #build(Path, Duration)}, looking for a compiler along a given PATH. */
-    static BaselineProgram build(Path directory, Duration patience, String path) throws InterruptedException {
+    /** As {@link #build(String, Path, Duration)}, looking for a compiler along a given PATH. */
+    static BaselineProgram build(String name, Path directory, Duration patience, String path)
+            throws InterruptedException {
         Optional<CCompiler> compiler = CCompiler.find(path);
         if (compiler.isEmpty()) {
             return new Unavailable("no C compiler: none of " + String.join(", ", CCompiler.NAMES)
                     + " is on the PATH; install one, for example with apt-get install gcc");
         }
         try {
-            Path source = unpack(directory).resolve(SOURCES.getFirst());
-            Path program = directory.resolve("fetch_baseline");
+            Path source = unpack(name, directory).resolve(name + ".c");
+            Path program = directory.resolve(name);
             compiler.get().compile(source, program, patience);
             return new Built(program, compiler.get().program());
         } catch (IOException failed) {
-            return new Unavailable("the C baseline does not build: " + failed.getMessage());
+            return new Unavailable(name + " does not build: " + failed.getMessage());
         }
     }
 
-    /** Puts the sources into a directory, made if need be, and returns it. */
-    private static Path unpack(Path directory) throws IOException {
+    /** Puts a program's sources into a directory, made if need be, and returns it. */
+    private static Path unpack(String program, Path directory) throws IOException {
         Files.createDirectories(directory);
-        for (String name : SOURCES) {
+        List<String> sources = new ArrayList<>(HEADERS);
+        sources.add(program + ".c");
+        for (String name : sources) {
             try (InputStream in = BaselineProgram.class.getResourceAsStream("c/" + name)) {
                 if (in == null) {
                     throw new IOException("the resource c/" + name + " is missing from the bench jar");

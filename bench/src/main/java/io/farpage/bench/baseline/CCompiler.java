@@ -28,7 +28,7 @@ public record CCompiler(Path program) {
     /** Compiles one file for this very machine; throws with what the compiler said if it fails or takes too long. */
     public void compile(Path source, Path program, Duration patience) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(this.program.toString(), "-O3", "-march=native", "-std=gnu11"));
-        command.addAll(List.of("-o", program.toString(), source.toString(), "-lm"));
+        command.addAll(List.of("-pthread", "-o", program.toString(), source.toString(), "-lm"));
         Path said = Files.createTempFile("farpage-cc", ".log");
         try {
             Process process = new ProcessBuilder(command)

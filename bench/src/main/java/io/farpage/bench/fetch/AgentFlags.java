@@ -1,5 +1,6 @@
 package io.farpage.bench.fetch;
 
+import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.node.NodeSettings;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.util.LinkedHashMap;

@@ -1,13 +1,18 @@
 package io.farpage.bench.fetch;
 
+import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Children;
+import io.farpage.bench.process.Cpus;
+import io.farpage.bench.process.Installation;
 import io.farpage.bench.process.Programs;
+import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.Conditions;
 import io.farpage.bench.report.FetchReport;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.ReportFiles;
 import io.farpage.bench.report.ReportTable;
+import io.farpage.bench.report.Subject;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.io.IOException;
@@ -97,7 +102,7 @@ public final class FetchCommand implements Callable<Integer> {
                 throw e;
             }
         }
-        return new FetchReport(conditions, runs);
+        return new FetchReport(Subject.FETCH, conditions, runs);
     }
 
     /** For the pools of one scenario, which follow one another, and for the baseline's pages. */

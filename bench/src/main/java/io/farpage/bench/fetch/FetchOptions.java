@@ -1,6 +1,7 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.option.ByteSize;
 import io.farpage.bench.option.TimeSpan;
 import io.farpage.bench.pattern.PagePattern;

@@ -1,9 +1,11 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
+import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
 import io.farpage.bench.fetch.FetchOptions.TransportChoice;
 import io.farpage.bench.pattern.PagePattern;
+import io.farpage.bench.process.Cpus;
 import io.farpage.bench.report.Bounds;
 import java.nio.file.Path;
 import java.time.Duration;

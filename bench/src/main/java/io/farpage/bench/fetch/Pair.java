@@ -1,5 +1,8 @@
 package io.farpage.bench.fetch;
 
+import io.farpage.bench.cluster.AgentProcess;
+import io.farpage.bench.cluster.Coordinator;
+import io.farpage.bench.cluster.HomeHealth;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Lines;
 import io.farpage.bench.node.NodeSettings;
@@ -12,9 +15,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -60,11 +61,8 @@ final class Pair implements AutoCloseable {
     /** Starts both and waits until the link between them is up. */
     static Pair start(Children children, FetchPlan plan, Scenario scenario, Coordinator coordinator)
             throws InterruptedException {
-        Path portFile = children.scratch().resolve("home-" + scenario.name() + ".port");
-        List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
-        flags(AgentFlags.home(plan, scenario, coordinator.url()))
-                .forEach(flag -> arguments.addAll(List.of("--set", flag)));
-        Child home = children.start("home of " + scenario.name(), "page-agent", arguments, false);
+        AgentProcess home = AgentProcess.start(
+                children, "home of " + scenario.name(), AgentFlags.home(plan, scenario, coordinator.url()));
         NodeSettings settings = new NodeSettings(
                 AgentFlags.HOME,
                 "bench-" + scenario.name(),
@@ -79,14 +77,7 @@ final class Pair implements AutoCloseable {
         settings = settings.withAgent(AgentFlags.node(plan, scenario, coordinator.url(), settings.slots()));
         Child node = children.start(
                 "node of " + scenario.name(), "page-bench", List.of("fetch-node", Lines.of(settings)), true);
-        String port = home.awaitFile(portFile, START_PATIENCE);
-        return new Pair(coordinator.child(), home, node, HomeHealth.backing(Integer.parseInt(port)));
-    }
-
-    private static List<String> flags(Map<String, String> settings) {
-        return settings.entrySet().stream()
-                .map(setting -> setting.getKey() + "=" + setting.getValue())
-                .toList();
+        return new Pair(coordinator.child(), home.child(), node, HomeHealth.backing(home.awaitPort()));
     }
 
     /** What the home's pages are made of. */

@@ -1,6 +1,7 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.Perftest;
+import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.Rate;

@@ -1,5 +1,6 @@
 package io.farpage.bench.fetch;
 
+import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Order;
 import io.farpage.bench.process.BenchException;
@@ -60,7 +61,7 @@ final class Turns {
                     settings(pair),
                     ours,
                     baseline,
-                    new Cost(median(allocatedBytesPerFetch), (double) cpuNs / fetches, replays));
+                    new Cost.OfFetches(median(allocatedBytesPerFetch), (double) cpuNs / fetches, replays));
         }
     }
 

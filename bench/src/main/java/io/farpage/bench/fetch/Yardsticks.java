@@ -52,7 +52,8 @@ sealed interface Yardsticks {
         return switch (plan.yardstick()) {
             case NONE -> new Nothing("--no-baseline was given");
             case C ->
-                switch (BaselineProgram.build(plan.report().resolve("baseline"), COMPILER_PATIENCE)) {
+                switch (BaselineProgram.build(
+                        BaselineProgram.FETCH, plan.report().resolve("baseline"), COMPILER_PATIENCE)) {
                     case BaselineProgram.Built built -> new CProgram(built);
                     case BaselineProgram.Unavailable(String reason) -> new Nothing(reason);
                 };

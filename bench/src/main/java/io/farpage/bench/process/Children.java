@@ -74,6 +74,11 @@ public final class Children implements AutoCloseable {
     public Child start(String name, String program, List<String> arguments, boolean spoken) {
         List<String> command = new ArrayList<>(programs.command(program));
         command.addAll(arguments);
+        return launch(name, command, spoken);
+    }
+
+    /** As {@link #start}, with the words of a command. */
+    public Child launch(String name, List<String> command, boolean spoken) {
         Path log = logs.resolve(name.replace(' ', '-') + ".log");
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
         if (!spoken) {

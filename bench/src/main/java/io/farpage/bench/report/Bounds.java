@@ -41,11 +41,18 @@ public record Bounds(Map<Figure, Double> limits) {
                     case P50 -> check(found, run, figure, latency, run.ratioP50(), limit);
                     case P99 -> check(found, run, figure, latency, run.ratioP99(), limit);
                     case THROUGHPUT -> check(found, run, figure, !latency, run.ratioThroughput(), limit);
-                    case ALLOCATED -> check(found, run, figure, true, run.allocatedBytesPerFetch(), limit);
+                    case ALLOCATED -> check(found, run, figure, true, allocated(run), limit);
                 }
             });
         }
         return found;
+    }
+
+    private static @Nullable Double allocated(FetchResult run) {
+        return switch (run.cost()) {
+            case Cost.OfFetches fetches -> fetches.allocatedBytesPerFetch();
+            case Cost.OfFaults _ -> null;
+        };
     }
 
     private static void check(

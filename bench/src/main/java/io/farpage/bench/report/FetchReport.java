@@ -3,7 +3,7 @@ package io.farpage.bench.report;
 import java.util.List;
 
 /** All that one invocation found; the first run is the headline. */
-public record FetchReport(Conditions conditions, List<FetchRun> runs) {
+public record FetchReport(Subject subject, Conditions conditions, List<FetchRun> runs) {
     public FetchReport {
         runs = List.copyOf(runs);
         if (runs.isEmpty()) {

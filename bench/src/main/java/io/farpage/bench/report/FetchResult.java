@@ -1,11 +1,12 @@
 package io.farpage.bench.report;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import java.util.List;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The figures of one run, named as they are in {@code fetch.json}. Times are nanoseconds over all rounds together, ratios
+ * The figures of one run, named as they are in the JSON. Times are nanoseconds over all rounds together, ratios
  * are the median over the rounds of farpage ÷ baseline: below 1 is faster for latency, above 1 for throughput. Without a
  * baseline, it and the ratios are null and {@code baselineAbsent} says why; so are the latencies, and their ratios, of a baseline that
  * tells its rate alone.
@@ -30,9 +31,7 @@ public record FetchResult(
         long p999Ns,
         long maxNs,
         double pagesPerSecond,
-        double allocatedBytesPerFetch,
-        double cpuNsPerFetch,
-        long replays,
+        @JsonUnwrapped Cost cost,
         @Nullable BaselineResult baseline,
         @Nullable String baselineAbsent,
         @Nullable Double ratioP50,
@@ -102,9 +101,7 @@ public record FetchResult(
                 all.getValueAtPercentile(99.9),
                 all.getMaxValue(),
                 pagesPerSecond(rounds),
-                Math.round(1000 * run.cost().allocatedBytesPerFetch()) / 1000.0,
-                tenths(run.cost().cpuNsPerFetch()),
-                run.cost().replays(),
+                run.cost(),
                 baseline,
                 absent,
                 spreads == null ? null : median(spreads.p50()),

@@ -13,7 +13,7 @@ import org.HdrHistogram.Histogram;
 
 /**
  * Writes a report's files: {@code fetch.json}, {@code fetch.html}, and for each run {@code fetch-NAME.hgrm} and
- * {@code fetch-NAME-baseline.hgrm}. Each file appears whole or not at all, so that a reader never sees half of one.
+ * {@code fetch-NAME-baseline.hgrm}; {@code fault} instead of {@code fetch} if that is its subject. Each file appears whole or not at all, so that a reader never sees half of one.
  */
 public final class ReportFiles {
     private static final int HGRM_TICKS_PER_HALF = 5;
@@ -23,11 +23,12 @@ public final class ReportFiles {
     /** Writes into a directory, made if need be, over what was there; returns what was written, JSON and HTML first. */
     public static List<Path> write(FetchReport report, Path directory) throws IOException {
         Files.createDirectories(directory);
+        String subject = report.subject().label();
         List<Path> written = new ArrayList<>();
-        written.add(replace(directory.resolve("fetch.json"), ReportJson.render(report)));
-        written.add(replace(directory.resolve("fetch.html"), ReportPage.render(report)));
+        written.add(replace(directory.resolve(subject + ".json"), ReportJson.render(report)));
+        written.add(replace(directory.resolve(subject + ".html"), ReportPage.render(report)));
         for (FetchRun run : report.runs()) {
-            String name = "fetch-" + run.settings().name();
+            String name = subject + "-" + run.settings().name();
             written.add(replace(directory.resolve(name + ".hgrm"), percentiles(run.latencies())));
             if (run.baseline() instanceof Baseline.Measured measured) {
                 Histogram baseline = FetchRun.merged(measured.rounds());

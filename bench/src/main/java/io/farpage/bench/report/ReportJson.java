@@ -5,7 +5,7 @@ import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** {@code fetch.json}: the headline's figures at the top, then the conditions and, under {@code runs}, every run's. */
+/** A report as JSON: the headline's figures at the top, then the conditions and, under {@code runs}, every run's. */
 final class ReportJson {
     static final JsonMapper MAPPER =
             JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
@@ -19,6 +19,7 @@ final class ReportJson {
     static ObjectNode tree(FetchReport report) {
         List<FetchResult> results = report.results();
         ObjectNode root = MAPPER.valueToTree(results.getFirst());
+        root.put("subject", report.subject().label());
         root.set("conditions", MAPPER.valueToTree(report.conditions()));
         root.set("runs", MAPPER.valueToTree(results));
         return root;

@@ -10,7 +10,7 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * {@code fetch.html}: one page with its style, its script and its data inside, drawn by the browser with nothing to load.
+ * A report as one page of HTML with its style, its script and its data inside, drawn by the browser with nothing to load.
  */
 final class ReportPage {
     private static final int TICKS_PER_HALF = 8;
@@ -30,6 +30,7 @@ final class ReportPage {
         // Inside a script element only "</" and "<!--" could end or confuse it; JSON allows the escaped form.
         String json = data.toString().replace("<", "\\u003c");
         return resource("fetch.html")
+                .replace("/*SUBJECT*/", report.subject().label())
                 .replace("/*STYLE*/", resource("fetch.css"))
                 .replace("/*SCRIPT*/", resource("fetch.js"))
                 .replace("/*DATA*/", json);

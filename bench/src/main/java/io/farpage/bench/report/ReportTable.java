@@ -25,7 +25,8 @@ public final class ReportTable {
                             result.placement(),
                             result.idleStrategy(),
                             result.hugepages()));
-            lines.add(ROW.formatted("", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs", "pages/s", "fetches"));
+            lines.add(ROW.formatted(
+                    "", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs", "pages/s", count(report.subject())));
             lines.add(ROW.formatted(
                     "farpage " + result.transport(),
                     micros(result.p50Ns()),
@@ -36,14 +37,9 @@ public final class ReportTable {
                     grouped(Math.round(result.pagesPerSecond())),
                     grouped(result.count())));
             compare(result, lines);
-            lines.add(String.format(
-                    Locale.ROOT,
-                    "  per fetch: %.3f B allocated by the fetching thread, %.1f µs of CPU in the fetching process",
-                    result.allocatedBytesPerFetch(),
-                    result.cpuNsPerFetch() / 1000));
-            if (result.replays() > 0) {
-                lines.add("  the link was lost meanwhile: %s fetches were asked again"
-                        .formatted(grouped(result.replays())));
+            switch (result.cost()) {
+                case Cost.OfFetches fetches -> explain(fetches, lines);
+                case Cost.OfFaults faults -> explain(faults, lines);
             }
             lines.add(
                     result.mismatches() == 0
@@ -52,6 +48,29 @@ public final class ReportTable {
             lines.add("");
         }
         return String.join("\n", lines);
+    }
+
+    private static void explain(Cost.OfFetches cost, List<String> lines) {
+        lines.add(String.format(
+                Locale.ROOT,
+                "  per fetch: %.3f B allocated by the fetching thread, %.1f µs of CPU in the fetching process",
+                cost.allocatedBytesPerFetch(),
+                cost.cpuNsPerFetch() / 1000));
+        if (cost.replays() > 0) {
+            lines.add("  the link was lost meanwhile: %s fetches were asked again".formatted(grouped(cost.replays())));
+        }
+    }
+
+    private static void explain(Cost.OfFaults cost, List<String> lines) {
+        Double rate = cost.prefetchHitRate();
+        lines.add(String.format(
+                Locale.ROOT,
+                "  in the agent, p50: %s µs from seeing a fault to having its page, %s µs to install it; %s faults, %s evictions%s",
+                micros(cost.fetchP50Ns()),
+                micros(cost.installP50Ns()),
+                grouped(cost.faults()),
+                grouped(cost.evictions()),
+                rate == null ? "" : String.format(Locale.ROOT, ", %.1f %% of prefetched pages used", 100 * rate)));
     }
 
     private static void compare(FetchResult result, List<String> lines) {
@@ -72,6 +91,13 @@ public final class ReportTable {
                 grouped(baseline.count())));
         lines.add("  ratio, median of %d rounds (min..max): p50 %s, p99 %s, throughput %s"
                 .formatted(result.rounds(), spread(ratios.p50()), spread(ratios.p99()), spread(ratios.throughput())));
+    }
+
+    private static String count(Subject subject) {
+        return switch (subject) {
+            case FETCH -> "fetches";
+            case FAULT -> "touches";
+        };
     }
 
     private static String spread(@Nullable Spread s) {

@@ -17,6 +17,22 @@ function shape(name, attributes, text) {
   return made;
 }
 
+const words = {
+  fetch: {
+    count: "fetches",
+    headline: page => `A ${page} page fetched`,
+    latency: "Latency is from posting a fetch to its page being there"
+  },
+  fault: {
+    count: "touches",
+    headline: page => `A fault of a ${page} page resolved`,
+    latency: "Latency is from just before a touch to just after it, as the process that touches sees it",
+    phases: run => `In the agent, p50: ${micros(run.fetchP50Ns)} µs from seeing a fault to having its page, `
+      + `${micros(run.installP50Ns)} µs to install it; ${grouped(run.faults)} faults, ${grouped(run.evictions)} evictions`
+      + (run.prefetchHitRate == null ? "" : `, ${(100 * run.prefetchHitRate).toFixed(1)} % of prefetched pages used`)
+  }
+}[data.subject];
+
 const grouped = number => Math.round(number).toLocaleString("en-US");
 const bytes = size => size >= 1 << 20 ? size / (1 << 20) + " MiB" : size / 1024 + " KiB";
 const times = ratio => ratio.toFixed(2) + "×";
@@ -52,8 +68,8 @@ function head() {
   const wrong = data.runs.reduce((sum, r) => sum + r.mismatches, 0);
   const ratio = run.ratioP50 === null ? "" : `, ${times(run.ratioP50)} the time of ${run.baseline.name}`;
   report.append(
-    element("p", {class: "eyebrow"}, "farpage page fetch"),
-    element("h1", {}, `A ${bytes(run.pageSize)} page fetched in ${micros(run.p50Ns)}\u00a0µs${ratio}`),
+    element("p", {class: "eyebrow"}, `farpage page ${data.subject}`),
+    element("h1", {}, `${words.headline(bytes(run.pageSize))} in ${micros(run.p50Ns)}\u00a0µs${ratio}`),
     element("p", {class: "meta"}, `${run.name}: ${run.transport}, depth ${run.depth}, ${run.pattern}, ${run.placement}. `
       + `${where.cpuModel}, ${where.cpus} CPUs, ${where.startedAt.replace("T", " ").replace("Z", " UTC")}.`),
     element("div", {class: "tiles"},
@@ -259,7 +275,7 @@ function figures(label, f) {
 }
 
 function table(run) {
-  const titles = ["µs", "p50", "p90", "p99", "p99.9", "max", "pages/s", "fetches", "mismatches"];
+  const titles = ["µs", "p50", "p90", "p99", "p99.9", "max", "pages/s", words.count, "mismatches"];
   const body = element("tbody", {}, figures(`farpage ${run.transport}`, run));
   if (run.baseline) {
     const {p50, p99, throughput} = run.ratioSpreads;
@@ -279,7 +295,8 @@ function section(run, curves) {
     element("header", {}, element("h2", {}, run.name)),
     element("p", {class: "settings"}, `${run.transport}, ${bytes(run.pageSize)} pages, depth ${run.depth}, ${run.pattern}; `
       + `${run.placement}; idle strategy ${run.idleStrategy}; pages in ${run.hugepages}; `
-      + `${run.rounds} rounds, ${grouped(run.warmup)} fetches of warm-up before each`));
+      + `${run.rounds} rounds, ${grouped(run.warmup)} ${words.count} of warm-up before each`));
+  if (words.phases) made.append(element("p", {class: "settings"}, words.phases(run)));
   if (!run.baseline) made.append(element("p", {class: "note"}, `No baseline: ${run.baselineAbsent}`));
   made.append(...plot(run, curves), table(run));
   return made;
@@ -305,7 +322,7 @@ function conditions() {
 head();
 data.runs.forEach((run, i) => report.append(section(run, data.curves[i])));
 report.append(conditions(), element("p", {class: "reading"},
-  "Latency is from posting a fetch to its page being there, in rounds that alternate with the baseline's on the same CPUs. "
+  words.latency + ", in rounds that alternate with the baseline's on the same CPUs. "
   + "Percentiles are over all rounds together; a ratio is the median of the rounds' own ratios, with the lowest and the "
-  + "highest. Each side asks again only when the last reply is in, so a stall delays requests instead of being counted "
+  + "highest. Each side goes on only when the last page is there, so a stall delays requests instead of being counted "
   + "against those that would have been sent meanwhile (coordinated omission)."));

@@ -33,7 +33,7 @@ final class BaselineProcessTest {
     @BeforeAll
     static void build() throws InterruptedException {
         assumeTrue(CCompiler.find(System.getenv("PATH")).isPresent(), "no C compiler on the PATH");
-        program = BaselineProgram.build(directory.resolve("baseline"), PATIENCE);
+        program = BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("baseline"), PATIENCE);
     }
 
     @ParameterizedTest
@@ -111,7 +111,8 @@ final class BaselineProcessTest {
 
     @Test
     void shouldExplainAMissingCompiler() throws InterruptedException {
-        BaselineProgram none = BaselineProgram.build(directory.resolve("none"), PATIENCE, directory.toString());
+        BaselineProgram none =
+                BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("none"), PATIENCE, directory.toString());
         String reason =
                 assertInstanceOf(BaselineProgram.Unavailable.class, none).reason();
         assertTrue(reason.startsWith("no C compiler: none of cc, gcc, clang is on the PATH"), reason);
@@ -122,7 +123,8 @@ final class BaselineProcessTest {
         Path bin = Files.createDirectories(directory.resolve("bin"));
         Path cc = Files.writeString(bin.resolve("cc"), "#!/bin/sh\necho 'no such thing as C' >&2\nexit 3\n");
         assertTrue(cc.toFile().setExecutable(true));
-        BaselineProgram failed = BaselineProgram.build(directory.resolve("failed"), PATIENCE, bin.toString());
+        BaselineProgram failed =
+                BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("failed"), PATIENCE, bin.toString());
         String reason =
                 assertInstanceOf(BaselineProgram.Unavailable.class, failed).reason();
         assertTrue(reason.contains("exit 3: no such thing as C"), reason);

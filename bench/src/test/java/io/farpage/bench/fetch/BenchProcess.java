@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** {@code page-bench fetch} as a process of its own, as people run it. */
-final class BenchProcess implements AutoCloseable {
-    /** A small run: seconds, not minutes. */
+/** {@code page-bench} as a process of its own, as people run it. */
+public final class BenchProcess implements AutoCloseable {
+    /** A small run of fetch: seconds, not minutes. */
     static final Map<String, String> SMALL = Map.of("--pages", "256", "--warmup", "0ms", "--transport", "tcp");
 
     private final Process process;
@@ -27,9 +27,10 @@ final class BenchProcess implements AutoCloseable {
         this.errors = errors;
     }
 
-    static BenchProcess start(Path directory, List<String> options) throws IOException {
+    public static BenchProcess start(Path directory, String benchmark, List<String> options) throws IOException {
         List<String> command = new ArrayList<>(Programs.ofThisJvm().command("page-bench"));
-        command.addAll(List.of("fetch", "--report", directory.resolve("report").toString()));
+        command.addAll(
+                List.of(benchmark, "--report", directory.resolve("report").toString()));
         command.addAll(options);
         Path output = directory.resolve("output");
         Path errors = directory.resolve("errors");
@@ -62,18 +63,18 @@ final class BenchProcess implements AutoCloseable {
     }
 
     /** Waits for its end and returns its exit code. */
-    int exitCode(Duration patience) throws InterruptedException, IOException {
+    public int exitCode(Duration patience) throws InterruptedException, IOException {
         if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
             throw new AssertionError("page-bench still runs after " + patience + ": " + output() + errors());
         }
         return process.exitValue();
     }
 
-    String output() throws IOException {
+    public String output() throws IOException {
         return Files.readString(output);
     }
 
-    String errors() throws IOException {
+    public String errors() throws IOException {
         return Files.readString(errors);
     }
 

@@ -48,7 +48,7 @@ final class FetchCommandTest {
                 all.addAll(List.of(option, value));
             }
         });
-        return BenchProcess.start(directory, all);
+        return BenchProcess.start(directory, "fetch", all);
     }
 
     private JsonNode report() throws Exception {

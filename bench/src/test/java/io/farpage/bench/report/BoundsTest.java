@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 
 final class BoundsTest {
     private static final FetchReport REPORT = new FetchReport(
+            Subject.FETCH,
             SampleReport.CONDITIONS,
             List.of(SampleReport.run("latency-spin", "latency", 1, 9_900, 9_000, 90_000), rated(90_000, 100_000)));
 
@@ -47,6 +48,7 @@ final class BoundsTest {
     @Test
     void shouldNotPassWithoutABaseline() {
         FetchReport alone = new FetchReport(
+                Subject.FETCH,
                 SampleReport.CONDITIONS,
                 List.of(new FetchRun(
                         SampleReport.settings("latency-spin", "latency", 1),

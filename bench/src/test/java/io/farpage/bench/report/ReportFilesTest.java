@@ -147,6 +147,7 @@ final class ReportFilesTest {
 
     private static FetchReport withoutBaseline() {
         return new FetchReport(
+                Subject.FETCH,
                 SampleReport.CONDITIONS,
                 List.of(new FetchRun(
                         SampleReport.settings("latency-spin", "latency", 1),

@@ -21,10 +21,11 @@ final class SampleReport {
             42,
             "0123456789ab");
 
-    static final Cost COST = new Cost(0, 9_400, 0);
+    static final Cost COST = new Cost.OfFetches(0, 9_400, 0);
 
     static FetchReport threeRuns() {
         return new FetchReport(
+                Subject.FETCH,
                 CONDITIONS,
                 List.of(
                         run("latency-spin", "latency", 1, 9_100, 8_800, 90_000),

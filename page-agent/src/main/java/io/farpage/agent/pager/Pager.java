@@ -25,8 +25,9 @@ import org.slf4j.LoggerFactory;
  * Serves the page faults of one guest. Belongs to its shard's thread, but for {@link #resize}, {@link #finish} and what is said to be for
  * any thread.
  *
- * <p>Each turn reads what the kernel has to tell, takes what has arrived, installs it, and starts what faults ask for. Messages come
- * first: while an event such as a balloon's removal waits to be read, the kernel refuses every installation.
+ * <p>Each turn takes what has arrived, installs it, reads what the kernel has to tell, and starts what faults ask for. While an event such
+ * as a balloon's removal waits to be read, the kernel refuses every installation: the turn reads it then, and the next one tries again.
+ * So nobody waits for a look at messages before getting a page, and who was woken by it may be heard again in the same turn.
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
@@ -62,6 +63,9 @@ public final class Pager implements DutyCycle {
     private int incoming;
     private volatile long peakResident;
     private boolean done;
+    /** Whether the latest look took all there was, and the shard cannot have slept since. */
+    private boolean emptied;
+
     private long strays;
     private int replayed;
     private int replayedOfRun;
@@ -231,10 +235,16 @@ public final class Pager implements DutyCycle {
         if (done) {
             return 0;
         }
-        int work = installer.isGone() ? 0 : readMessages();
         homes.refresh();
-        work += takeCompletions();
+        int work = takeCompletions();
         work += installArrived();
+        if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
+            work += readMessages();
+            emptied = work > 0;
+        } else {
+            // Nothing was found now: before the next turn the shard sleeps, and is woken by what comes.
+            emptied = false;
+        }
         work += serveQueue();
         if (finishing == null && (installer.isGone() || layout.isEmpty())) {
             finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";

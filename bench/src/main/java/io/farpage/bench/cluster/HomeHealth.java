@@ -1,4 +1,4 @@
-package io.farpage.bench.fetch;
+package io.farpage.bench.cluster;
 
 import io.farpage.bench.process.BenchException;
 import io.farpage.rest.Health;
@@ -10,13 +10,13 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Asks a home's REST API how it is. */
-final class HomeHealth {
+public final class HomeHealth {
     private static final int TIMEOUT_MILLIS = 60_000;
 
     private HomeHealth() {}
 
     /** What the pool of the agent at a port of this host is made of, in lower case. */
-    static String backing(int port) {
+    public static String backing(int port) {
         URI address = URI.create("http://127.0.0.1:" + port + "/health");
         try {
             HttpURLConnection connection = (HttpURLConnection) address.toURL().openConnection();

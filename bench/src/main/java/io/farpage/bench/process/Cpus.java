@@ -1,6 +1,5 @@
-package io.farpage.bench.fetch;
+package io.farpage.bench.process;
 
-import io.farpage.bench.process.BenchException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -9,12 +8,12 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The CPUs that this process may use. */
-final class Cpus {
+public final class Cpus {
     private static final String FIELD = "Cpus_allowed_list:";
 
     private Cpus() {}
 
-    static List<Integer> allowed() {
+    public static List<Integer> allowed() {
         try {
             return Files.readAllLines(Path.of("/proc/self/status")).stream()
                     .filter(line -> line.startsWith(FIELD))
@@ -27,7 +26,7 @@ final class Cpus {
     }
 
     /** Numbers and ranges, as in {@code 0-3,8}. */
-    static List<Integer> parse(String list) {
+    public static List<Integer> parse(String list) {
         return Stream.of(list.split(","))
                 .flatMap(part -> {
                     String[] ends = part.split("-");

@@ -1,4 +1,4 @@
-package io.farpage.bench.fetch;
+package io.farpage.bench.process;
 
 import java.io.IOException;
 import java.io.PrintStream;
@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** One line that tells how far the benchmark is, on a terminal; nothing elsewhere. */
-final class Progress implements AutoCloseable {
+public final class Progress implements AutoCloseable {
     private static final String CLEAR = "\r\u001b[K";
 
     private final PrintStream out;
@@ -17,7 +17,7 @@ final class Progress implements AutoCloseable {
         this.shown = shown;
     }
 
-    static Progress onStandardOutput() {
+    public static Progress onStandardOutput() {
         return new Progress(System.out, isTerminal());
     }
 
@@ -30,7 +30,7 @@ final class Progress implements AutoCloseable {
         }
     }
 
-    void show(String what) {
+    public void show(String what) {
         if (shown) {
             out.print(CLEAR + what);
             out.flush();

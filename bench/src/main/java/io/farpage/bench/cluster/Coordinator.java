@@ -1,4 +1,4 @@
-package io.farpage.bench.fetch;
+package io.farpage.bench.cluster;
 
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
@@ -7,10 +7,10 @@ import java.time.Duration;
 import java.util.List;
 
 /** The coordinator of the benchmark's cluster, a process of its own. */
-record Coordinator(Child child, String url) implements AutoCloseable {
+public record Coordinator(Child child, String url) implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
-    static Coordinator start(Children children) throws InterruptedException {
+    public static Coordinator start(Children children) throws InterruptedException {
         Path portFile = children.scratch().resolve("coordinator.port");
         // Nodes sleep through the baseline's turns, however long those are: their leases must not end meanwhile.
         Child child = children.start(

@@ -1,0 +1,259 @@
+/*
+ * fault_toucher: a process whose memory another one pages. It registers memory with a userfaultfd, hands it over as a VMM does, and
+ * touches each page once, in a given order. A latency is from just before the touch to just after it: the whole fault, as whoever
+ * runs on such memory feels it. What a page holds is checked after the clock has stopped. Prints one line of JSON.
+ *
+ * Whoever brings the pages, an agent or fault_baseline, is measured by this same program.
+ */
+#define _GNU_SOURCE
+#define PROGRAM "fault_toucher"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "figures.h"
+#include "handoff.h"
+
+enum { PAGE = 4096, MAX_THREADS = 64 };
+
+static const char *const backing_names[] = {"memfd", "anonymous", NULL};
+
+struct toucher_options {
+    const char *socket;
+    uint64_t pages;
+    enum page_pattern pattern;
+    uint64_t threads;
+    uint64_t warmup;
+    uint64_t seed;
+    uint64_t order_seed;
+    uint64_t patience;
+    int cpu;
+    bool anonymous;
+    bool fill;
+    bool recheck;
+};
+
+struct thread {
+    const struct toucher_options *options;
+    const char *memory;
+    const uint64_t *order;
+    uint64_t index;
+    pthread_barrier_t *start;
+    uint64_t started;
+    uint64_t ended;
+    uint64_t mismatches;
+    struct latency_histogram latencies;
+};
+
+static void explain(FILE *out) {
+    fputs("usage: fault_toucher --socket PATH [options]\n"
+          "  --pages N             pages to touch, each once (8192)\n"
+          "  --pattern random|sequential   (random)\n"
+          "  --threads N           that share the pages, 1 to 64 (1)\n"
+          "  --warmup N            touches that are not recorded, at first (0)\n"
+          "  --seed N              of page content (1)\n"
+          "  --order-seed N        of the random order (1)\n"
+          "  --cpu N               where all threads run (as it comes)\n"
+          "  --backing memfd|anonymous   (memfd)\n"
+          "  --fill                write the pages instead of reading them\n"
+          "  --recheck             touch and check all pages once more, unrecorded\n"
+          "  --patience SECONDS    after which it ends, 1 to 3600 (60)\n",
+            out);
+}
+
+static struct toucher_options parse(int argc, char **argv) {
+    static const struct option known[] = {
+            {"socket", required_argument, NULL, 's'},     {"pages", required_argument, NULL, 'n'},
+            {"pattern", required_argument, NULL, 'p'},    {"threads", required_argument, NULL, 't'},
+            {"warmup", required_argument, NULL, 'w'},     {"seed", required_argument, NULL, 'S'},
+            {"order-seed", required_argument, NULL, 'o'}, {"cpu", required_argument, NULL, 'c'},
+            {"backing", required_argument, NULL, 'b'},    {"fill", no_argument, NULL, 'f'},
+            {"recheck", no_argument, NULL, 'r'},          {"patience", required_argument, NULL, 'P'},
+            {"help", no_argument, NULL, 'h'},             {NULL, 0, NULL, 0}};
+    static const char *const patterns[] = {"random", "sequential", NULL};
+    struct toucher_options o = {
+            .pages = 8192, .threads = 1, .seed = 1, .order_seed = 1, .patience = 60, .cpu = -1};
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (c) {
+            case 's': o.socket = optarg; break;
+            case 'n': o.pages = parse_number("--pages", optarg, 1, 1ull << 31); break;
+            case 'p': o.pattern = (enum page_pattern) parse_choice("--pattern", optarg, patterns); break;
+            case 't': o.threads = parse_number("--threads", optarg, 1, MAX_THREADS); break;
+            case 'w': o.warmup = parse_number("--warmup", optarg, 0, 1ull << 31); break;
+            case 'S': o.seed = parse_number("--seed", optarg, 0, UINT64_MAX); break;
+            case 'o': o.order_seed = parse_number("--order-seed", optarg, 0, UINT64_MAX); break;
+            case 'c': o.cpu = (int) parse_number("--cpu", optarg, 0, CPU_SETSIZE - 1); break;
+            case 'b': o.anonymous = parse_choice("--backing", optarg, backing_names) == 1; break;
+            case 'f': o.fill = true; break;
+            case 'r': o.recheck = true; break;
+            case 'P': o.patience = parse_number("--patience", optarg, 1, 3600); break;
+            case 'h': explain(stdout); exit(0);
+            default: explain(stderr); exit(1);
+        }
+    }
+    if (o.socket == NULL || optind != argc) {
+        fail("%s; see --help", o.socket == NULL ? "--socket: is missing" : "more than options were given");
+    }
+    if (o.warmup + o.threads > o.pages) {
+        fail("--warmup %" PRIu64 ": leaves no page for each of %" PRIu64 " threads", o.warmup, o.threads);
+    }
+    return o;
+}
+
+static char *map(const struct toucher_options *o, int *file) {
+    size_t size = o->pages * PAGE;
+    *file = o->anonymous ? -1 : memfd_create("farpage-toucher", MFD_CLOEXEC);
+    if (!o->anonymous && (*file < 0 || ftruncate(*file, (off_t) size) != 0)) {
+        fail("memfd of %zu bytes: %s", size, strerror(errno));
+    }
+    int flags = o->anonymous ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, *file, 0);
+    if (memory == MAP_FAILED) {
+        fail("mmap of %zu bytes: %s", size, strerror(errno));
+    }
+    /* One fault a page, whatever the machine's policy on huge pages. */
+    madvise(memory, size, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+/* Faults of this program are those of user mode, which is all that a user without privileges may handle. */
+static int register_memory(char *memory, size_t size) {
+    int fd = (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == EPERM) {
+        fd = (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+    }
+    if (fd < 0) {
+        fail("userfaultfd: %s", strerror(errno));
+    }
+    struct uffdio_api api = {.api = UFFD_API,
+            .features = UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+    struct uffdio_register range = {.range = {(uintptr_t) memory, size},
+            .mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP};
+    if (ioctl(fd, UFFDIO_API, &api) != 0 || ioctl(fd, UFFDIO_REGISTER, &range) != 0) {
+        fail("userfaultfd of %zu bytes: %s", size, strerror(errno));
+    }
+    return fd;
+}
+
+static uint64_t *make_order(const struct toucher_options *o) {
+    uint64_t *order = malloc(o->pages * sizeof *order);
+    if (order == NULL) {
+        fail("no memory for the order of %" PRIu64 " pages", o->pages);
+    }
+    uint64_t state = page_content_mix(o->order_seed + PAGE_CONTENT_GOLDEN);
+    for (uint64_t i = 0; i < o->pages; i++) {
+        order[i] = i;
+    }
+    for (uint64_t left = o->pages; o->pattern == PATTERN_RANDOM && left > 1; left--) {
+        uint64_t other = (uint64_t) (((unsigned __int128) xorshift64star(&state) * left) >> 64);
+        uint64_t page = order[left - 1];
+        order[left - 1] = order[other];
+        order[other] = page;
+    }
+    return order;
+}
+
+static bool is_right(const struct toucher_options *o, const char *at, uint64_t page) {
+    return page_content_verify((const uint64_t *) at, PAGE, o->seed, page) < 0;
+}
+
+static void *touch_share(void *argument) {
+    struct thread *t = argument;
+    const struct toucher_options *o = t->options;
+    pthread_barrier_wait(t->start);
+    t->started = now_ns();
+    for (uint64_t i = t->index; i < o->pages; i += o->threads) {
+        uint64_t page = t->order[i];
+        const char *at = t->memory + page * PAGE;
+        uint64_t before = now_ns();
+        (void) *(const volatile uint64_t *) at;
+        uint64_t after = now_ns();
+        if (i >= o->warmup) {
+            latency_record(&t->latencies, after - before);
+        } else {
+            t->started = after;
+        }
+        t->mismatches += !is_right(o, at, page);
+    }
+    t->ended = now_ns();
+    return NULL;
+}
+
+static void measure(const struct toucher_options *o, const char *memory, const uint64_t *order) {
+    struct thread *threads = calloc(o->threads, sizeof *threads);
+    pthread_t handles[MAX_THREADS];
+    pthread_barrier_t start;
+    if (threads == NULL || pthread_barrier_init(&start, NULL, (unsigned) o->threads) != 0) {
+        fail("no memory for %" PRIu64 " threads", o->threads);
+    }
+    for (uint64_t i = 0; i < o->threads; i++) {
+        struct thread *t = &threads[i];
+        t->options = o;
+        t->memory = memory;
+        t->order = order;
+        t->index = i;
+        t->start = &start;
+        int failure = pthread_create(&handles[i], NULL, touch_share, t);
+        if (failure != 0) {
+            fail("pthread_create: %s", strerror(failure));
+        }
+    }
+    struct latency_histogram *all = &threads[0].latencies;
+    uint64_t started = UINT64_MAX;
+    uint64_t ended = 0;
+    uint64_t mismatches = 0;
+    for (uint64_t i = 0; i < o->threads; i++) {
+        struct thread *t = &threads[i];
+        pthread_join(handles[i], NULL);
+        started = t->started < started ? t->started : started;
+        ended = t->ended > ended ? t->ended : ended;
+        mismatches += t->mismatches;
+        if (i > 0) {
+            latency_add(all, &t->latencies);
+        }
+    }
+    for (uint64_t page = 0; o->recheck && page < o->pages; page++) {
+        mismatches += !is_right(o, memory + page * PAGE, page);
+    }
+    char placement[32];
+    snprintf(placement, sizeof placement, "toucher cpu %d", o->cpu);
+    print_figures(&(struct figures) {
+            .name = "toucher",
+            .pattern = pattern_names[o->pattern],
+            .placement = placement,
+            .backing = backing_names[o->anonymous],
+            .page_size = PAGE,
+            .depth = o->threads,
+            .count = all->total,
+            .mismatches = mismatches,
+            .elapsed_ns = ended - started,
+            .latencies = all,
+            .with_latencies = true});
+}
+
+int main(int argc, char **argv) {
+    struct toucher_options o = parse(argc, argv);
+    /* Ends it even in the midst of a fault that nobody resolves. */
+    alarm((unsigned) o.patience);
+    if (o.cpu >= 0) {
+        pin(o.cpu);
+    }
+    int file;
+    char *memory = map(&o, &file);
+    uint64_t *order = make_order(&o);
+    int uffd = register_memory(memory, o.pages * PAGE);
+    hand_over(o.socket, memory, o.pages * PAGE, uffd, file);
+    if (o.fill) {
+        for (uint64_t page = 0; page < o.pages; page++) {
+            page_content_fill((uint64_t *) (memory + page * PAGE), PAGE, o.seed, page);
+        }
+        puts("filled");
+    } else {
+        measure(&o, memory, order);
+    }
+    return 0;
+}

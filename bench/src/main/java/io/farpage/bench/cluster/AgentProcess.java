@@ -1,0 +1,42 @@
+package io.farpage.bench.cluster;
+
+import io.farpage.bench.process.Child;
+import io.farpage.bench.process.Children;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An agent that runs as {@code page-agent run}. Used by one thread.
+ *
+ * @param child the process
+ * @param portFile where it writes the port of its REST API when it is ready
+ */
+public record AgentProcess(Child child, Path portFile) implements AutoCloseable {
+    private static final Duration START_PATIENCE = Duration.ofSeconds(90);
+
+    /**
+     * Starts one; does not wait for it.
+     *
+     * @param name for messages and its log
+     * @param settings its configuration, key to value
+     */
+    public static AgentProcess start(Children children, String name, Map<String, String> settings) {
+        Path portFile = children.scratch().resolve(name.replace(' ', '-') + ".port");
+        List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
+        settings.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
+        return new AgentProcess(children.start(name, "page-agent", arguments, false), portFile);
+    }
+
+    /** Waits until it is ready; the port of its REST API. */
+    public int awaitPort() throws InterruptedException {
+        return Integer.parseInt(child.awaitFile(portFile, START_PATIENCE));
+    }
+
+    @Override
+    public void close() {
+        child.close();
+    }
+}

@@ -1,0 +1,16 @@
+package io.farpage.bench.report;
+
+import java.util.Locale;
+
+/** What a report is about. */
+public enum Subject {
+    /** Pages read from another node. */
+    FETCH,
+    /** Touches of memory that an agent pages. */
+    FAULT;
+
+    /** As in the names of a report's files. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

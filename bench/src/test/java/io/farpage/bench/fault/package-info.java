@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.fault;
+
+import org.jspecify.annotations.NullMarked;

@@ -82,6 +82,11 @@ final class GuestCommands {
                 description = "Pages that one fetch may bring, 1 (no prefetching) to 64; 32, when left out")
         private @Nullable Integer prefetch;
 
+        @Option(
+                names = "--no-replay",
+                description = "Do not fetch ahead what was here when the space's last guest ended")
+        private boolean noReplay;
+
         @Override
         public Integer call() throws InterruptedException {
             GuestRequest request = new GuestRequest(
@@ -90,7 +95,8 @@ final class GuestCommands {
                     pageSize == null ? OptionalInt.empty() : OptionalInt.of((int) Math.min(pageSize, 1 << 30)),
                     Optional.ofNullable(homes),
                     local == null ? OptionalLong.empty() : OptionalLong.of(local),
-                    prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch));
+                    prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch),
+                    noReplay ? Optional.of(false) : Optional.empty());
             byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
             if (answer == null) {
                 return REFUSED;

@@ -109,7 +109,8 @@ final class FaultAgents implements AutoCloseable {
                 side.local().isPresent()
                         ? OptionalLong.of(side.local().getAsLong() * FaultPlan.PAGE_BYTES)
                         : OptionalLong.empty(),
-                OptionalInt.of(side.prefetch())));
+                OptionalInt.of(side.prefetch()),
+                Optional.of(false)));
     }
 
     /** One round: a guest comes, touches its memory and goes. */

@@ -19,9 +19,7 @@ import tools.jackson.databind.JsonNode;
 /** The routes of an agent's REST API that are for one space's guest. */
 final class GuestClient {
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
-    private static final long LOOK_MILLIS = 10;
     private static final int OK = 200;
-    private static final int CONFLICT = 409;
 
     private final HttpClient http =
             HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
@@ -33,19 +31,13 @@ final class GuestClient {
         this.space = URI.create(agent + "/spaces/" + space);
     }
 
-    /** Has the agent listen for a VMM. An agent lets go of a space a moment after its last guest has ended, and refuses until then. */
+    /** Has the agent listen for a VMM. */
     GuestStatus attach(GuestRequest request) throws InterruptedException {
         byte[] body = Json.STRICT.writeValueAsBytes(request);
         HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(space + "/guest"))
                 .header("Content-Type", "application/json")
                 .PUT(BodyPublishers.ofByteArray(body));
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        HttpResponse<byte[]> answer = send(builder);
-        while (answer.statusCode() == CONFLICT && System.nanoTime() - deadline < 0) {
-            Thread.sleep(LOOK_MILLIS);
-            answer = send(builder);
-        }
-        return read(answer, GuestStatus.class);
+        return read(send(builder), GuestStatus.class);
     }
 
     /** How the guest is. */

@@ -140,10 +140,10 @@ final class Guest {
             detail = e.toString();
             log.error("space {}: the guest is given up", space(), e);
         } finally {
-            state = State.ENDED;
             socket.close();
             use.close();
             listener.released(use.map());
+            state = State.ENDED;
         }
     }
 

@@ -16,6 +16,7 @@ import java.util.OptionalLong;
  * @param homes the nodes to take its memory from, if it is to be made; all others than this one, when left out
  * @param localBytes how much of the guest may be here; all of it, when left out
  * @param prefetchPages pages that one fetch may bring, 1 to 64; 32 when left out
+ * @param replay whether to fetch, before it is asked for, what was here when the space's last guest ended; true when left out
  */
 public record GuestRequest(
         @JsonProperty(required = true) String socket,
@@ -23,7 +24,8 @@ public record GuestRequest(
         OptionalInt pageSize,
         Optional<List<String>> homes,
         OptionalLong localBytes,
-        OptionalInt prefetchPages) {
+        OptionalInt prefetchPages,
+        Optional<Boolean> replay) {
 
     /** The socket's path. */
     Path path() {

@@ -106,7 +106,9 @@ public final class Guests implements AutoCloseable {
             Guest guest = new Guest(
                     use,
                     !fresh,
-                    workingSets.getOrDefault(use.map().id(), WorkingSet.EMPTY),
+                    request.replay().orElse(true)
+                            ? workingSets.getOrDefault(use.map().id(), WorkingSet.EMPTY)
+                            : WorkingSet.EMPTY,
                     request.path(),
                     options(request, use.map().pageSize()),
                     host,

@@ -53,6 +53,10 @@ test-rdma: ## run the verbs tests, two agents and the benchmark on SoftRoCE in a
 test-rdma-two-vms: ## the same between two virtual machines
 	@integration-tests/rig/run --two-vms
 
+.PHONY: test-rdma-guests
+test-rdma-guests: build ## virtual machines on remote memory over RDMA: stress and demonstration, in the RDMA rig
+	@integration-tests/rig/run --guests
+
 .PHONY: demo-vm
 demo-vm: build ## run a Linux guest in QEMU with most of its RAM on another node, and check it; ARGS='--local 64MiB'
 	@integration-tests/demo/run $(ARGS)

@@ -32,7 +32,6 @@ import org.slf4j.LoggerFactory;
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
     private static final int MESSAGES = 64;
-    private static final long NOBODY_WAITS = Long.MIN_VALUE;
 
     private final String space;
     private final Userfaultfd uffd;
@@ -46,7 +45,8 @@ public final class Pager implements DutyCycle {
     private final @Nullable Flush flush;
     private final Streams streams;
     private final Streams stores;
-    private final WorkingSet workingSet;
+    private final Arrivals arrivals;
+    private final Replay replay;
     private final Heat heat;
     private final int zeroFrame;
     private final PagePool pool;
@@ -58,17 +58,12 @@ public final class Pager implements DutyCycle {
 
     private final List<Userfaultfd> children = new ArrayList<>();
 
-    private final int[] arrived;
-    private int arrivedCount;
-    private int incoming;
     private volatile long peakResident;
     private boolean done;
     /** Whether the latest look took all there was, and the shard cannot have slept since. */
     private boolean emptied;
 
     private long strays;
-    private int replayed;
-    private int replayedOfRun;
     private WorkingSet left = WorkingSet.EMPTY;
     private volatile int limit;
     private volatile @Nullable String finishing;
@@ -139,11 +134,11 @@ public final class Pager implements DutyCycle {
                 : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
         streams = new Streams(options.prefetchPages());
-        workingSet = guest.workingSet();
+        arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
+        replay = new Replay(guest.workingSet(), table, layout, homes, arrivals);
         heat = new Heat(table.pages());
         stores = new Streams(options.prefetchPages());
         limit = options.localPages();
-        arrived = new int[fetcher.capacity()];
         this.clock = clock;
         this.ended = ended;
     }
@@ -224,7 +219,7 @@ public final class Pager implements DutyCycle {
     public boolean needsPolling() {
         return !done
                 && (spinning
-                        || arrivedCount > 0
+                        || arrivals.isWaiting()
                         || !queue.isEmpty()
                         || (evictor != null && evictor.isBusy())
                         || finishing != null);
@@ -237,7 +232,7 @@ public final class Pager implements DutyCycle {
         }
         homes.refresh();
         int work = takeCompletions();
-        work += installArrived();
+        work += arrivals.install(finishing == null);
         if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
             work += readMessages();
             emptied = work > 0;
@@ -256,10 +251,10 @@ public final class Pager implements DutyCycle {
             return work + endSome();
         }
         if (evictor != null) {
-            work += evictor.doWork(incoming + queue.size(), limit);
+            work += evictor.doWork(arrivals.incoming() + queue.size(), limit);
         }
-        if (replayed < workingSet.runs()) {
-            work += replay();
+        if (!replay.isDone() && queue.isEmpty()) {
+            work += replay.doWork(limit);
         }
         long resident = table.resident();
         if (resident > peakResident) {
@@ -369,7 +364,7 @@ public final class Pager implements DutyCycle {
                     present(page);
                 }
             }
-            case PageTable.LOST -> lose(page);
+            case PageTable.LOST -> arrivals.lose(page);
             default -> throw new AssertionError(table.kind(page));
         }
     }
@@ -406,15 +401,12 @@ public final class Pager implements DutyCycle {
         while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
             run++;
         }
-        int had = kind == PageTable.ZERO ? installZeros(page, run) : fetch(page, run, write, seenAt);
+        int had = kind == PageTable.ZERO ? installZeros(page, run) : arrivals.fetch(page, run, write, seenAt);
         if (had > 0 && had < foreseen) {
             streams.cut(page, foreseen, had);
         }
         for (int ahead = 1; had > 0 && ahead <= streams.strides() && ahead < room; ahead++) {
-            int next = page + ahead * streams.stride();
-            if (next >= 0 && next < table.pages()) {
-                prefetch(next, 1);
-            }
+            replay.prefetch(page + ahead * streams.stride(), 1);
         }
         return had > 0;
     }
@@ -423,50 +415,7 @@ public final class Pager implements DutyCycle {
     private int room() {
         return evictor == null || !evictor.works()
                 ? PagerOptions.MAX_RUN
-                : (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - incoming);
-    }
-
-    /** Fetches what nobody waits for of a run of pages. Returns how many pages of it were dealt with, 0 if there is no room. */
-    private int prefetch(int page, int count) {
-        int run = 0;
-        int reach = Math.min(
-                homes.contiguous(homes.extent(page), page, count), Math.max(1, layout.contiguous(page, count)));
-        while (run < reach && table.kind(page + run) == PageTable.REMOTE) {
-            run++;
-        }
-        if (run == 0 || layout.addressOf(page) == GuestLayout.NONE) {
-            return 1;
-        }
-        int had = fetch(page, run, false, NOBODY_WAITS);
-        if (had > 0) {
-            counters.fetched().add(-1);
-            counters.prefetched().add(1);
-        }
-        return had;
-    }
-
-    /** Fetches what was here when the guest last ended, as long as faults leave room for it. */
-    private int replay() {
-        int work = 0;
-        while (replayed < workingSet.runs() && queue.isEmpty() && fetcher.inUse() < fetcher.capacity() / 2) {
-            int first = workingSet.first(replayed) + replayedOfRun;
-            int count = workingSet.count(replayed) - replayedOfRun;
-            if (count > limit / 2 - table.resident() - incoming) {
-                replayed = workingSet.runs();
-                break;
-            }
-            int had = prefetch(first, count);
-            if (had == 0) {
-                break;
-            }
-            work++;
-            replayedOfRun += had;
-            if (replayedOfRun >= workingSet.count(replayed)) {
-                replayedOfRun = 0;
-                replayed++;
-            }
-        }
-        return work;
+                : (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - arrivals.incoming());
     }
 
     private int installZeros(int page, int count) {
@@ -477,48 +426,6 @@ public final class Pager implements DutyCycle {
             table.set(page, PageTable.REFERENCED);
         }
         return settled;
-    }
-
-    private int fetch(int page, int count, boolean write, long seenAt) {
-        int extent = homes.extent(page);
-        if (homes.isLost(extent)) {
-            lose(page);
-            return count;
-        }
-        PeerLink link = homes.link(extent);
-        if (link == null) {
-            long source = pool.exportedAddress() + homes.offset(extent, page);
-            counters.fetched().add(1);
-            return installer.copy(page, count, source, write);
-        }
-        int run = count;
-        int frame = transfers.allocate(run);
-        if (frame == FrameAllocator.NONE && run > 1) {
-            run = 1;
-            frame = transfers.allocate(run);
-        }
-        if (frame == FrameAllocator.NONE) {
-            return 0;
-        }
-        int slot = fetcher.read(
-                link,
-                homes.incarnation(extent),
-                homes.offset(extent, page),
-                run * layout.pageBytes(),
-                transfers.stagingAddress(frame, 0));
-        if (slot == Fetcher.NONE) {
-            transfers.free(frame, 0, run);
-            return 0;
-        }
-        transfers.begin(slot, page, run, frame, false, write, seenAt);
-        for (int i = 0; i < run; i++) {
-            table.become(page + i, PageTable.FETCHING);
-        }
-        incoming += run;
-        counters.fetched().add(1);
-        counters.prefetched().add(run - 1L);
-        table.set(page, PageTable.REFERENCED);
-        return run;
     }
 
     /** Lets the guest write to a clean page, and to those that it is about to write to next. False if that must be tried again. */
@@ -564,108 +471,12 @@ public final class Pager implements DutyCycle {
                     evictor.written(slot, status);
                 }
             } else if (status == FetchStatus.OK) {
-                transfers.arrived(slot, clock.getAsLong());
-                arrived[arrivedCount++] = slot;
+                arrivals.arrived(slot);
             } else {
-                failed(slot, status);
+                arrivals.failed(slot, status, finishing == null ? queue : null);
             }
         }
         return work;
-    }
-
-    private void failed(int slot, FetchStatus status) {
-        int first = transfers.first(slot);
-        int count = transfers.count(slot);
-        boolean write = transfers.isForWrite(slot);
-        boolean again = status == FetchStatus.DEADLINE && finishing == null;
-        log.error(
-                "space {}: fetching pages {} to {} failed: {}{}",
-                space,
-                first,
-                first + count - 1,
-                status,
-                again ? "; trying again, the guest waits" : "");
-        for (int i = 0; i < count; i++) {
-            int page = first + i;
-            if (transfers.isRemoved(slot, i)) {
-                continue;
-            }
-            table.become(page, PageTable.REMOTE);
-            if (again) {
-                // Any of them may be waited for by now.
-                await(page, write, clock.getAsLong());
-            } else if (status != FetchStatus.CLOSED && finishing == null) {
-                lose(page);
-            }
-        }
-        incoming -= count;
-        transfers.end(slot);
-    }
-
-    /** The page cannot be had: whoever touches it is told by a signal, and never sees zeros. */
-    private void lose(int page) {
-        if (table.kind(page) != PageTable.LOST) {
-            counters.lost().add(1);
-            log.error("space {}: page {} is lost with its home; the guest is told by SIGBUS", space, page);
-            table.become(page, PageTable.LOST);
-        }
-        if (!installer.poison(page)) {
-            log.error(
-                    "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); whoever touches page {} waits"
-                            + " for ever",
-                    space,
-                    page);
-        }
-    }
-
-    private int installArrived() {
-        int work = 0;
-        for (int i = 0; i < arrivedCount; ) {
-            int slot = arrived[i];
-            if (finishing == null && !installer.isGone() && !install(slot)) {
-                i++;
-                continue;
-            }
-            incoming -= transfers.count(slot);
-            transfers.end(slot);
-            arrived[i] = arrived[--arrivedCount];
-            work++;
-        }
-        return work;
-    }
-
-    /** Installs what is left of a run that has arrived; false if some of it has to be tried again. */
-    private boolean install(int slot) {
-        int first = transfers.first(slot);
-        int count = transfers.count(slot);
-        while (transfers.settled(slot) < count) {
-            int index = transfers.settled(slot);
-            if (transfers.isRemoved(slot, index)) {
-                transfers.settle(slot, 1);
-                continue;
-            }
-            int run = 1;
-            while (index + run < count && !transfers.isRemoved(slot, index + run)) {
-                run++;
-            }
-            int settled = installer.copy(
-                    first + index,
-                    run,
-                    transfers.stagingAddress(transfers.frame(slot), index),
-                    transfers.isForWrite(slot));
-            if (settled == 0) {
-                return false;
-            }
-            transfers.settle(slot, settled);
-        }
-        if (transfers.seenAt(slot) != NOBODY_WAITS) {
-            recordFault(slot);
-        }
-        return true;
-    }
-
-    private void recordFault(int slot) {
-        counters.recordFault(transfers.seenAt(slot), transfers.arrivedAt(slot), clock.getAsLong());
     }
 
     private int serveQueue() {
@@ -700,7 +511,7 @@ public final class Pager implements DutyCycle {
 
     /** The guest is gone: lets transfers end, writes back what has to be, and says so. */
     private int endSome() {
-        if (arrivedCount > 0) {
+        if (arrivals.isWaiting()) {
             return 1;
         }
         if (flush != null && !flush.isDone()) {

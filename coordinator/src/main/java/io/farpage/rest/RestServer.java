@@ -17,7 +17,7 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /openapi.json}. Requests run on virtual threads.
- * Closing stops listening and ends what is under way.
+ * Closing stops listening, answers what is under way, and breaks off no connection whose client was told that it may be used again.
  */
 public final class RestServer implements AutoCloseable {
 
@@ -25,6 +25,7 @@ public final class RestServer implements AutoCloseable {
 
     private final Options options;
     private final Javalin app;
+    private final Drain drain;
     private final int port;
 
     /**
@@ -37,10 +38,15 @@ public final class RestServer implements AutoCloseable {
      */
     public record Options(String service, String version, HostPort listen, int maxBodyBytes) {}
 
-    private RestServer(Options options, Javalin app) {
+    private RestServer(Options options, Javalin app, Drain drain) {
         this.options = options;
         this.app = app;
-        this.port = ((ServerConnector) app.jettyServer().server().getConnectors()[0]).getLocalPort();
+        this.drain = drain;
+        this.port = connector(app).getLocalPort();
+    }
+
+    private static ServerConnector connector(Javalin app) {
+        return (ServerConnector) app.jettyServer().server().getConnectors()[0];
     }
 
     /**
@@ -54,7 +60,11 @@ public final class RestServer implements AutoCloseable {
         all.addAll(common(metrics, health));
         JsonNode document = OpenApi.document(options.service(), options.version(), all);
         all.add(Route.getText("/openapi.json", "This document", "application/json", ctx -> ctx.json(document)));
-        Javalin app = Javalin.create(config -> configure(config, options, all, metrics));
+        Drain drain = new Drain();
+        Javalin app = Javalin.create(config -> {
+            configure(config, options, all, metrics);
+            config.routes.before(drain::announce);
+        });
         HostPort listen = options.listen();
         try {
             app.start(listen.host(), listen.port());
@@ -62,7 +72,7 @@ public final class RestServer implements AutoCloseable {
             app.stop();
             throw new ListenException(listen, reason(e), e);
         }
-        return new RestServer(options, app);
+        return new RestServer(options, app, drain);
     }
 
     private static void configure(JavalinConfig config, Options options, List<Route> routes, Metrics metrics) {
@@ -152,6 +162,7 @@ public final class RestServer implements AutoCloseable {
 
     @Override
     public void close() {
+        drain.run(connector(app));
         app.stop();
     }
 }

@@ -1,0 +1,144 @@
+package io.farpage.rest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.config.HostPort;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class RestServerTest {
+
+    private static final int CLIENTS = 8;
+
+    private static RestServer start(Route... routes) {
+        return RestServer.start(
+                new RestServer.Options("test", "1", new HostPort("127.0.0.1", 0), 1 << 20),
+                List.of(routes),
+                new Metrics("farpage_test"),
+                () -> new Health(true, "test", "1", Map.of()));
+    }
+
+    @RepeatedTest(10)
+    void shouldAnswerWhatItLetIn() throws Exception {
+        var server = start();
+        CountDownLatch busy = new CountDownLatch(CLIENTS);
+        try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<Integer>> clients = new ArrayList<>();
+            for (int i = 0; i < CLIENTS; i++) {
+                clients.add(threads.submit(askUntilToldToClose(server.port(), busy)));
+            }
+            assertTrue(busy.await(20, TimeUnit.SECONDS));
+            server.close();
+            for (Future<Integer> client : clients) {
+                assertTrue(client.get() > 20, "answers before the last");
+            }
+        }
+        assertThrows(ConnectException.class, () -> new Socket("127.0.0.1", server.port()).close());
+    }
+
+    private static Callable<Integer> askUntilToldToClose(int port, CountDownLatch busy) {
+        return () -> {
+            try (Connection connection = new Connection(port)) {
+                for (int answers = 1; ; answers++) {
+                    if (connection.ask("/health").contains("Connection: close")) {
+                        return answers;
+                    }
+                    if (answers == 20) {
+                        busy.countDown();
+                    }
+                }
+            }
+        };
+    }
+
+    @Test
+    void shouldWaitForARequestThatTakesLong() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch answer = new CountDownLatch(1);
+        var server = start(Route.getText("/slow", "Waits", "text/plain", ctx -> {
+            asked.countDown();
+            ctx.result(answer.await(20, TimeUnit.SECONDS) ? "done" : "late");
+        }));
+        try (Connection connection = new Connection(server.port());
+                var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<String> head = threads.submit(() -> connection.ask("/slow"));
+            assertTrue(asked.await(20, TimeUnit.SECONDS));
+            Future<?> closed = threads.submit(server::close);
+            Thread.sleep(800);
+            answer.countDown();
+            assertTrue(head.get().startsWith("HTTP/1.1 200 "));
+            closed.get();
+        }
+    }
+
+    @Test
+    void shouldNotWaitForAConnectionThatIsIdle() throws Exception {
+        var server = start();
+        try (Connection connection = new Connection(server.port())) {
+            assertTrue(connection.ask("/health").startsWith("HTTP/1.1 200 "));
+            long began = System.nanoTime();
+            server.close();
+            assertTrue(System.nanoTime() - began < TimeUnit.SECONDS.toNanos(4));
+            assertEquals(-1, connection.in.read());
+        }
+    }
+
+    /** One connection that is used again for as long as the server lets it. */
+    private static final class Connection implements AutoCloseable {
+        private final Socket socket;
+        private final InputStream in;
+
+        Connection(int port) throws IOException {
+            socket = new Socket("127.0.0.1", port);
+            socket.setSoTimeout(20_000);
+            in = new BufferedInputStream(socket.getInputStream());
+        }
+
+        /** Asks, and reads the whole answer; returns its head. */
+        String ask(String path) throws IOException {
+            String request = "GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n";
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+            StringBuilder head = new StringBuilder();
+            while (head.indexOf("\r\n\r\n") < 0) {
+                int octet = in.read();
+                if (octet < 0) {
+                    throw new IOException("closed without an answer, after: " + head);
+                }
+                head.append((char) octet);
+            }
+            in.skipNBytes(length(head.toString()));
+            return head.toString();
+        }
+
+        private static int length(String head) {
+            return head.lines()
+                    .filter(line -> line.startsWith("Content-Length: "))
+                    .mapToInt(line -> Integer.parseInt(line.substring(16).strip()))
+                    .findFirst()
+                    .orElseThrow();
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+}

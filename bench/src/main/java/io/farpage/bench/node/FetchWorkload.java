@@ -112,6 +112,11 @@ final class FetchWorkload implements DutyCycle {
         return work;
     }
 
+    @Override
+    public boolean isSettled() {
+        return true;
+    }
+
     private int takeDone(Errand current) {
         int work = 0;
         for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {

@@ -52,6 +52,12 @@ final class PageCycle implements DutyCycle {
         return work == 0 || waiting.isEmpty() ? work : work + startWaiting();
     }
 
+    /** What still waits does so for a transfer of this cycle. */
+    @Override
+    public boolean isSettled() {
+        return true;
+    }
+
     private int startWaiting() {
         int started = 0;
         Set<Place> blocked = new HashSet<>(busy);

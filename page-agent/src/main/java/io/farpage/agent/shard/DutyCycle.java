@@ -18,6 +18,14 @@ public interface DutyCycle {
         return false;
     }
 
+    /**
+     * Whether another {@link #doWork()} right after this one would find nothing, however much this one did: only a completion, the
+     * {@link #fileDescriptor} or {@link ShardLoop#wake} brings more. The shard's thread may then sleep without a second look.
+     */
+    default boolean isSettled() {
+        return false;
+    }
+
     /** A descriptor that becomes readable when there is something to do, or -1. */
     default int fileDescriptor() {
         return -1;

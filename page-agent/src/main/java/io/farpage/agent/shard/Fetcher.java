@@ -162,6 +162,11 @@ public final class Fetcher {
         return parked > 0;
     }
 
+    /** Whether slots are done that {@link #poll()} has not returned. */
+    boolean hasDone() {
+        return doneCount > 0;
+    }
+
     /** Tries again what was parked. */
     void retryParked() {
         int left = parked;

@@ -40,6 +40,7 @@ public final class Shard {
     private final String[] expectedPeer;
     private int mustPostCount;
     private int turnsUntilClockRead;
+    private boolean polledAll;
     private long lastHousekeeping;
     private int busyLinks;
     private boolean closed;
@@ -100,12 +101,23 @@ public final class Shard {
         return rails;
     }
 
+    /** One turn that looks once for completions; see {@link #doWork(int)}. */
+    public int doWork() {
+        return doWork(1);
+    }
+
     /**
      * One turn: completions, commands, sources, doorbells, and now and then deadlines. Returns how much there was to do. Completions come
      * first, so that what they set off leaves in the same turn, and nothing asks for the answer to a request that has only just left.
+     *
+     * @param looks how often to look for completions while transfers are under way, until there are some: these are waited for, whereas
+     *     the rest of a turn may find something
      */
-    public int doWork() {
+    int doWork(int looks) {
         int work = pollCompletions();
+        for (int i = 1; i < looks && work == 0 && hasTransfers(); i++) {
+            work = pollCompletions();
+        }
         work += runCommands();
         for (int i = 0; i < cycles.size(); i++) {
             work += cycles.get(i).doWork();
@@ -113,9 +125,29 @@ public final class Shard {
         work += post();
         if (--turnsUntilClockRead <= 0) {
             turnsUntilClockRead = TURNS_BETWEEN_CLOCK_READS;
-            work += housekeeping();
+            int kept = housekeeping();
+            polledAll &= kept == 0;
+            work += kept;
         }
         return work;
+    }
+
+    /** Whether another turn would find nothing unless something new comes, which ends a sleep that began armed before this turn. */
+    boolean isSettled() {
+        if (!polledAll) {
+            return false;
+        }
+        for (int i = 0; i < fetchers.size(); i++) {
+            if (fetchers.get(i).hasDone()) {
+                return false;
+            }
+        }
+        for (int i = 0; i < cycles.size(); i++) {
+            if (!cycles.get(i).isSettled()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Makes the next turn look at the clock; after the thread slept. */
@@ -269,6 +301,7 @@ public final class Shard {
 
     private int pollCompletions() {
         int work = 0;
+        polledAll = true;
         for (int r = 0; r < rails.size(); r++) {
             Rail rail = rails.get(r);
             WorkCompletion[] batch = rail.batch();
@@ -276,6 +309,7 @@ public final class Shard {
             for (int i = 0; i < count; i++) {
                 complete(batch[i]);
             }
+            polledAll &= count < batch.length;
             work += count;
         }
         if (work > 0) {

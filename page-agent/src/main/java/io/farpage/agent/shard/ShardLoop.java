@@ -28,6 +28,9 @@ public final class ShardLoop implements AutoCloseable {
     private static final long SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
+    /** Looks for completions in a turn that nobody has to be woken for: what is under way comes before what may come. */
+    private static final int LOOKS = 4;
+
     private static final int MAX_RAILS = 16;
 
     /** Guests whose faults one shard serves; the agent refuses more. */
@@ -143,7 +146,7 @@ public final class ShardLoop implements AutoCloseable {
     /** Spins while something may come that no descriptor tells of, or is awaited; a node that only serves its peers sleeps. */
     private void spin() {
         while (!stopping) {
-            if (shard.doWork() > 0) {
+            if (shard.doWork(LOOKS) > 0) {
                 continue;
             }
             if (shard.needsPolling() || shard.hasDeadlines()) {
@@ -157,7 +160,7 @@ public final class ShardLoop implements AutoCloseable {
     private void spinThenSleep() {
         long idleSince = System.nanoTime();
         while (!stopping) {
-            if (shard.doWork() > 0 || shard.needsPolling()) {
+            if (shard.doWork(LOOKS) > 0 || shard.needsPolling()) {
                 idleSince = System.nanoTime();
             } else if (System.nanoTime() - idleSince < spinNanos) {
                 Thread.onSpinWait();
@@ -170,10 +173,10 @@ public final class ShardLoop implements AutoCloseable {
 
     private void sleepAlways() {
         while (!stopping) {
-            // Armed before the turn that may find nothing, so that no second look is needed before sleeping.
+            // Armed before the turn, so that no second look is needed before sleeping.
             asleep = true;
             arm();
-            if (shard.doWork() == 0 && !stopping) {
+            if ((shard.doWork() == 0 || shard.isSettled()) && !stopping) {
                 if (shard.needsPolling()) {
                     Thread.onSpinWait();
                 } else {

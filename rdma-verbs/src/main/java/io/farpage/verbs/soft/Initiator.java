@@ -120,27 +120,28 @@ final class Initiator {
     }
 
     /** When polling is due even if nothing comes (nanoTime). */
-    long due() {
+    long due(long now) {
         timer.hurry();
         if (queuePair.state() != QpState.RTS || queue.acked == queue.posted) {
-            return System.nanoTime();
+            return now;
         }
-        long deadline = timer.deadline(queue);
+        long deadline = timer.deadline(queue, now);
         long attempt = connection.nextAttempt(deadline);
         return attempt - deadline < 0 ? attempt : deadline;
     }
 
     /**
      * Sleeps until a reply comes, in the very call that receives it, for {@link InitiatorConnection#LONGEST_SLEEP} at most. Only
-     * possible when all that is posted is sent.
+     * possible when all that is posted is sent, and polling is not due before that.
      *
      * @return whether it could sleep
      */
-    boolean sleepInReceive() {
+    boolean sleepInReceive(long now) {
         if (queuePair.state() != QpState.RTS
                 || !connection.isReady()
                 || queue.sent < queue.posted
-                || queue.acked == queue.posted) {
+                || queue.acked == queue.posted
+                || due(now) - now <= InitiatorConnection.LONGEST_SLEEP.toNanos()) {
             return false;
         }
         if (receive(queuePair.regions(), 0)) {

@@ -46,10 +46,10 @@ final class RequesterTimer {
     }
 
     /** When the oldest outstanding request of {@code queue} is given up (nanoTime), if nothing happens until then. */
-    long deadline(SendQueue queue) {
+    long deadline(SendQueue queue, long now) {
         if (!running) {
             running = true;
-            startedAt = System.nanoTime();
+            startedAt = now;
         }
         return startedAt + budget(queue);
     }
@@ -65,7 +65,8 @@ final class RequesterTimer {
         }
         calls = 0;
         hurry = false;
-        return System.nanoTime() - deadline(queue) >= 0;
+        long now = System.nanoTime();
+        return now - deadline(queue, now) >= 0;
     }
 
     private long budget(SendQueue queue) {

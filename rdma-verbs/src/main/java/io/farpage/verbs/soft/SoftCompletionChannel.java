@@ -85,25 +85,26 @@ final class SoftCompletionChannel implements CompletionChannel {
     @Override
     public boolean await(long timeoutNanos) {
         long now = System.nanoTime();
-        long end = now + Math.min(timeoutNanos, Long.MAX_VALUE / 4);
-        long due = end;
-        for (SoftCompletionQueue queue : queues) {
-            due = queue.due(due);
-        }
-        if (due - now > InitiatorConnection.LONGEST_SLEEP.toNanos()) {
+        if (timeoutNanos > InitiatorConnection.LONGEST_SLEEP.toNanos()) {
             SoftQueuePair only = SoftCompletionQueue.onlyActive(queues);
             // Two system calls fewer, and one wake-up instead of two stacked ones.
-            if (only != null && only.sleepInReceive()) {
+            if (only != null && only.sleepInReceive(now)) {
                 return true;
             }
         }
+        long end = now + Math.min(timeoutNanos, Long.MAX_VALUE / 4);
+        long due = end;
         for (SoftCompletionQueue queue : queues) {
+            due = queue.due(now, due);
             queue.arm();
         }
         int ready = epoll.await(errno, Math.max(0, due - now));
         if (ready <= 0) {
             // A requester's timer is over: there is something to poll, which no descriptor tells.
             return due - end < 0;
+        }
+        for (SoftCompletionQueue queue : queues) {
+            queue.woken();
         }
         boolean came = false;
         for (int i = 0; i < ready; i++) {

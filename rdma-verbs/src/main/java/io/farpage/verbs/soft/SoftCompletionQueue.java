@@ -32,8 +32,8 @@ final class SoftCompletionQueue implements CompletionQueue {
      * Whether the next poll need not ask the sockets. The poll between arming and sleeping is there to catch what came before
      * arming; but a reply that waits in a socket ends the sleep at once, so asking for it first is a system call for nothing, and
      * all the more right after a request was sent. A post and a poll that did ask earn one such rest: arming and polling without
-     * ever sleeping gets on too, and so does who arms, polls and sleeps in turn, whose next poll after a sleep must find what ended
-     * it.
+     * ever sleeping gets on too, and so does who arms, polls and sleeps in turn. A sleep that a reply ended forfeits it: the next poll
+     * must find that reply.
      */
     private boolean resting;
 
@@ -166,6 +166,11 @@ final class SoftCompletionQueue implements CompletionQueue {
         postedSinceRest = true;
     }
 
+    /** Something came for the queue's sends while its owner, who calls this, slept. */
+    void woken() {
+        postedSinceRest = false;
+    }
+
     /** Makes the channel wake when this queue's sends can go on. */
     void arm() {
         for (SoftQueuePair queuePair : queuePairs) {
@@ -204,11 +209,11 @@ final class SoftCompletionQueue implements CompletionQueue {
     }
 
     /** When polling is due even if nothing comes (nanoTime); not after {@code latest}. */
-    long due(long latest) {
+    long due(long now, long latest) {
         long due = latest;
         for (SoftQueuePair queuePair : queuePairs) {
             if (queuePair.sendCompletions() == this) {
-                due = queuePair.due(due);
+                due = queuePair.due(now, due);
             }
         }
         return due;

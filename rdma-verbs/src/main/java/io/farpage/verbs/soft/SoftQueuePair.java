@@ -439,20 +439,20 @@ final class SoftQueuePair implements QueuePair {
     }
 
     /** When polling is due even if nothing comes (nanoTime); not after {@code latest}. */
-    long due(long latest) {
+    long due(long now, long latest) {
         if (!sendWork) {
             return latest;
         }
         synchronized (lock) {
-            long due = initiator.due();
+            long due = initiator.due(now);
             return due - latest < 0 ? due : latest;
         }
     }
 
     /** See {@link Initiator#sleepInReceive}. */
-    boolean sleepInReceive() {
+    boolean sleepInReceive(long now) {
         synchronized (lock) {
-            return initiator.sleepInReceive();
+            return initiator.sleepInReceive(now);
         }
     }
 

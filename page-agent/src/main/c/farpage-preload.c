@@ -43,7 +43,7 @@
 
 #define PREFIX "farpage-preload: "
 #define HUGETLBFS 0x958458f6
-#define SEND_SECONDS 10
+#define AGENT_SECONDS 10
 #define WORTH_A_WARNING (16UL << 20)
 
 /*
@@ -208,8 +208,9 @@ static int connect_to_agent(const char *path) {
         say("socket(AF_UNIX): %s", strerror(errno));
         return -1;
     }
-    struct timeval patience = {.tv_sec = SEND_SECONDS};
+    struct timeval patience = {.tv_sec = AGENT_SECONDS};
     setsockopt(agent, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(agent, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (connect(agent, (struct sockaddr *) &address, sizeof address) != 0) {
         if (errno == EACCES) {
             say("FARPAGE_SOCKET '%s': %s; let user %u write to the socket and search its directories", path, strerror(errno), getuid());
@@ -255,6 +256,29 @@ static bool send_handoff(int agent, int uffd, int memfd, void *address, size_t l
     return true;
 }
 
+/* Whether the agent took the memory: then it closes the connection without a word, otherwise after the reason. */
+static bool taken(int agent, const char *path) {
+    char reason[512];
+    size_t held = 0;
+    ssize_t got;
+    while ((got = recv(agent, reason + held, sizeof reason - 1 - held, 0)) > 0) {
+        held += (size_t) got;
+    }
+    if (held == 0 && got < 0 && errno != ECONNRESET) {
+        /* Whether farpage is required or not: the agent may take the memory yet, and so would have it beside the process. */
+        say("ending the process: no answer from the agent at %s within %d s", path, AGENT_SECONDS);
+        _exit(EXIT_FAILURE);
+    }
+    reason[held] = '\0';
+    reason[strcspn(reason, "\n")] = '\0';
+    if (held > 0) {
+        say("the agent at %s refused the memory: %s", path, reason);
+    } else if (got < 0) {
+        say("the agent at %s ended amid the handoff", path);
+    }
+    return held == 0 && got == 0;
+}
+
 static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
     size_t page = page_size(memfd);
     size_t length = (asked + page - 1) / page * page;
@@ -272,21 +296,21 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
     int agent = connect_to_agent(path);
     int uffd = agent < 0 ? -1 : open_userfaultfd();
     bool done = uffd >= 0 && register_memory(uffd, address, length)
-        && send_handoff(agent, uffd, memfd, address, length, page, offset);
+        && send_handoff(agent, uffd, memfd, address, length, page, offset) && taken(agent, path);
+    if (agent >= 0) {
+        close(agent);
+    }
     if (!done) {
         /* Closing the userfaultfd takes the registration back. */
         if (uffd >= 0) {
             close(uffd);
-        }
-        if (agent >= 0) {
-            close(agent);
         }
         atomic_flag_clear(&handed_over);
         return false;
     }
     /*
      * The userfaultfd stays open as long as the process: if the agent held the last reference, its end would unregister the memory and the
-     * guest would read zeros; as it is, the guest waits. The connection stays open too, as Firecracker's does; the agent may close its end.
+     * guest would read zeros; as it is, the guest waits.
      */
     say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);
     return true;

@@ -1,5 +1,6 @@
 package io.farpage.it;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -19,6 +20,8 @@ import io.farpage.posix.EventFd;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.Sockets;
 import io.farpage.posix.UnixSockets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -79,7 +82,8 @@ class HostileVmmTest {
     void shouldRefuseAMessageAndSayWhatIsWrongWithIt(String json, String said) {
         guests.attach("message", socket(), BYTES, BYTES);
         try (Userfaultfd uffd = Userfaultfd.open(0)) {
-            send(json, List.of(uffd.fd()));
+            String answer = send(json, List.of(uffd.fd()));
+            assertTrue(answer.contains(said), answer);
             awaitDetail("message", said);
             serveProperly("message");
         } finally {
@@ -229,12 +233,22 @@ class HostileVmmTest {
         assertEquals("waiting", guests.status(space).get("state").asString());
     }
 
-    private void send(String message, List<Integer> descriptors) {
+    /** Sends a message, or nothing if it is empty, and returns what the agent says to it. */
+    private String send(String message, List<Integer> descriptors) {
         int connection = connect();
-        if (!message.isEmpty()) {
+        try (Arena arena = Arena.ofConfined()) {
+            if (message.isEmpty()) {
+                return "";
+            }
             UnixSockets.send(errno, connection, message.getBytes(StandardCharsets.UTF_8), descriptors);
+            Sockets.setReceiveTimeout(errno, connection, Duration.ofSeconds(20));
+            MemorySegment answer = arena.allocate(4096);
+            int length = UnixSockets.receive(errno, connection, answer, 0).bytes();
+            assertTrue(length >= 0, () -> "error " + -length);
+            return new String(answer.asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
+        } finally {
+            FileIo.close(errno, connection);
         }
-        FileIo.close(errno, connection);
     }
 
     private int connect() {

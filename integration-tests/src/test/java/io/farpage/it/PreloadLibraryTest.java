@@ -143,6 +143,26 @@ class PreloadLibraryTest {
     }
 
     @Test
+    void shouldSayWhyTheAgentRefusesTheMemory() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "zeros")) {
+            listener.refuse("the space is smaller than that");
+            assertEquals(1, process.awaitEnd());
+            assertTrue(process.err().contains("refused the memory: the space is smaller than that\n"), process.err());
+        }
+    }
+
+    @Test
+    void shouldRunOnLocalMemoryIfTheAgentRefusesIt() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of("FARPAGE_REQUIRED", "0"), "zeros", "rounds")) {
+            listener.refuse("the space is smaller than that");
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("zeros\nrounds\n", process.out());
+        }
+    }
+
+    @Test
     void shouldRunOnLocalMemoryIfThatIsAllowed() {
         Finished finished = finish(QEMUS_NAME, PAGES, Map.of("FARPAGE_REQUIRED", "0"), "zeros", "rounds");
 

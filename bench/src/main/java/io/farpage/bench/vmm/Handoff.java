@@ -8,15 +8,19 @@ import io.farpage.posix.FileIo;
 import io.farpage.posix.PosixException;
 import io.farpage.posix.Sockets;
 import io.farpage.posix.UnixSockets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Guest memory whose faults an agent resolves: registered with a userfaultfd, which the agent was sent over its Unix socket as Firecracker
- * sends it, with the memfd behind the memory where there is one. Both the userfaultfd and the connection stay open until closed: if the
- * agent had the only descriptor, its end would make the kernel fill missing pages with zeros.
+ * sends it, with the memfd behind the memory where there is one. The userfaultfd stays open until closed: if the agent had the only
+ * descriptor, its end would make the kernel fill missing pages with zeros.
  */
 public final class Handoff implements AutoCloseable {
     private static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
@@ -26,20 +30,19 @@ public final class Handoff implements AutoCloseable {
             | Userfaultfd.FEATURE_EVENT_UNMAP
             | Userfaultfd.FEATURE_EVENT_REMAP;
 
-    private final Errno errno;
-    private final Userfaultfd userfaultfd;
-    private final int connection;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final int MAX_REASON = 4096;
 
-    private Handoff(Errno errno, Userfaultfd userfaultfd, int connection) {
-        this.errno = errno;
+    private final Userfaultfd userfaultfd;
+
+    private Handoff(Userfaultfd userfaultfd) {
         this.userfaultfd = userfaultfd;
-        this.connection = connection;
     }
 
     /**
      * Registers the memory and hands it over.
      *
-     * @throws BenchException if no agent listens there or the memory cannot be registered
+     * @throws BenchException if no agent listens there, the memory cannot be registered, or the agent refuses it
      */
     public static Handoff of(GuestMemory memory, Path socket) {
         Errno errno = Errno.create();
@@ -58,22 +61,21 @@ public final class Handoff implements AutoCloseable {
                 List<Integer> descriptors = new ArrayList<>(List.of(userfaultfd.fd()));
                 memory.file().ifPresent(file -> descriptors.add(file.fd()));
                 send(errno, connection, json(memory), descriptors);
-                return new Handoff(errno, userfaultfd, connection);
+                awaitTaken(errno, connection, socket);
+                return new Handoff(userfaultfd);
             } catch (RuntimeException e) {
                 userfaultfd.close();
                 throw e;
             }
         } catch (PosixException e) {
-            FileIo.close(errno, connection);
             throw new BenchException(
                     e.getMessage()
                             + (e.errno() == Errno.EPERM
                                     ? "; allow it with sysctl vm.unprivileged_userfaultfd=1 or CAP_SYS_PTRACE"
                                     : ""),
                     e);
-        } catch (RuntimeException e) {
+        } finally {
             FileIo.close(errno, connection);
-            throw e;
         }
     }
 
@@ -119,10 +121,26 @@ public final class Handoff implements AutoCloseable {
         }
     }
 
+    /** The agent closes the connection when it has taken the memory; otherwise it says first why not. */
+    private static void awaitTaken(Errno errno, int connection, Path socket) {
+        Sockets.setReceiveTimeout(errno, connection, PATIENCE);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment reason = arena.allocate(MAX_REASON);
+            int length = UnixSockets.receive(errno, connection, reason, 0).bytes();
+            if (length < 0) {
+                throw new BenchException("no answer from the agent at " + socket + ": " + ErrnoName.of(-length));
+            }
+            if (length > 0) {
+                byte[] text = reason.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE);
+                throw new BenchException("the agent at " + socket + " refused the memory: "
+                        + new String(text, StandardCharsets.UTF_8).strip());
+            }
+        }
+    }
+
     /** Takes the registration back unless the agent still has the userfaultfd. */
     @Override
     public void close() {
         userfaultfd.close();
-        FileIo.close(errno, connection);
     }
 }

@@ -58,8 +58,17 @@ public final class HandoffListener implements AutoCloseable {
         Sockets.setReceiveTimeout(errno, listening, PATIENCE);
     }
 
-    /** Waits for a VMM and its message. The connection is closed, which must not matter to the VMM. */
+    /** Waits for a VMM and its message, and takes it: the connection is closed without a word. */
     public Received receive() {
+        return receive("");
+    }
+
+    /** Waits for a VMM and its message, and refuses it. */
+    public void refuse(String reason) {
+        receive(reason + "\n").descriptors().forEach(fd -> FileIo.close(errno, fd));
+    }
+
+    private Received receive(String answer) {
         int connection = Sockets.accept(errno, listening, 0);
         if (connection < 0) {
             throw new AssertionError("nobody connected: error " + -connection);
@@ -70,6 +79,9 @@ public final class HandoffListener implements AutoCloseable {
             UnixSockets.Received received = UnixSockets.receive(errno, connection, text, MAX_DESCRIPTORS);
             if (received.bytes() <= 0) {
                 throw new AssertionError("no message came: " + received.bytes());
+            }
+            if (!answer.isEmpty()) {
+                UnixSockets.send(errno, connection, answer.getBytes(StandardCharsets.UTF_8), List.of());
             }
             return new Received(
                     new String(text.asSlice(0, received.bytes()).toArray(JAVA_BYTE), StandardCharsets.US_ASCII),

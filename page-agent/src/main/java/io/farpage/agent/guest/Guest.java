@@ -159,6 +159,7 @@ final class Guest {
             } catch (HandoffException e) {
                 detail = e.getMessage() == null ? "" : e.getMessage();
                 log.warn("space {}: a handoff on {} was refused: {}", space(), path, detail);
+                socket.refuse(connection, detail);
             } finally {
                 FileIo.close(Errno.ofThread(), connection);
             }

@@ -135,6 +135,11 @@ final class HandoffSocket implements AutoCloseable {
         }
     }
 
+    /** Tells a VMM why its handoff was not taken, if it still listens. One that was taken hears nothing but the end of the connection. */
+    void refuse(int connection, String reason) {
+        UnixSockets.send(errno, connection, (reason + "\n").getBytes(StandardCharsets.UTF_8), List.of());
+    }
+
     private static int lastCharacter(MemorySegment buffer, int length) {
         for (int i = length - 1; i >= 0; i--) {
             byte b = buffer.get(ValueLayout.JAVA_BYTE, i);

@@ -1,6 +1,7 @@
 # time limit: 480 s
-# A coordinator and two agents as processes, linked over rxe. While pages move, the port goes down, and then the device is deleted: the
-# link goes on over TCP, comes back to RDMA each time, and no page fails or is wrong.
+# A coordinator and three agents as processes: a and b link over rxe, c has TCP alone, and pages are the same whichever way they go. Then,
+# while pages move between a and b, the port goes down, and the device is deleted: the link goes on over TCP, comes back to RDMA each time,
+# and no page fails or is wrong.
 . "$RIG_DIR/guest/cluster"
 finish() {
   touch "$work/stop"
@@ -20,20 +21,46 @@ start_coordinator
 # Emulated, and on a busy machine, agreeing on a new link takes many seconds: what must not happen is that a page fails for another reason.
 start_agent a 7401 rdma.device=rxe9 fetch.deadline=60s
 start_agent b 7402 rdma.device=rxe9 fetch.deadline=60s
-eventually 240 linked 7401 b rdma
-echo "# result: linked over rdma"
+start_agent c 7403 transport.mode=tcp fetch.deadline=60s
+declare -A port=([a]=7401 [b]=7402 [c]=7403)
 
-make_space s b
-for page in 0 1 2 3 4 5 6 7; do
+for pair in a-b b-a a-c c-a b-c c-b; do
+  case $pair in a-b | b-a) transport=rdma ;; *) transport=tcp ;; esac
+  eventually 240 linked ${port[${pair%-*}]} ${pair#*-} $transport
+done
+for node in a b c; do
+  curl -sSf "http://127.0.0.1:${port[$node]}/api/v1/links" >"$SCENARIO_OUT/links-$node.json"
+done
+echo "# result: a and b are linked over rdma, c with both over tcp"
+
+# reads_right SPACE PAGE: whether every node reads what was put there.
+reads_right() {
+  local reader
+  for reader in a b c; do
+    get_page ${port[$reader]} $1 $2 | cmp - "$work/$1-$2"
+  done
+}
+
+# Each node's pages are put there through another, and read by all.
+for way in c-a a-b b-c; do
+  home=${way#*-}
+  make_space on-$home $home
+  head -c 4096 /dev/urandom >"$work/on-$home-255"
+  put_page ${port[${way%-*}]} on-$home 255 "$work/on-$home-255"
+  reads_right on-$home 255
+done
+echo "# result: a page put on each node through another is read right by all three"
+
+for page in 0 1 2 3; do
   head -c 4096 /dev/urandom >"$work/page$page"
-  put_page 7401 s $page "$work/page$page"
+  put_page 7401 on-b $page "$work/page$page"
 done
 
 move_pages() {
   local moved=0
   while [ ! -e "$work/stop" ]; do
-    local page=$((moved % 8))
-    if ! get_page 7401 s $page | cmp - "$work/page$page"; then
+    local page=$((moved % 4))
+    if ! get_page 7401 on-b $page | cmp - "$work/page$page"; then
       echo "page $page failed after $moved" >>"$work/wrong"
     fi
     moved=$((moved + 1))

@@ -18,7 +18,7 @@ chmod +x "$launchers"/*
 export FARPAGE_JAVA_OPTS="-Dfarpage.bin=$launchers -XX:ErrorFile=$SCENARIO_OUT/hs_err_%p.log -XX:+DisplayVMOutputToStderr"
 FARPAGE_JAVA_OPTS="$FARPAGE_JAVA_OPTS -XX:TieredStopAtLevel=1" \
   "$RIG_ROOT/bin/page-bench" fetch --transport rdma --device rxe0 --gid-index 1 --baseline perftest --idle spin --depth 16 \
-  --pages 2048 --rounds "${FETCH_ROUNDS:-3}" --count 9000 --warmup 6s --report "$SCENARIO_OUT/report" --cpus "${FETCH_CPUS:-0,1}" \
+  --pages 64 --rounds "${FETCH_ROUNDS:-3}" --count 9000 --warmup 6s --report "$SCENARIO_OUT/report" --cpus "${FETCH_CPUS:-0,1}" \
   --bounds "${FETCH_BOUNDS:-allocated=0}" >"$SCENARIO_OUT/table" || failed=$?
 sed -n 's/^ *\(latency\|throughput\|farpage\|ib_\|ratio\|per fetch\|every page\)/# result: \1/p' "$SCENARIO_OUT/table"
 exit "${failed:-0}"

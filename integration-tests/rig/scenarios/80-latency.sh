@@ -1,9 +1,9 @@
 # time limit: 300 s
 # READs of 4 KiB through the provider beside perftest's on the same device, in turn, each pair one right after the other.
-# With the optimising compiler, as in production, and warmed up until it has nothing left to do.
+# With the optimising compiler, as in production, alone (see 90-fetch), and warmed up until it has nothing left to do.
 devices=${LATENCY_DEVICES:-rxe0 rxe0} rounds=${LATENCY_ROUNDS:-3}
 
-coproc LOOP { exec java "${java_flags[@]/-XX:TieredStopAtLevel=1/-XX:+TieredCompilation}" -cp "$RIG_CLASSPATH" io.farpage.verbs.ibverbs.ReadLoop $devices; }
+coproc LOOP { exec java "${java_flags[@]/-XX:TieredStopAtLevel=1/-XX:-TieredCompilation}" -cp "$RIG_CLASSPATH" io.farpage.verbs.ibverbs.ReadLoop $devices; }
 exec {to}>&"${LOOP[1]}" {from}<&"${LOOP[0]}"
 
 # ours DEPTH READS: the loop's line.

@@ -1,6 +1,7 @@
 # time limit: 600 s
 # The fetch benchmark, agent to agent, beside perftest on the same device, in turn: 4 KiB, one page at a time and sixteen. The fetching
-# node has the optimising compiler, as in production, and warms up until it has little left to do. The report stays in report/.
+# node has the optimising compiler, as in production, and warms up until it has little left to do. It reads few pages, as perftest reads one
+# over and over: what an emulated TLB holds. The report stays in report/.
 # FETCH_BOUNDS=p50=1.12,p99=1.3,throughput=0.9,allocated=0 holds all figures to their bounds, which takes a machine that does nothing else.
 
 # The node that fetches is compiled once, by the optimising compiler: the code that replaces other code while a thread runs it may be seen half

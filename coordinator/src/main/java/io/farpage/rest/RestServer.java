@@ -155,6 +155,7 @@ public final class RestServer implements AutoCloseable {
     /** What is registered, as {@code METHOD path}: for tests that compare it with what is documented. */
     public List<String> registered() {
         return app.unsafe.internalRouter.allHttpHandlers().stream()
+                .filter(parsed -> parsed.endpoint.method.isHttpMethod())
                 .map(parsed -> parsed.endpoint.method.name() + " " + parsed.endpoint.path)
                 .sorted()
                 .toList();

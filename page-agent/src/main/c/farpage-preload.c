@@ -43,7 +43,9 @@
 
 #define PREFIX "farpage-preload: "
 #define HUGETLBFS 0x958458f6
-#define AGENT_SECONDS 10
+#define SEND_SECONDS 10
+/* An agent on a busy machine takes its time over its first guest. */
+#define ANSWER_SECONDS 120
 #define WORTH_A_WARNING (16UL << 20)
 
 /*
@@ -208,9 +210,9 @@ static int connect_to_agent(const char *path) {
         say("socket(AF_UNIX): %s", strerror(errno));
         return -1;
     }
-    struct timeval patience = {.tv_sec = AGENT_SECONDS};
-    setsockopt(agent, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    setsockopt(agent, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct timeval to_send = {.tv_sec = SEND_SECONDS}, to_answer = {.tv_sec = ANSWER_SECONDS};
+    setsockopt(agent, SOL_SOCKET, SO_SNDTIMEO, &to_send, sizeof to_send);
+    setsockopt(agent, SOL_SOCKET, SO_RCVTIMEO, &to_answer, sizeof to_answer);
     if (connect(agent, (struct sockaddr *) &address, sizeof address) != 0) {
         if (errno == EACCES) {
             say("FARPAGE_SOCKET '%s': %s; let user %u write to the socket and search its directories", path, strerror(errno), getuid());
@@ -266,7 +268,7 @@ static bool taken(int agent, const char *path) {
     }
     if (held == 0 && got < 0 && errno != ECONNRESET) {
         /* Whether farpage is required or not: the agent may take the memory yet, and so would have it beside the process. */
-        say("ending the process: no answer from the agent at %s within %d s", path, AGENT_SECONDS);
+        say("ending the process: no answer from the agent at %s within %d s", path, ANSWER_SECONDS);
         _exit(EXIT_FAILURE);
     }
     reason[held] = '\0';

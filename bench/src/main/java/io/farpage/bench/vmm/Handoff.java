@@ -30,7 +30,7 @@ public final class Handoff implements AutoCloseable {
             | Userfaultfd.FEATURE_EVENT_UNMAP
             | Userfaultfd.FEATURE_EVENT_REMAP;
 
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final int MAX_REASON = 4096;
 
     private final Userfaultfd userfaultfd;

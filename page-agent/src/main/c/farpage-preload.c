@@ -10,7 +10,7 @@
  *   FARPAGE_MIN_SIZE    which mapping instead: any of at least this many bytes (with k, m or g: KiB, MiB or GiB)
  *   FARPAGE_REQUIRED    1 (default): what goes wrong ends the process; 0: it is reported, and the memory stays local
  *
- * A second mapping of guest RAM ends the process in any case.
+ * A second mapping of guest RAM ends the process in any case, and so does an agent that does not answer.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -263,8 +263,8 @@ static bool taken(int agent, const char *path) {
     char reason[512];
     size_t held = 0;
     ssize_t got;
-    while ((got = recv(agent, reason + held, sizeof reason - 1 - held, 0)) > 0) {
-        held += (size_t) got;
+    while ((got = recv(agent, reason + held, sizeof reason - 1 - held, 0)) > 0 || (got < 0 && errno == EINTR)) {
+        held += got > 0 ? (size_t) got : 0;
     }
     if (held == 0 && got < 0 && errno != ECONNRESET) {
         /* Whether farpage is required or not: the agent may take the memory yet, and so would have it beside the process. */

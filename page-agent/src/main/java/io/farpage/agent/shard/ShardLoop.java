@@ -28,7 +28,7 @@ public final class ShardLoop implements AutoCloseable {
     private static final long SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    /** Looks for completions in a turn that nobody has to be woken for: what is under way comes before what may come. */
+    /** How often a spinning turn looks for completions: what is under way is waited for, all else may come. */
     private static final int LOOKS = 4;
 
     private static final int MAX_RAILS = 16;
@@ -173,10 +173,10 @@ public final class ShardLoop implements AutoCloseable {
 
     private void sleepAlways() {
         while (!stopping) {
-            // Armed before the turn, so that no second look is needed before sleeping.
+            // Armed before the turn that may find nothing, so that no second look is needed before sleeping.
             asleep = true;
             arm();
-            if ((shard.doWork() == 0 || shard.isSettled()) && !stopping) {
+            if ((shard.doWork() == 0 || (sleepsInChannel() && shard.isSettled())) && !stopping) {
                 if (shard.needsPolling()) {
                     Thread.onSpinWait();
                 } else {
@@ -196,6 +196,11 @@ public final class ShardLoop implements AutoCloseable {
         asleep = false;
     }
 
+    /** Whether the next sleep is in the channel of the only device, which itself arms for what the turn before has posted. */
+    private boolean sleepsInChannel() {
+        return shard.rails().size() == 1 && shard.awaitsOnlyTransfers();
+    }
+
     private void arm() {
         List<Rail> rails = shard.rails();
         for (int i = 0; i < rails.size(); i++) {
@@ -209,7 +214,7 @@ public final class ShardLoop implements AutoCloseable {
      */
     private void await() {
         List<Rail> rails = shard.rails();
-        if (rails.size() == 1 && shard.awaitsOnlyTransfers()) {
+        if (sleepsInChannel()) {
             rails.getFirst().channel().await(RAIL_NAP_NANOS);
             shard.clockIsStale();
             return;

@@ -1,4 +1,6 @@
 # time limit: 480 s
+# lane: lo
+# devices: rxe9
 # A coordinator and three agents as processes: a and b link over rxe, c has TCP alone, and pages are the same whichever way they go. Then,
 # while pages move between a and b, the port goes down, and the device is deleted: the link goes on over TCP, comes back to RDMA each time,
 # and no page fails or is wrong.

@@ -5,7 +5,11 @@ import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
 import io.farpage.verbs.VerbsException;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.lang.foreign.Arena;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -15,19 +19,21 @@ import java.util.Set;
  * another user, under other limits, or with other flags of the JVM than the tests are.
  *
  * <p>Arguments: {@code library=PATH}, {@code device=NAME}, {@code port=N}, {@code gid_index=N}, {@code pinned=BYTES}; {@code register=BYTES}
- * registers so much with the first device. {@code --} separates one probe from the next.
+ * registers so much with the first device. With {@code -} alone every line of the standard input has the arguments of a probe, and an empty
+ * line ends what is printed of it.
  */
 final class ProbeCommand {
     private ProbeCommand() {}
 
-    public static void main(String[] args) {
-        List<String> all = List.of(args);
-        int start = 0;
-        for (int end = 0; end <= args.length; end++) {
-            if (end == args.length || args[end].equals("--")) {
-                probe(all.subList(start, end));
-                start = end + 1;
-            }
+    public static void main(String[] args) throws IOException {
+        if (!List.of(args).equals(List.of("-"))) {
+            probe(List.of(args));
+            return;
+        }
+        var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            probe(line.isBlank() ? List.of() : List.of(line.trim().split(" +")));
+            System.out.println();
         }
     }
 

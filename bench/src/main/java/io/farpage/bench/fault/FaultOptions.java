@@ -2,22 +2,16 @@ package io.farpage.bench.fault;
 
 import io.farpage.bench.baseline.FaultToucher.Backing;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.option.TimeSpan;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options as given; {@link FaultPlan} says what is allowed. */
 final class FaultOptions {
-    /** Which transport carries the pages. */
-    enum TransportChoice {
-        AUTO,
-        RDMA,
-        TCP
-    }
-
     @Option(
             names = "--case",
             split = ",",
@@ -71,28 +65,6 @@ final class FaultOptions {
                     "How long the agents resolve faults before the first round, for the JIT compiler (${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
 
-    @Option(
-            names = "--rounds",
-            defaultValue = "7",
-            description = "Rounds of each run, 1 to 1000, taken in turns with the baseline (${DEFAULT-VALUE})")
-    int rounds;
-
-    @Option(names = "--seed", defaultValue = "1", description = "Of page content and order (${DEFAULT-VALUE})")
-    long seed;
-
-    @Option(
-            names = "--transport",
-            defaultValue = "auto",
-            description = "auto (RDMA where there is a device), rdma or tcp (${DEFAULT-VALUE})")
-    TransportChoice transport = TransportChoice.AUTO;
-
-    @Option(names = "--no-baseline", description = "Do not run the C baseline in between")
-    boolean noBaseline;
-
-    @Option(
-            names = "--report",
-            paramLabel = "DIR",
-            description = "Where the report goes (bench/target/report of the installation, else farpage-report)")
-    @Nullable
-    Path report;
+    @Mixin
+    final RunOptions run = new RunOptions();
 }

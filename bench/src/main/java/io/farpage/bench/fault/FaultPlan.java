@@ -2,12 +2,15 @@ package io.farpage.bench.fault;
 
 import io.farpage.bench.baseline.FaultToucher.Backing;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.Plan;
 import io.farpage.bench.process.Cpus;
+import io.farpage.bench.report.Bounds;
+import io.farpage.bench.report.Subject;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,8 +34,11 @@ record FaultPlan(
         int rounds,
         Duration warmup,
         boolean withBaseline,
-        Path report) {
+        Path report)
+        implements Plan {
     static final int PAGE_BYTES = 4096;
+
+    private static final int DEFAULT_ROUNDS = 7;
 
     /** Below it a quarter of the pages is less than an agent needs. */
     private static final long MIN_PAGES = 256;
@@ -64,7 +70,6 @@ record FaultPlan(
         require(
                 o.prefetch >= 2 && o.prefetch <= MAX_PREFETCH,
                 "--prefetch " + o.prefetch + ": must be from 2 to " + MAX_PREFETCH);
-        require(o.rounds >= 1 && o.rounds <= 1000, "--rounds " + o.rounds + ": must be from 1 to 1000");
         require(
                 o.warmup.compareTo(Duration.ofHours(1)) <= 0,
                 "--warmup " + o.warmup.toSeconds() + "s: must be at most 1h");
@@ -77,12 +82,12 @@ record FaultPlan(
                 o.prefetch,
                 o.backing,
                 o.pages / PART_TO_SETTLE,
-                o.seed,
-                o.transport.name().toLowerCase(Locale.ROOT),
-                o.rounds,
+                o.run.seed(),
+                o.run.transport().label(),
+                o.run.rounds(DEFAULT_ROUNDS),
                 o.warmup,
-                !o.noBaseline,
-                o.report == null ? defaultReport : o.report);
+                !o.run.noBaseline(),
+                o.run.report(defaultReport));
     }
 
     private static List<FaultScenario> scenarios(FaultOptions o, List<Integer> allowed, List<String> skipped) {
@@ -145,6 +150,21 @@ record FaultPlan(
         if (!holds) {
             throw new IllegalArgumentException(otherwise);
         }
+    }
+
+    @Override
+    public Subject subject() {
+        return Subject.FAULT;
+    }
+
+    @Override
+    public long hugepages() {
+        return FaultFlags.hugepages(this);
+    }
+
+    @Override
+    public Bounds bounds() {
+        return new Bounds(Map.of());
     }
 
     long bytes() {

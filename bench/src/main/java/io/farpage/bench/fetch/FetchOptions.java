@@ -2,26 +2,20 @@ package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.option.ByteSize;
 import io.farpage.bench.option.TimeSpan;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.report.Bounds;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options as given; {@link FetchPlan} says what is allowed. */
 final class FetchOptions {
-    /** Which transport carries the pages. */
-    enum TransportChoice {
-        AUTO,
-        RDMA,
-        TCP
-    }
-
     /** A mode, or all. */
     enum ModeChoice {
         LATENCY,
@@ -96,21 +90,6 @@ final class FetchOptions {
     Duration warmup = Duration.ZERO;
 
     @Option(
-            names = "--rounds",
-            defaultValue = "11",
-            description = "Rounds of each run, 1 to 1000, taken in turns with the baseline (${DEFAULT-VALUE})")
-    int rounds;
-
-    @Option(names = "--seed", defaultValue = "1", description = "Of page content and order (${DEFAULT-VALUE})")
-    long seed;
-
-    @Option(
-            names = "--transport",
-            defaultValue = "auto",
-            description = "auto (RDMA where there is a device), rdma or tcp (${DEFAULT-VALUE})")
-    TransportChoice transport = TransportChoice.AUTO;
-
-    @Option(
             names = "--verify",
             defaultValue = "full",
             description = "What is checked of each fetched page: full, ends (first and last word) or none"
@@ -132,9 +111,6 @@ final class FetchOptions {
     @Nullable
     Yardstick baseline;
 
-    @Option(names = "--no-baseline", description = "The same as --baseline none")
-    boolean noBaseline;
-
     @Option(
             names = "--bounds",
             split = ",",
@@ -144,10 +120,6 @@ final class FetchOptions {
                             + " (at least, of the baseline's), allocated (at most, bytes per fetch); as in p50=1.1,p99=1.3")
     Map<Bounds.Figure, Double> bounds = Map.of();
 
-    @Option(
-            names = "--report",
-            paramLabel = "DIR",
-            description = "Where the report goes (bench/target/report of the installation, else farpage-report)")
-    @Nullable
-    Path report;
+    @Mixin
+    final RunOptions run = new RunOptions();
 }

@@ -2,16 +2,17 @@ package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.Plan;
+import io.farpage.bench.command.RunOptions.Transport;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
-import io.farpage.bench.fetch.FetchOptions.TransportChoice;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.process.Cpus;
 import io.farpage.bench.report.Bounds;
+import io.farpage.bench.report.Subject;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What to measure, checked.
  *
- * @param skipped why a scenario that nobody asked for by name is left out; empty if none is
+ * @param skipped why a scenario that nobody asked for by name is left out
  * @param roundCount fetches of one round, or 0 to go by time
  * @param roundTime of one round, if not by count
  * @param warmup before the first round
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 record FetchPlan(
         List<Scenario> scenarios,
-        Optional<String> skipped,
+        List<String> skipped,
         long pages,
         int pageSize,
         PagePattern pattern,
@@ -45,8 +46,10 @@ record FetchPlan(
         long settle,
         Yardstick yardstick,
         Bounds bounds,
-        Path report) {
+        Path report)
+        implements Plan {
     static final int DEFAULT_DEPTH = 32;
+    private static final int DEFAULT_ROUNDS = 11;
     private static final int MAX_DEPTH = 1024;
     private static final long MAX_BYTES = 1L << 40;
     private static final long SETTLE = 2000;
@@ -69,38 +72,38 @@ record FetchPlan(
         require(
                 o.zipfExponent >= 0.01 && o.zipfExponent <= 10,
                 "--zipf-exponent " + o.zipfExponent + ": must be from 0.01 to 10");
-        require(o.rounds >= 1 && o.rounds <= 1000, "--rounds " + o.rounds + ": must be from 1 to 1000");
+        int rounds = o.run.rounds(DEFAULT_ROUNDS);
         Long count = o.count;
         require(
-                count == null || count >= o.rounds,
-                "--count " + count + ": must be at least one for each of " + o.rounds + " rounds");
-        Duration roundTime = o.duration.dividedBy(o.rounds);
+                count == null || count >= rounds,
+                "--count " + count + ": must be at least one for each of " + rounds + " rounds");
+        Duration roundTime = o.duration.dividedBy(rounds);
         require(
                 count != null || roundTime.toMillis() >= 1,
-                "--duration " + o.duration.toMillis() + "ms: must be at least 1ms for each of " + o.rounds + " rounds");
+                "--duration " + o.duration.toMillis() + "ms: must be at least 1ms for each of " + rounds + " rounds");
         require(
                 o.duration.compareTo(Duration.ofHours(24)) <= 0 && o.warmup.compareTo(Duration.ofHours(1)) <= 0,
                 "--duration must be at most 24h, --warmup at most 1h");
         List<String> skipped = new ArrayList<>();
         return new FetchPlan(
                 scenarios(o, allowedCpus, skipped),
-                skipped.stream().findFirst(),
+                skipped,
                 o.pages,
                 (int) size,
                 o.pattern,
                 o.zipfExponent,
-                o.seed,
+                o.run.seed(),
                 o.verify,
-                o.transport.name().toLowerCase(Locale.ROOT),
+                o.run.transport().label(),
                 rdma(o),
-                o.rounds,
-                count == null ? 0 : count / o.rounds,
+                rounds,
+                count == null ? 0 : count / rounds,
                 roundTime,
                 o.warmup,
                 SETTLE,
                 yardstick(o),
                 new Bounds(o.bounds),
-                o.report == null ? defaultReport : o.report);
+                o.run.report(defaultReport));
     }
 
     private static Optional<RdmaPort> rdma(FetchOptions o) {
@@ -112,20 +115,20 @@ record FetchPlan(
             return Optional.empty();
         }
         require(
-                o.transport == TransportChoice.RDMA,
+                o.run.transport() == Transport.RDMA,
                 "--device " + device + ": is for --transport rdma, and the transport is "
-                        + o.transport.name().toLowerCase(Locale.ROOT));
+                        + o.run.transport().label());
         return Optional.of(new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
     }
 
     private static Yardstick yardstick(FetchOptions o) {
         Yardstick given = o.baseline;
         require(
-                !o.noBaseline || given == null || given == Yardstick.NONE,
+                !o.run.noBaseline() || given == null || given == Yardstick.NONE,
                 "--no-baseline: contradicts --baseline; leave one of them out");
         Yardstick chosen =
-                given != null ? given : o.transport == TransportChoice.RDMA ? Yardstick.PERFTEST : Yardstick.C;
-        if (o.noBaseline) {
+                given != null ? given : o.run.transport() == Transport.RDMA ? Yardstick.PERFTEST : Yardstick.C;
+        if (o.run.noBaseline()) {
             chosen = Yardstick.NONE;
         }
         require(
@@ -204,8 +207,23 @@ record FetchPlan(
         }
     }
 
+    @Override
+    public Subject subject() {
+        return Subject.FETCH;
+    }
+
+    /** For the pools of one scenario, which follow one another, and for the baseline's pages. */
+    @Override
+    public long hugepages() {
+        long most = scenarios.stream()
+                .mapToLong(scenario -> AgentFlags.hugepages(this, scenario))
+                .max()
+                .orElse(0);
+        return most + (yardstick == Yardstick.C ? AgentFlags.pageHugepages(this) : 0);
+    }
+
     boolean isAutomaticTransport() {
-        return transport.equals(TransportChoice.AUTO.name().toLowerCase(Locale.ROOT));
+        return transport.equals(Transport.AUTO.label());
     }
 
     /** The longest that one round may take: a page in 10 ms on average, and time to start. */

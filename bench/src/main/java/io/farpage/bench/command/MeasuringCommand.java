@@ -1,0 +1,119 @@
+package io.farpage.bench.command;
+
+import io.farpage.bench.cluster.Coordinator;
+import io.farpage.bench.process.BenchException;
+import io.farpage.bench.process.Children;
+import io.farpage.bench.process.Cpus;
+import io.farpage.bench.process.Installation;
+import io.farpage.bench.process.Programs;
+import io.farpage.bench.process.Progress;
+import io.farpage.bench.report.Conditions;
+import io.farpage.bench.report.FetchReport;
+import io.farpage.bench.report.FetchResult;
+import io.farpage.bench.report.FetchRun;
+import io.farpage.bench.report.ReportFiles;
+import io.farpage.bench.report.ReportTable;
+import io.farpage.pool.hugepages.HugepageReservation;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * A command that starts a coordinator and agents, measures, prints a table and leaves a report. It fails if a page was not what it should
+ * have been, or if a bound was exceeded.
+ *
+ * @param <P> what to measure, checked
+ */
+public abstract class MeasuringCommand<P extends Plan> implements Callable<Integer> {
+    private static final int WRONG = 1;
+    private static final Duration OWN_END = Duration.ofSeconds(10);
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    /**
+     * Checks the options.
+     *
+     * @param allowedCpus that this process may use, in order
+     * @param defaultReport where the report goes if nothing is said
+     * @throws IllegalArgumentException naming the option, the value and what is allowed
+     */
+    protected abstract P plan(List<Integer> allowedCpus, Path defaultReport);
+
+    /**
+     * Measures.
+     *
+     * @param running to start programs with
+     */
+    protected abstract List<FetchRun> measure(P plan, Running running) throws InterruptedException;
+
+    /**
+     * What is at hand while a command measures.
+     *
+     * @param children starts programs, which end with this one
+     * @param coordinator of the agents to be started
+     * @param progress tells what is going on
+     */
+    public record Running(Children children, Coordinator coordinator, Progress progress) {}
+
+    @Override
+    public final Integer call() throws InterruptedException {
+        Path root = Installation.root();
+        P plan;
+        try {
+            plan = plan(Cpus.allowed(), Installation.defaultReport());
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(
+                    spec == null ? new CommandLine(this) : spec.commandLine(), String.valueOf(e.getMessage()), e);
+        }
+        FetchReport report = measure(plan, Conditions.here(plan.seed(), root));
+        System.out.print(ReportTable.render(report));
+        try {
+            ReportFiles.write(report, plan.report());
+        } catch (IOException e) {
+            throw new BenchException("cannot write the report into " + plan.report() + ": " + e, e);
+        }
+        System.out.println("report: " + plan.report().resolve(plan.subject().label() + ".html"));
+        long wrong =
+                report.results().stream().mapToLong(FetchResult::mismatches).sum();
+        if (wrong > 0) {
+            System.err.println("page-bench: " + wrong + " pages did not hold what they should");
+            return WRONG;
+        }
+        List<String> exceeded = plan.bounds().exceeded(report);
+        exceeded.forEach(line -> System.err.println("page-bench: " + line));
+        return exceeded.isEmpty() ? 0 : WRONG;
+    }
+
+    private FetchReport measure(P plan, Conditions conditions) throws InterruptedException {
+        plan.skipped().forEach(why -> System.out.println("left out: " + why));
+        try (Children children =
+                        Children.open(Programs.ofThisJvm(), plan.report().resolve("logs"));
+                HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, plan.hugepages());
+                Progress progress = Progress.onStandardOutput()) {
+            children.borrowed(hugepages.borrowed());
+            if (!hugepages.isSufficient()) {
+                System.out.println(hugepages.description());
+            }
+            progress.show("starting the coordinator");
+            try (Coordinator coordinator = Coordinator.start(children)) {
+                return new FetchReport(
+                        plan.subject(), conditions, measure(plan, new Running(children, coordinator, progress)));
+            } catch (BenchException e) {
+                if (children.isEnding()) {
+                    // The signal that is ending this process has ended the others: no news.
+                    Thread.sleep(OWN_END);
+                }
+                throw e;
+            }
+        }
+    }
+}

@@ -96,6 +96,24 @@ final class Arrivals {
         return had;
     }
 
+    /**
+     * Fetches what of a run of pages is at its home, without anybody waiting for it.
+     *
+     * @return how many pages were dealt with, 0 if there is no room
+     */
+    int prefetch(int page, int count) {
+        if (page < 0 || page >= table.pages() || layout.addressOf(page) == GuestLayout.NONE) {
+            return 1;
+        }
+        int most = Math.min(count, transfers.maxRun());
+        int reach = homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
+        int remote = 0;
+        while (remote < reach && table.kind(page + remote) == PageTable.REMOTE) {
+            remote++;
+        }
+        return remote == 0 ? 1 : fetch(page, remote, false, NOBODY_WAITS);
+    }
+
     private int post(PeerLink link, int extent, int page, int count, boolean write, long seenAt) {
         int run = count;
         int frame = transfers.allocate(run);
@@ -194,7 +212,7 @@ final class Arrivals {
         int work = 0;
         for (int i = 0; i < arrivedCount; ) {
             int slot = arrived[i];
-            if (wanted && !installer.isGone() && !install(slot)) {
+            if (wanted && !install(slot)) {
                 i++;
                 continue;
             }

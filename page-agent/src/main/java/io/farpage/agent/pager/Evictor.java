@@ -23,6 +23,9 @@ final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
     private static final int MAX_RUN = 32;
     private static final int MAX_WRITING = 8 * MAX_RUN;
+    /** What one turn deals with at most, so that faults are looked at in between. */
+    private static final long TURN_BYTES = (long) MAX_WRITING * Installer.BASE_PAGE;
+
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final String space;
@@ -34,13 +37,14 @@ final class Evictor {
     private final Fetcher fetcher;
     private final Transfers transfers;
     private final PagePool pool;
-    private final MemorySegment zeros;
 
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
     private final Counter elided = new Counter();
 
     private final int maxRun;
+    private final int maxWriting;
+    private final int maxTurn;
     private int hand;
     private int writing;
     private boolean evicting;
@@ -67,8 +71,9 @@ final class Evictor {
         this.fetcher = fetcher;
         this.transfers = transfers;
         this.pool = pool;
-        this.maxRun = layout.pageBytes() == Installer.BASE_PAGE ? MAX_RUN : 1;
-        this.zeros = MemorySegment.ofArray(new byte[layout.pageBytes()]);
+        this.maxRun = Math.min(MAX_RUN, transfers.maxRun());
+        this.maxWriting = Math.min(MAX_WRITING, 2 * transfers.share());
+        this.maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
     }
 
     /** Pages taken out. Any thread. */
@@ -93,7 +98,7 @@ final class Evictor {
 
     /** Whether there is something to be taken out that needs no completion to go on. */
     boolean isBusy() {
-        return evicting && writing < MAX_WRITING;
+        return evicting && writing < maxWriting;
     }
 
     /**
@@ -117,13 +122,13 @@ final class Evictor {
         }
         long surplus = resident - table.count(PageTable.EVICTING) - (limit - 2L * slack);
         int work = 0;
-        while (surplus > 0 && writing < MAX_WRITING) {
+        for (int pages = 0; surplus > 0 && writing < maxWriting && pages < maxTurn; work++) {
             int taken = evictRun((int) Math.min(surplus, maxRun));
             if (taken == 0) {
                 return work;
             }
             surplus -= taken;
-            work++;
+            pages += taken;
         }
         if (surplus <= 0) {
             evicting = table.count(PageTable.EVICTING) > 0;
@@ -258,8 +263,8 @@ final class Evictor {
 
     private boolean isZero(int frame, int index) {
         long offset = transfers.stagingOffset(frame, index);
-        return MemorySegment.mismatch(pool.staging(), offset, offset + layout.pageBytes(), zeros, 0, layout.pageBytes())
-                == -1;
+        int bytes = layout.pageBytes();
+        return MemorySegment.mismatch(pool.staging(), offset, offset + bytes, Zeros.segment(), 0, bytes) == -1;
     }
 
     /** The pages hold zeros and nobody can have written to them since: they need not be anywhere. */

@@ -88,7 +88,7 @@ final class Flush {
     private int write(int first) {
         int extent = homes.extent(first);
         int count = 1;
-        int reach = homes.contiguous(extent, first, MAX_RUN);
+        int reach = homes.contiguous(extent, first, Math.min(MAX_RUN, transfers.maxRun()));
         while (count < reach && isStale(first + count) && !table.has(first + count, PageTable.WRITING)) {
             count++;
         }

@@ -9,14 +9,23 @@ final class GuestLayout {
     static final int NONE = -1;
 
     private final int pageBytes;
-    private final long anyAddress;
     private GuestRegion[] regions;
 
     /** @param regions aligned to pages, none overlapping another in either address space */
     GuestLayout(List<GuestRegion> regions, int pageBytes) {
         this.regions = regions.toArray(GuestRegion[]::new);
         this.pageBytes = pageBytes;
-        this.anyAddress = regions.getFirst().hostAddress();
+    }
+
+    /** What another one is at the moment, to go its own way from then on. */
+    GuestLayout(GuestLayout of) {
+        this.regions = of.regions;
+        this.pageBytes = of.pageBytes;
+    }
+
+    /** Becomes what another one is. */
+    void take(GuestLayout other) {
+        regions = other.regions;
     }
 
     int pageBytes() {
@@ -47,11 +56,6 @@ final class GuestLayout {
     /** Whether nothing of it is mapped any more. */
     boolean isEmpty() {
         return regions.length == 0;
-    }
-
-    /** An address that was the guest's when it came, whatever became of it since. */
-    long anyAddress() {
-        return anyAddress;
     }
 
     /** Where a page starts within the space and the memory file, bytes. */

@@ -4,6 +4,7 @@ import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,29 +17,50 @@ final class Installer {
     /** Bytes of a page that the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
     static final int BASE_PAGE = 4096;
 
+    /** A page that was to be mapped is not in the page cache. */
+    static final int ABSENT = -1;
+
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-    private final Userfaultfd uffd;
+    /** Where the probe asks: as low as a process may map anything, so there is no memory of a guest. */
+    private static final long NOWHERE = 0x10000;
+
     private final GuestLayout layout;
     private final PageTable table;
     private final String space;
-    private final long zeros;
+    private Userfaultfd uffd;
+    private Heirs heirs = page -> null;
     private boolean protects;
     private boolean gone;
     private boolean starved;
     private long pausedUntil;
 
-    /**
-     * @param zeros address of a page of zeros
-     * @param protects whether pages are installed write-protected, to learn which are written
-     */
-    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, long zeros, boolean protects) {
+    /** Who else maps the same file, for pages that are mapped here no more. */
+    @FunctionalInterface
+    interface Heirs {
+        /** The installer of another address space in which a page is mapped, or null if there is none. */
+        @Nullable
+        Installer of(int page);
+    }
+
+    /** @param protects whether pages are installed write-protected, to learn which are written */
+    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, boolean protects) {
         this.uffd = uffd;
         this.layout = layout;
         this.table = table;
         this.space = space;
-        this.zeros = zeros;
         this.protects = protects;
+    }
+
+    /** Tells who else maps the file. */
+    void heirs(Heirs others) {
+        heirs = others;
+    }
+
+    /** From now on pages go into another address space, the layout of which the caller puts in place. */
+    void moveTo(Userfaultfd other) {
+        uffd = other;
+        gone = false;
     }
 
     /** Whether the VMM's address space is gone. */
@@ -66,7 +88,8 @@ final class Installer {
     int copy(int page, int count, long source, boolean write) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
-            return unmapped(page);
+            Installer heir = heirs.of(page);
+            return heir == null ? unmapped(page) : heir.copy(page, 1, source, true);
         }
         boolean protect = protects && !write;
         long bytes = (long) layout.contiguous(page, count) * layout.pageBytes();
@@ -89,26 +112,26 @@ final class Installer {
     int zero(int page, int count) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
-            return unmapped(page);
+            Installer heir = heirs.of(page);
+            return heir == null ? unmapped(page) : heir.zero(page, 1);
         }
-        int run = layout.contiguous(page, count);
         long done = layout.pageBytes() == BASE_PAGE
-                ? uffd.zeropage(address, (long) run * BASE_PAGE)
-                : uffd.copy(address, zeros, layout.pageBytes(), 0);
+                ? uffd.zeropage(address, (long) layout.contiguous(page, count) * BASE_PAGE)
+                : uffd.copy(address, Zeros.address(), layout.pageBytes(), 0);
         return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
     }
 
-    /** Maps a page that is in the page cache; false to try again later. */
-    boolean map(int page) {
+    /** Maps a page that is in the page cache. Pages settled, 0 to try again later, or {@link #ABSENT} if it is not there. */
+    int map(int page) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
-            return true;
+            return 1;
         }
         long done = uffd.continueAt(address, layout.pageBytes());
         if (done > 0) {
-            return installed(page, done, PageTable.DIRTY) > 0;
+            return installed(page, done, PageTable.DIRTY);
         }
-        return settle(page, address, done) > 0;
+        return done == -Errno.EFAULT ? ABSENT : settle(page, address, done);
     }
 
     private int installed(int page, long bytes, int kind) {
@@ -188,7 +211,7 @@ final class Installer {
 
     /** Asks for something that changes nothing, whose refusal tells whether the VMM's address space is still there. */
     void probe() {
-        if (uffd.continueAt(layout.anyAddress(), layout.pageBytes()) == -Errno.ESRCH) {
+        if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {
             gone = true;
         }
     }

@@ -61,6 +61,19 @@ final class PageTable {
         counts[atHome ? REMOTE : ZERO].add(pages);
     }
 
+    /** For a child of the process: what it finds of its own memory, and what it has to be brought. */
+    PageTable(PageTable parent) {
+        states = new byte[parent.states.length];
+        for (int kind = 0; kind < KINDS; kind++) {
+            counts[kind] = new Counter();
+        }
+        for (int page = 0; page < states.length; page++) {
+            int kind = parent.kind(page) == FETCHING ? REMOTE : parent.kind(page);
+            states[page] = (byte) (kind | (parent.states[page] & HOMED));
+            counts[kind].add(1);
+        }
+    }
+
     int pages() {
         return states.length;
     }
@@ -87,6 +100,15 @@ final class PageTable {
         counts[was & KIND_MASK].add(-1);
         counts[kind].add(1);
         states[page] = (byte) ((was & ~KIND_MASK) | kind);
+    }
+
+    /** Somebody may have written to clean pages without being seen. */
+    void suspectClean() {
+        for (int page = 0; page < states.length; page++) {
+            if (kind(page) == CLEAN) {
+                become(page, DIRTY);
+            }
+        }
     }
 
     boolean isResident(int page) {

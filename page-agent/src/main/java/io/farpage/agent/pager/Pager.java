@@ -6,12 +6,9 @@ import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.agent.uffd.UffdMessages;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.pool.PagePool;
-import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.posix.ErrnoName;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -31,10 +28,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
-    private static final int MESSAGES = 64;
 
     private final String space;
-    private final Userfaultfd uffd;
     private final GuestLayout layout;
     private final PageTable table;
     private final Homes homes;
@@ -43,27 +38,24 @@ public final class Pager implements DutyCycle {
     private final Installer installer;
     private final @Nullable Evictor evictor;
     private final @Nullable Flush flush;
-    private final Streams streams;
-    private final Streams stores;
     private final Arrivals arrivals;
     private final Replay replay;
+    private final Faults faults;
+    private final Children children;
     private final Heat heat;
-    private final int zeroFrame;
-    private final PagePool pool;
     private final LongSupplier clock;
     private final Consumer<PagerEnd> ended;
-    private final UffdMessages messages = new UffdMessages(MESSAGES);
-    private final FaultQueue queue = new FaultQueue();
     private final PagerCounters counters = new PagerCounters();
 
-    private final List<Userfaultfd> children = new ArrayList<>();
+    private KernelMessages messages;
+    /** The child in the place of the VMM, once that has left its memory to it. */
+    private @Nullable SharedChild heir;
 
     private volatile long peakResident;
     private boolean done;
     /** Whether the latest look took all there was, and the shard cannot have slept since. */
     private boolean emptied;
 
-    private long strays;
     private WorkingSet left = WorkingSet.EMPTY;
     private volatile int limit;
     private volatile @Nullable String finishing;
@@ -113,47 +105,46 @@ public final class Pager implements DutyCycle {
      */
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
         space = guest.space();
-        uffd = guest.uffd();
-        pool = backing.pool();
+        PagePool pool = backing.pool();
+        MemoryFile file = guest.file();
+        boolean shared = file != null;
         fetcher = backing.fetcher();
         layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = new PageTable((int) backing.map().get().pages(), guest.written());
         homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links());
         transfers = new Transfers(fetcher, pool, guest.pageBytes());
-        MemoryFile file = guest.file();
-        zeroFrame = guest.pageBytes() > Installer.BASE_PAGE ? zeroFrame() : FrameAllocator.NONE;
-        installer = new Installer(
-                uffd,
-                layout,
-                table,
-                space,
-                zeroFrame == FrameAllocator.NONE ? 0 : transfers.stagingAddress(zeroFrame, 0),
-                file != null);
+        installer = new Installer(guest.uffd(), layout, table, space, shared);
         evictor = file == null
                 ? null
                 : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
-        streams = new Streams(options.prefetchPages());
-        arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
-        replay = new Replay(guest.workingSet(), table, layout, homes, arrivals);
         heat = new Heat(table.pages());
-        stores = new Streams(options.prefetchPages());
+        arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
+        replay = new Replay(guest.workingSet(), table, arrivals);
+        messages = new KernelMessages(space, guest.uffd(), layout, clock);
+        children = new Children(
+                new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options.prefetchPages(), clock),
+                shared,
+                table,
+                transfers);
+        faults = new Faults(
+                table,
+                layout,
+                homes,
+                transfers,
+                installer,
+                arrivals,
+                counters,
+                heat,
+                options.prefetchPages(),
+                this::room,
+                shared,
+                this::forked,
+                clock);
+        installer.heirs(children::installerOf);
         limit = options.localPages();
         this.clock = clock;
         this.ended = ended;
-    }
-
-    /** A page of zeros to copy from, where the kernel has no operation for it. */
-    private int zeroFrame() {
-        int frame = transfers.allocate(1);
-        if (frame == FrameAllocator.NONE) {
-            throw new IllegalArgumentException(
-                    "space " + space + ": no page of staging memory is free; raise pool.staging");
-        }
-        pool.staging()
-                .asSlice(transfers.stagingOffset(frame, 0), layout.pageBytes())
-                .fill((byte) 0);
-        return frame;
     }
 
     /** Whether the shard's thread should look without sleeping, because it spins anyway. */
@@ -179,6 +170,7 @@ public final class Pager implements DutyCycle {
     /** Looks whether the VMM's address space is still there; if not, the next turn begins to {@link #finish}. */
     public void probe() {
         installer.probe();
+        children.probe();
     }
 
     /** How often pages were asked for. Any thread. */
@@ -206,13 +198,20 @@ public final class Pager implements DutyCycle {
                 evictor == null ? 0 : evictor.evictions().get(),
                 evictor == null ? 0 : evictor.writtenBack().get(),
                 evictor == null ? 0 : evictor.elided().get(),
-                streams.hits().get(),
-                streams.wasted().get());
+                faults.streams().hits().get(),
+                faults.streams().wasted().get(),
+                children.count());
     }
 
     @Override
     public int fileDescriptor() {
-        return done || installer.isGone() ? -1 : uffd.fd();
+        if (done) {
+            return -1;
+        }
+        if (!children.isEmpty()) {
+            return children.fd(messages.fd());
+        }
+        return installer.isGone() ? -1 : messages.fd();
     }
 
     @Override
@@ -220,9 +219,10 @@ public final class Pager implements DutyCycle {
         return !done
                 && (spinning
                         || arrivals.isWaiting()
-                        || !queue.isEmpty()
-                        || (evictor != null && evictor.isBusy())
-                        || finishing != null);
+                        || !faults.queue().isEmpty()
+                        || (evictor != null && !children.share() && evictor.isBusy())
+                        || children.isBusy()
+                        || (finishing != null && children.isEmpty()));
     }
 
     @Override
@@ -240,8 +240,11 @@ public final class Pager implements DutyCycle {
             // Nothing was found now: before the next turn the shard sleeps, and is woken by what comes.
             emptied = false;
         }
-        work += serveQueue();
-        if (finishing == null && (installer.isGone() || layout.isEmpty())) {
+        work += faults.serveQueue();
+        if (!children.isEmpty()) {
+            work += children.doWork();
+        }
+        if (finishing == null && (installer.isGone() || layout.isEmpty()) && !succeed()) {
             finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
         }
         if (finishing != null) {
@@ -250,10 +253,10 @@ public final class Pager implements DutyCycle {
             }
             return work + endSome();
         }
-        if (evictor != null) {
-            work += evictor.doWork(arrivals.incoming() + queue.size(), limit);
+        if (evictor != null && !children.share()) {
+            work += evictor.doWork(arrivals.incoming() + faults.queue().size(), limit);
         }
-        if (!replay.isDone() && queue.isEmpty()) {
+        if (!replay.isDone() && faults.queue().isEmpty()) {
             work += replay.doWork(limit);
         }
         long resident = table.resident();
@@ -263,200 +266,42 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    private int readMessages() {
-        int work = 0;
-        while (true) {
-            int count = uffd.read(messages);
-            if (count < 0) {
-                log.error("space {}: faults cannot be read: {}", space, ErrnoName.of(-count));
-                finish("faults cannot be read: " + ErrnoName.of(-count));
-                return work;
-            }
-            long now = count == 0 ? 0 : clock.getAsLong();
-            for (int i = 0; i < count; i++) {
-                take(i, now);
-            }
-            work += count;
-            if (count < messages.capacity()) {
-                return work;
-            }
-        }
-    }
-
-    private void take(int index, long now) {
-        switch (messages.event(index)) {
-            case UffdMessages.EVENT_PAGEFAULT -> {
-                int page = layout.pageAt(messages.address(index));
-                if (page != GuestLayout.NONE) {
-                    if (messages.isMinor(index)) {
-                        minor(page);
-                    } else {
-                        fault(page, messages.isWrite(index), messages.isWriteProtect(index), now);
-                    }
-                } else if (strays++ == 0) {
-                    log.error(
-                            "space {}: a fault at 0x{}, which is in no region that the VMM told of; it is not served",
-                            space,
-                            Long.toHexString(messages.address(index)));
-                }
-            }
-            case UffdMessages.EVENT_REMOVE -> removed(messages.address(index), messages.end(index));
-            case UffdMessages.EVENT_UNMAP -> {
-                if (evictor == null) {
-                    removed(messages.address(index), messages.end(index));
-                }
-                layout.unmapped(messages.address(index), messages.end(index));
-            }
-            case UffdMessages.EVENT_REMAP ->
-                layout.moved(messages.address(index), messages.movedTo(index), messages.movedLength(index));
-            case UffdMessages.EVENT_FORK -> {
-                // Kept, so that a child that touches what is not here waits instead of seeing zeros.
-                children.add(Userfaultfd.adopt(messages.forked(index)));
-                log.error("space {}: the VMM forked; the child's faults are not served", space);
-            }
-            default -> log.warn("space {}: unknown event 0x{}", space, Integer.toHexString(messages.event(index)));
-        }
-    }
-
-    private void removed(long start, long end) {
-        for (long address = start; address < end; address += layout.pageBytes()) {
-            int page = layout.pageAt(address);
-            if (page != GuestLayout.NONE) {
-                removed(page);
-                counters.removed().add(1);
-            }
-        }
-    }
-
-    /**
-     * The guest gives a page up: it reads as zeros from now on. The kernel takes it out only after this was read, so what is there a
-     * moment longer must not be looked at again, least of all be written back.
-     */
-    private void removed(int page) {
-        if (table.kind(page) == PageTable.FETCHING) {
-            transfers.remove(page);
-        }
-        table.become(page, PageTable.ZERO);
-    }
-
-    private void fault(int page, boolean write, boolean writeProtect, long seenAt) {
-        switch (table.kind(page)) {
-            case PageTable.ZERO, PageTable.REMOTE -> {
-                if (writeProtect) {
-                    // It was taken out while the store waited: let it be tried again.
-                    installer.wake(page);
-                } else if (!table.has(page, PageTable.QUEUED) && !resolve(page, write, seenAt)) {
-                    await(page, write, seenAt);
-                }
-            }
-            case PageTable.FETCHING -> {
-                counters.repeated().add(1);
-                if (write) {
-                    transfers.wantForWrite(page);
-                }
-            }
-            case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> {
-                if (writeProtect) {
-                    if (!allowWrites(page)) {
-                        await(page, true, seenAt);
-                    }
-                } else {
-                    present(page);
-                }
-            }
-            case PageTable.LOST -> arrivals.lose(page);
-            default -> throw new AssertionError(table.kind(page));
-        }
-    }
-
-    /** A page that is in the page cache, written there by the VMM past its own mapping, and not mapped. */
-    private void minor(int page) {
-        counters.repeated().add(1);
-        if (table.kind(page) == PageTable.FETCHING) {
-            transfers.remove(page);
-        }
-        if (!installer.map(page)) {
-            await(page, false, clock.getAsLong());
-        }
-    }
-
-    private void await(int page, boolean write, long seenAt) {
-        table.set(page, PageTable.QUEUED);
-        queue.add(page, write, seenAt);
-        counters.waits().add(1);
-    }
-
-    /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
-    private boolean resolve(int page, boolean write, long seenAt) {
-        int room = room();
-        if (room <= 0 || installer.isPaused(seenAt)) {
+    /** A child that shares the memory takes the place of the VMM; false if there is none. */
+    private boolean succeed() {
+        SharedChild eldest = children.takeEldest();
+        if (eldest == null) {
             return false;
         }
-        int foreseen = streams.fault(page);
-        heat.add(page);
-        int kind = table.kind(page);
-        int run = 1;
-        int most = Math.min(room, foreseen);
-        int reach = most == 1 ? 1 : homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
-        while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
-            run++;
+        if (heir != null) {
+            heir.close();
         }
-        int had = kind == PageTable.ZERO ? installZeros(page, run) : arrivals.fetch(page, run, write, seenAt);
-        if (had > 0 && had < foreseen) {
-            streams.cut(page, foreseen, had);
+        heir = eldest;
+        layout.take(eldest.layout());
+        installer.moveTo(eldest.uffd());
+        messages = new KernelMessages(space, eldest.uffd(), layout, clock);
+        eldest.leaveWaiting();
+        return true;
+    }
+
+    private void forked(int descriptor) {
+        children.forked(descriptor, layout, table, faults);
+    }
+
+    private int readMessages() {
+        int count = messages.read(faults);
+        if (count < 0) {
+            log.error("space {}: faults cannot be read: {}", space, ErrnoName.of(-count));
+            finish("faults cannot be read: " + ErrnoName.of(-count));
+            return 0;
         }
-        for (int ahead = 1; had > 0 && ahead <= streams.strides() && ahead < room; ahead++) {
-            replay.prefetch(page + ahead * streams.stride(), 1);
-        }
-        return had > 0;
+        return count;
     }
 
     /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */
     private int room() {
-        return evictor == null || !evictor.works()
+        return evictor == null || children.share() || !evictor.works()
                 ? PagerOptions.MAX_RUN
                 : (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - arrivals.incoming());
-    }
-
-    private int installZeros(int page, int count) {
-        int settled = installer.zero(page, count);
-        if (settled > 0) {
-            counters.zeros().add(1);
-            counters.prefetched().add(settled - 1L);
-            table.set(page, PageTable.REFERENCED);
-        }
-        return settled;
-    }
-
-    /** Lets the guest write to a clean page, and to those that it is about to write to next. False if that must be tried again. */
-    private boolean allowWrites(int page) {
-        int foreseen = stores.fault(page);
-        int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
-        int run = 1;
-        while (run < reach && table.kind(page + run) == PageTable.CLEAN) {
-            run++;
-        }
-        if (run < foreseen) {
-            stores.cut(page, foreseen, run);
-        }
-        if (!installer.unprotect(page, run)) {
-            return false;
-        }
-        for (int i = 0; i < run; i++) {
-            // A write-back under way goes on; what it writes no longer counts.
-            table.become(page + i, PageTable.DIRTY);
-        }
-        table.set(page, PageTable.REFERENCED);
-        counters.writeProtect().add(1);
-        return true;
-    }
-
-    /** A fault of a page that is here: it came meanwhile, or the VMM took it away without a word, and then it is zeros. */
-    private void present(int page) {
-        counters.repeated().add(1);
-        if (installer.zero(page, 1) == 0) {
-            await(page, false, clock.getAsLong());
-        }
     }
 
     private int takeCompletions() {
@@ -464,7 +309,9 @@ public final class Pager implements DutyCycle {
         for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
             work++;
             FetchStatus status = fetcher.status(slot);
-            if (transfers.isWriteBack(slot)) {
+            if (!transfers.owns(slot)) {
+                children.completed(slot, status);
+            } else if (transfers.isWriteBack(slot)) {
                 if (finishing != null && flush != null) {
                     flush.written(slot, status);
                 } else if (evictor != null) {
@@ -473,46 +320,19 @@ public final class Pager implements DutyCycle {
             } else if (status == FetchStatus.OK) {
                 arrivals.arrived(slot);
             } else {
-                arrivals.failed(slot, status, finishing == null ? queue : null);
+                arrivals.failed(slot, status, finishing == null ? faults.queue() : null);
             }
         }
         return work;
-    }
-
-    private int serveQueue() {
-        int work = 0;
-        for (int left = queue.size(); left > 0; left--) {
-            int page = queue.page();
-            boolean write = queue.isWrite();
-            long seenAt = queue.seenAt();
-            boolean served = switch (table.kind(page)) {
-                case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, seenAt);
-                case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> settleWaiting(page, write);
-                default -> true;
-            };
-            if (!served) {
-                return work;
-            }
-            queue.remove();
-            table.clear(page, PageTable.QUEUED);
-            work++;
-        }
-        return work;
-    }
-
-    /** A page that was waited for is here: whoever waits may write to it, if that is what was asked for, and is woken. */
-    private boolean settleWaiting(int page, boolean write) {
-        if (write) {
-            return allowWrites(page);
-        }
-        installer.wake(page);
-        return true;
     }
 
     /** The guest is gone: lets transfers end, writes back what has to be, and says so. */
     private int endSome() {
         if (arrivals.isWaiting()) {
             return 1;
+        }
+        if (!children.isEmpty()) {
+            return 0;
         }
         if (flush != null && !flush.isDone()) {
             return flush.doWork() + 1;
@@ -521,10 +341,9 @@ public final class Pager implements DutyCycle {
             return 0;
         }
         done = true;
-        if (zeroFrame != FrameAllocator.NONE) {
-            transfers.free(zeroFrame, 0, 1);
+        if (heir != null) {
+            heir.close();
         }
-        children.forEach(Userfaultfd::close);
         ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), left));
         return 1;
     }

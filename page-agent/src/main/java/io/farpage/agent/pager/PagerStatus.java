@@ -17,6 +17,7 @@ package io.farpage.agent.pager;
  * @param elidedPages pages that were zeros when they were taken out, so far
  * @param prefetchHits pages prefetched, behind which the guest went on
  * @param prefetchWaste pages prefetched in streams that ended
+ * @param children processes that the VMM forked and that have its memory; nothing is evicted while they share it
  */
 public record PagerStatus(
         long pages,
@@ -32,8 +33,9 @@ public record PagerStatus(
         long writtenBackPages,
         long elidedPages,
         long prefetchHits,
-        long prefetchWaste) {
+        long prefetchWaste,
+        int children) {
 
     /** Before there is a guest. */
-    public static final PagerStatus NONE = new PagerStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    public static final PagerStatus NONE = new PagerStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

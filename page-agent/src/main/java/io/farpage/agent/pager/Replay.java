@@ -1,20 +1,16 @@
 package io.farpage.agent.pager;
 
-/** Fetches, before they are asked for, pages that follow a stride and those that were here when the space's last guest ended. */
+/** Fetches, before they are asked for, the pages that were here when the space's last guest ended. */
 final class Replay {
     private final WorkingSet workingSet;
     private final PageTable table;
-    private final GuestLayout layout;
-    private final Homes homes;
     private final Arrivals arrivals;
     private int run;
     private int doneOfRun;
 
-    Replay(WorkingSet workingSet, PageTable table, GuestLayout layout, Homes homes, Arrivals arrivals) {
+    Replay(WorkingSet workingSet, PageTable table, Arrivals arrivals) {
         this.workingSet = workingSet;
         this.table = table;
-        this.layout = layout;
-        this.homes = homes;
         this.arrivals = arrivals;
     }
 
@@ -37,7 +33,7 @@ final class Replay {
                 run = workingSet.runs();
                 return work;
             }
-            int had = prefetch(workingSet.first(run) + doneOfRun, count);
+            int had = arrivals.prefetch(workingSet.first(run) + doneOfRun, count);
             if (had == 0) {
                 return work;
             }
@@ -49,18 +45,5 @@ final class Replay {
             }
         }
         return work;
-    }
-
-    /** Fetches what of a run of pages is at its home. Returns how many pages were dealt with, 0 if there is no room. */
-    int prefetch(int page, int count) {
-        if (page < 0 || page >= table.pages() || layout.addressOf(page) == GuestLayout.NONE) {
-            return 1;
-        }
-        int reach = homes.contiguous(homes.extent(page), page, layout.contiguous(page, count));
-        int remote = 0;
-        while (remote < reach && table.kind(page + remote) == PageTable.REMOTE) {
-            remote++;
-        }
-        return remote == 0 ? 1 : arrivals.fetch(page, remote, false, Arrivals.NOBODY_WAITS);
     }
 }

@@ -19,6 +19,9 @@ final class Streams {
     private final int maxWindow;
     private final int[] next = new int[STREAMS];
     private final int[] window = new int[STREAMS];
+    /** Pages of the latest window that were to be had, the one that faulted included. */
+    private final int[] had = new int[STREAMS];
+
     private final long[] usedAt = new long[STREAMS];
     private long turn;
 
@@ -30,6 +33,18 @@ final class Streams {
 
     private final Counter hits = new Counter();
     private final Counter wasted = new Counter();
+
+    // What the latest fault changed, as it was before.
+    private int lastStream;
+    private boolean lastVoted;
+    private int nextBefore;
+    private int windowBefore;
+    private int hadBefore;
+    private long usedBefore;
+    private int deltaBefore;
+    private int deltaAtBefore;
+    private int lastBefore;
+    private int strideBefore;
 
     /** @param maxWindow pages that are fetched as one at most, 1 to turn this off */
     Streams(int maxWindow) {
@@ -50,38 +65,85 @@ final class Streams {
         turn++;
         for (int i = 0; i < STREAMS; i++) {
             if (next[i] == page) {
-                hits.add(window[i] - 1L);
+                remember(i, false);
+                hits.add(had[i] - 1L);
                 window[i] = Math.min(maxWindow, Math.max(FIRST_WINDOW, 2 * window[i]));
                 return follow(i, page);
             }
         }
-        vote(page);
         int oldest = 0;
         for (int i = 1; i < STREAMS; i++) {
             if (usedAt[i] < usedAt[oldest]) {
                 oldest = i;
             }
         }
-        wasted.add(Math.max(0, window[oldest] - 1L));
+        remember(oldest, true);
+        vote(page);
+        wasted.add(Math.max(0, had[oldest] - 1L));
         window[oldest] = 1;
         return follow(oldest, page);
     }
 
     private int follow(int stream, int page) {
         next[stream] = page + window[stream];
+        had[stream] = window[stream];
         usedAt[stream] = turn;
         return window[stream];
     }
 
-    /** Fewer pages than foreseen were to be had from {@code page} on: the stream goes on behind them. */
-    void cut(int page, int foreseen, int had) {
-        for (int i = 0; i < STREAMS; i++) {
-            if (usedAt[i] == turn && next[i] == page + foreseen) {
-                next[i] = page + had;
-                window[i] = had;
-                return;
-            }
+    private void remember(int stream, boolean voted) {
+        lastStream = stream;
+        lastVoted = voted;
+        nextBefore = next[stream];
+        windowBefore = window[stream];
+        hadBefore = had[stream];
+        usedBefore = usedAt[stream];
+        deltaBefore = deltas[deltaAt];
+        deltaAtBefore = deltaAt;
+        lastBefore = last;
+        strideBefore = stride;
+    }
+
+    /** Of what the latest fault foresaw only {@code count} pages are to be fetched: the stream goes on behind them, with a smaller window. */
+    void cut(int count) {
+        if (maxWindow > 1) {
+            goOnBehind(count);
+            window[lastStream] = count;
         }
+    }
+
+    /** Of what the latest fault foresaw there was room for {@code count} pages only: the stream goes on behind them, as before. */
+    void crowd(int count) {
+        if (maxWindow > 1) {
+            goOnBehind(count);
+            window[lastStream] = Math.max(windowBefore, count);
+        }
+    }
+
+    private void goOnBehind(int count) {
+        next[lastStream] += count - had[lastStream];
+        had[lastStream] = count;
+    }
+
+    /** There was no room for anything at all: the latest fault will be told of again, as if for the first time. */
+    void takeBack() {
+        if (maxWindow == 1) {
+            return;
+        }
+        if (lastVoted) {
+            wasted.add(-Math.max(0, hadBefore - 1L));
+            deltaAt = deltaAtBefore;
+            deltas[deltaAt] = deltaBefore;
+            last = lastBefore;
+            stride = strideBefore;
+        } else {
+            hits.add(1L - hadBefore);
+        }
+        strides = 0;
+        next[lastStream] = nextBefore;
+        window[lastStream] = windowBefore;
+        had[lastStream] = hadBefore;
+        usedAt[lastStream] = usedBefore;
     }
 
     /** How far apart the pages are that {@link #strides()} counts. */

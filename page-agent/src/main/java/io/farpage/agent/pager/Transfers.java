@@ -5,9 +5,16 @@ import io.farpage.pool.PagePool;
 
 /** What each slot of a pager's fetcher is about: a run of pages, and the staging frames that it has. */
 final class Transfers {
+    /** Bytes of a transfer of several pages: whoever waits for the first waits for all of them. */
+    private static final int MAX_BYTES = PagerOptions.MAX_RUN * Installer.BASE_PAGE;
+
+    /** Part of the staging memory that pages fetched ahead of one fault, or pages on their way to their homes, may take. */
+    private static final int SHARE = 4;
+
     private final Fetcher fetcher;
     private final PagePool pool;
     private final int framesPerPage;
+    private final int maxRun;
     private final int[] first;
     private final int[] count;
     private final int[] frame;
@@ -23,6 +30,7 @@ final class Transfers {
         this.fetcher = fetcher;
         this.pool = pool;
         framesPerPage = pageBytes / pool.frameBytes();
+        maxRun = Math.max(1, MAX_BYTES / pageBytes);
         first = new int[capacity];
         count = new int[capacity];
         frame = new int[capacity];
@@ -32,6 +40,21 @@ final class Transfers {
         settled = new int[capacity];
         seenAt = new long[capacity];
         arrivedAt = new long[capacity];
+    }
+
+    /** Pages that are fetched, written back or copied as one at most. */
+    int maxRun() {
+        return maxRun;
+    }
+
+    /** Pages that what nobody waits for may hold in staging memory at once, so that faults find room, too; 1 or more. */
+    int share() {
+        return Math.max(1, pool.stagingFrames().capacity() / framesPerPage / SHARE);
+    }
+
+    /** Whether a slot is about pages of this guest at the moment. */
+    boolean owns(int slot) {
+        return count[slot] > 0;
     }
 
     /** Takes staging frames for a run of pages, or gives {@link io.farpage.pool.frames.FrameAllocator#NONE}. */

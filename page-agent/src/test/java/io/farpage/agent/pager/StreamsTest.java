@@ -34,9 +34,50 @@ class StreamsTest {
     void shouldGoOnBehindWhatWasHad() {
         streams.fault(7);
         assertEquals(4, streams.fault(8));
-        streams.cut(8, 4, 2);
+        streams.cut(2);
         assertEquals(4, streams.fault(10));
         assertEquals(8, streams.fault(14));
+    }
+
+    @Test
+    void shouldKeepTheWindowWhenThereWasRoomForLess() {
+        streams.fault(7);
+        assertEquals(4, streams.fault(8));
+        assertEquals(8, streams.fault(12));
+        streams.crowd(3);
+        assertEquals(8, streams.fault(15), "not 4, and nothing is forgotten");
+        assertEquals(16, streams.fault(23));
+        assertEquals(3 + 2 + 7, streams.hits().get(), "what was not fetched was of no use");
+    }
+
+    @Test
+    void shouldForgetAFaultThatThereWasNoRoomFor() {
+        streams.fault(7);
+        assertEquals(4, streams.fault(8));
+        for (int tries = 0; tries < 5; tries++) {
+            assertEquals(8, streams.fault(12));
+            streams.takeBack();
+        }
+        assertEquals(8, streams.fault(12));
+        assertEquals(16, streams.fault(20));
+        assertEquals(3 + 7, streams.hits().get());
+        assertEquals(0, streams.wasted().get());
+    }
+
+    /** A fault that belongs to no stream pushes out the oldest one, and is one difference more to find strides by. */
+    @Test
+    void shouldPutBackWhatAFaultThatThereWasNoRoomForPushedOut() {
+        for (int reader = 0; reader < 16; reader++) {
+            streams.fault(reader * 10_000);
+        }
+        for (int tries = 0; tries < 20; tries++) {
+            assertEquals(1, streams.fault(7_000_000 + 17 * tries));
+            streams.takeBack();
+        }
+        assertEquals(0, streams.strides());
+        for (int reader = 0; reader < 16; reader++) {
+            assertEquals(4, streams.fault(reader * 10_000 + 1), "reader " + reader);
+        }
     }
 
     @Test

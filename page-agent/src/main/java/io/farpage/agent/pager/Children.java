@@ -1,0 +1,189 @@
+package io.farpage.agent.pager;
+
+import io.farpage.agent.shard.FetchStatus;
+import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.posix.Epoll;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The processes that a VMM forked while it had asked to be told of that (UFFD_FEATURE_EVENT_FORK), and theirs.
+ *
+ * <p>While one of them shares the memory file, nothing can be evicted: a page that comes now is write-protected for the VMM alone, so
+ * that a child's store to it would not be seen. When the last one has ended, every page that is here counts as written to.
+ */
+final class Children {
+    private static final Logger log = LoggerFactory.getLogger(Children.class);
+    private static final int NEVER_AWAITED = 1;
+
+    private final PrivateChild.Family family;
+    private final boolean shared;
+    private final PageTable table;
+    private final Transfers transfers;
+    private final List<Child> living = new ArrayList<>();
+    private @Nullable Epoll descriptors;
+    private volatile int count;
+
+    /**
+     * @param shared whether the memory is a file's
+     * @param table the VMM's
+     * @param transfers the VMM's
+     */
+    Children(PrivateChild.Family family, boolean shared, PageTable table, Transfers transfers) {
+        this.family = family;
+        this.shared = shared;
+        this.table = table;
+        this.transfers = transfers;
+    }
+
+    /** How many live. Any thread. */
+    int count() {
+        return count;
+    }
+
+    boolean isEmpty() {
+        return count == 0;
+    }
+
+    /** Whether one of them may write to pages of the VMM's without being seen. */
+    boolean share() {
+        return shared && count > 0;
+    }
+
+    /** A descriptor that is readable while one of theirs or {@code parent} is. */
+    int fd(int parent) {
+        Epoll all = descriptors;
+        if (all == null) {
+            all = new Epoll(NEVER_AWAITED);
+            all.add(parent, Epoll.EPOLLIN);
+            for (Child child : living) {
+                all.add(child.fd(), Epoll.EPOLLIN);
+            }
+            descriptors = all;
+        }
+        return all.fd();
+    }
+
+    /**
+     * The VMM or one of its children has forked.
+     *
+     * @param descriptor for the child's memory
+     * @param layout the parent's
+     * @param of the parent's table
+     * @param parent the VMM's faults
+     */
+    void forked(int descriptor, GuestLayout layout, PageTable of, Faults parent) {
+        Userfaultfd uffd = Userfaultfd.adopt(descriptor);
+        GuestLayout own = new GuestLayout(layout);
+        if (shared) {
+            add(new SharedChild(
+                    family.space(),
+                    uffd,
+                    own,
+                    table,
+                    transfers,
+                    parent,
+                    grandchild -> forked(grandchild, own, table, parent),
+                    family.clock()));
+        } else {
+            PageTable inherited = new PageTable(of);
+            add(new PrivateChild(
+                    family, uffd, own, inherited, grandchild -> forked(grandchild, own, inherited, parent)));
+        }
+        log.info(
+                "space {}: the VMM forked; {} of its children have its memory{}",
+                family.space(),
+                count,
+                shared ? ", and nothing of it is evicted while one lives" : ", each its own");
+    }
+
+    private void add(Child child) {
+        living.add(child);
+        changed();
+    }
+
+    private void changed() {
+        count = living.size();
+        if (descriptors != null) {
+            descriptors.close();
+            descriptors = null;
+        }
+    }
+
+    /** Serves them. Returns how much there was to do. */
+    int doWork() {
+        int work = 0;
+        for (int i = living.size() - 1; i >= 0; i--) {
+            Child child = living.get(i);
+            work += child.doWork();
+            if (child.hasEnded()) {
+                living.remove(child);
+                child.close();
+                changed();
+                log.info("space {}: a child of the VMM has ended; {} are left", family.space(), count);
+                work++;
+            }
+        }
+        if (shared && living.isEmpty()) {
+            table.suspectClean();
+        }
+        return work;
+    }
+
+    /** Whether one of them needs another turn soon. */
+    boolean isBusy() {
+        for (Child child : living) {
+            if (child.isBusy()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Takes the end of a transfer that is not the VMM's. */
+    void completed(int slot, FetchStatus status) {
+        for (Child child : living) {
+            if (child.owns(slot)) {
+                child.completed(slot, status);
+                return;
+            }
+        }
+        throw new IllegalStateException("nobody's transfer: slot " + slot);
+    }
+
+    /** Looks whether their address spaces are still there. */
+    void probe() {
+        living.forEach(Child::probe);
+    }
+
+    /** Installer of a child that shares the memory and in which a page is mapped, or null. */
+    @Nullable
+    Installer installerOf(int page) {
+        for (Child child : living) {
+            if (child instanceof SharedChild sharer
+                    && !sharer.hasEnded()
+                    && sharer.layout().addressOf(page) != GuestLayout.NONE) {
+                return sharer.installer();
+            }
+        }
+        return null;
+    }
+
+    /** The VMM has left its memory to the child that shares it longest; null if there is none. */
+    @Nullable
+    SharedChild takeEldest() {
+        for (Child child : living) {
+            if (child instanceof SharedChild sharer && !sharer.hasEnded()) {
+                living.remove(child);
+                changed();
+                table.suspectClean();
+                log.info("space {}: the VMM has ended; a child has its memory now", family.space());
+                return sharer;
+            }
+        }
+        return null;
+    }
+}

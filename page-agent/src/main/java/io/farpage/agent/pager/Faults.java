@@ -1,0 +1,284 @@
+package io.farpage.agent.pager;
+
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
+
+/**
+ * Resolves the faults of one address space: starts what each needs, or has it wait for room. What a fault asks for first is on its way
+ * before anything is fetched ahead of it.
+ */
+final class Faults implements KernelMessages.Receiver {
+    /** Bytes that one fault may have fetched: of large pages few. */
+    private static final int MAX_AHEAD_BYTES = 8 << 20;
+
+    private final PageTable table;
+    private final GuestLayout layout;
+    private final Homes homes;
+    private final Transfers transfers;
+    private final Installer installer;
+    private final Arrivals arrivals;
+    private final PagerCounters counters;
+    private final Heat heat;
+    private final Room room;
+    private final boolean shared;
+    private final IntConsumer forked;
+    private final LongSupplier clock;
+    private final Streams streams;
+    private final Streams stores;
+    private final FaultQueue queue = new FaultQueue();
+
+    /** How many pages may come at the moment. */
+    @FunctionalInterface
+    interface Room {
+        /** Pages that may come, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
+        int pages();
+    }
+
+    /**
+     * @param prefetchPages pages that one fault may bring at most
+     * @param shared whether the memory is a file's, which keeps a page that is mapped no more
+     * @param forked what to do with the descriptor of a child's memory
+     */
+    Faults(
+            PageTable table,
+            GuestLayout layout,
+            Homes homes,
+            Transfers transfers,
+            Installer installer,
+            Arrivals arrivals,
+            PagerCounters counters,
+            Heat heat,
+            int prefetchPages,
+            Room room,
+            boolean shared,
+            IntConsumer forked,
+            LongSupplier clock) {
+        this.table = table;
+        this.layout = layout;
+        this.homes = homes;
+        this.transfers = transfers;
+        this.installer = installer;
+        this.arrivals = arrivals;
+        this.counters = counters;
+        this.heat = heat;
+        this.room = room;
+        this.shared = shared;
+        this.forked = forked;
+        this.clock = clock;
+        int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
+        streams = new Streams(Math.min(prefetchPages, ahead));
+        // To be wrong about a store costs writing the page back.
+        stores = new Streams(Math.min(prefetchPages, transfers.maxRun()));
+    }
+
+    /** Faults that wait for room. */
+    FaultQueue queue() {
+        return queue;
+    }
+
+    /** The streams of reads and first stores. */
+    Streams streams() {
+        return streams;
+    }
+
+    @Override
+    public void removed(int page) {
+        giveUp(page);
+        counters.removed().add(1);
+    }
+
+    @Override
+    public void unmapped(int page) {
+        if (!shared) {
+            removed(page);
+        }
+    }
+
+    @Override
+    public void forked(int descriptor) {
+        forked.accept(descriptor);
+    }
+
+    /**
+     * The guest gives a page up: it reads as zeros from now on. The kernel takes it out only after this was read, so what is there a
+     * moment longer must not be looked at again, least of all be written back.
+     */
+    private void giveUp(int page) {
+        if (table.kind(page) == PageTable.FETCHING) {
+            transfers.remove(page);
+        }
+        table.become(page, PageTable.ZERO);
+    }
+
+    @Override
+    public void fault(int page, boolean write, boolean writeProtect, long seenAt) {
+        switch (table.kind(page)) {
+            case PageTable.ZERO, PageTable.REMOTE -> {
+                if (writeProtect) {
+                    // It was taken out while the store waited: let it be tried again.
+                    installer.wake(page);
+                } else if (!table.has(page, PageTable.QUEUED) && !resolve(page, write, seenAt)) {
+                    await(page, write, seenAt);
+                }
+            }
+            case PageTable.FETCHING -> {
+                counters.repeated().add(1);
+                if (write) {
+                    transfers.wantForWrite(page);
+                }
+            }
+            case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> {
+                if (writeProtect) {
+                    if (!allowWrites(page)) {
+                        await(page, true, seenAt);
+                    }
+                } else {
+                    present(page);
+                }
+            }
+            case PageTable.LOST -> arrivals.lose(page);
+            default -> throw new AssertionError(table.kind(page));
+        }
+    }
+
+    @Override
+    public void minor(int page, long seenAt) {
+        boolean fetching = table.kind(page) == PageTable.FETCHING;
+        int mapped = installer.map(page);
+        if (mapped == Installer.ABSENT) {
+            // It was taken out of the page cache meanwhile.
+            fault(page, false, false, seenAt);
+            return;
+        }
+        counters.repeated().add(1);
+        if (mapped > 0 && fetching) {
+            transfers.remove(page);
+        } else if (mapped == 0 && !fetching && !table.has(page, PageTable.QUEUED)) {
+            await(page, false, seenAt);
+        }
+    }
+
+    private void await(int page, boolean write, long seenAt) {
+        table.set(page, PageTable.QUEUED);
+        queue.add(page, write, seenAt);
+        counters.waits().add(1);
+    }
+
+    /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
+    private boolean resolve(int page, boolean write, long seenAt) {
+        int free = room.pages();
+        if (free <= 0 || installer.isPaused(seenAt)) {
+            return false;
+        }
+        int foreseen = streams.fault(page);
+        heat.add(page);
+        int kind = table.kind(page);
+        int run = 1;
+        int most = Math.min(free, foreseen);
+        int reach = most == 1 ? 1 : homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
+        while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
+            run++;
+        }
+        int had = kind == PageTable.ZERO ? installZeros(page, run) : fetch(page, run, write, seenAt);
+        if (had == 0) {
+            streams.takeBack();
+            return false;
+        }
+        if (had < run || (run == free && run < foreseen)) {
+            streams.crowd(had);
+        } else if (had < foreseen) {
+            streams.cut(had);
+        }
+        for (int ahead = 1; ahead <= streams.strides() && ahead < free; ahead++) {
+            arrivals.prefetch(page + ahead * streams.stride(), 1);
+        }
+        return true;
+    }
+
+    /** Fetches a page and those behind it, in transfers that keep nobody waiting for long. Returns how many pages. */
+    private int fetch(int page, int count, boolean write, long seenAt) {
+        int most = transfers.maxRun();
+        int had = arrivals.fetch(page, Math.min(count, most), write, seenAt);
+        boolean goesOn = had == most;
+        while (goesOn && had < count) {
+            int run = Math.min(count - had, most);
+            int more = arrivals.fetch(page + had, run, false, Arrivals.NOBODY_WAITS);
+            goesOn = more == run;
+            had += more;
+        }
+        return had;
+    }
+
+    private int installZeros(int page, int count) {
+        int settled = installer.zero(page, count);
+        if (settled > 0) {
+            counters.zeros().add(1);
+            counters.prefetched().add(settled - 1L);
+            table.set(page, PageTable.REFERENCED);
+        }
+        return settled;
+    }
+
+    /** Lets the guest write to a clean page, and to those that it is about to write to next. False if that must be tried again. */
+    private boolean allowWrites(int page) {
+        int foreseen = stores.fault(page);
+        int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
+        int run = 1;
+        while (run < reach && table.kind(page + run) == PageTable.CLEAN) {
+            run++;
+        }
+        if (!installer.unprotect(page, run)) {
+            stores.takeBack();
+            return false;
+        }
+        if (run < foreseen) {
+            stores.cut(run);
+        }
+        for (int i = 0; i < run; i++) {
+            // A write-back under way goes on; what it writes no longer counts.
+            table.become(page + i, PageTable.DIRTY);
+        }
+        table.set(page, PageTable.REFERENCED);
+        counters.writeProtect().add(1);
+        return true;
+    }
+
+    /** A fault of a page that is here: it came meanwhile, or the VMM took it away without a word, and then it is zeros. */
+    private void present(int page) {
+        counters.repeated().add(1);
+        if (installer.zero(page, 1) == 0) {
+            await(page, false, clock.getAsLong());
+        }
+    }
+
+    /** Tries again what waits for room. Returns how many faults were dealt with. */
+    int serveQueue() {
+        int work = 0;
+        for (int left = queue.size(); left > 0; left--) {
+            int page = queue.page();
+            boolean write = queue.isWrite();
+            long seenAt = queue.seenAt();
+            boolean served = switch (table.kind(page)) {
+                case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, seenAt);
+                case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> settleWaiting(page, write);
+                default -> true;
+            };
+            if (!served) {
+                return work;
+            }
+            queue.remove();
+            table.clear(page, PageTable.QUEUED);
+            work++;
+        }
+        return work;
+    }
+
+    /** A page that was waited for is here: whoever waits may write to it, if that is what was asked for, and is woken. */
+    private boolean settleWaiting(int page, boolean write) {
+        if (write) {
+            return allowWrites(page);
+        }
+        installer.wake(page);
+        return true;
+    }
+}

@@ -1,0 +1,123 @@
+package io.farpage.agent.pager;
+
+import io.farpage.agent.shard.FetchStatus;
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.pool.PagePool;
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
+
+/**
+ * A child whose memory is its own from the fork on. What it did not inherit is what it was then: zeros, or what the home holds, since pages
+ * of such memory are never written back while anybody has it.
+ */
+final class PrivateChild implements Child {
+    private final Userfaultfd uffd;
+    private final Transfers transfers;
+    private final Installer installer;
+    private final Arrivals arrivals;
+    private final Faults faults;
+    private final KernelMessages messages;
+
+    /**
+     * What children have in common with their parent.
+     *
+     * @param space its name, for messages
+     * @param fetcher whose slots they share
+     * @param prefetchPages pages that one fault may bring at most
+     */
+    record Family(
+            String space,
+            Homes homes,
+            Fetcher fetcher,
+            PagePool pool,
+            PagerCounters counters,
+            Heat heat,
+            int prefetchPages,
+            LongSupplier clock) {}
+
+    /**
+     * @param layout its own
+     * @param table its own, as its parent's was at the fork
+     * @param forked what to do with the descriptor of a grandchild's memory
+     */
+    PrivateChild(Family family, Userfaultfd uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
+        this.uffd = uffd;
+        transfers = new Transfers(family.fetcher(), family.pool(), layout.pageBytes());
+        installer = new Installer(uffd, layout, table, family.space(), false);
+        arrivals = new Arrivals(
+                family.space(),
+                table,
+                layout,
+                family.homes(),
+                family.fetcher(),
+                transfers,
+                installer,
+                family.pool(),
+                family.counters(),
+                family.clock());
+        faults = new Faults(
+                table,
+                layout,
+                family.homes(),
+                transfers,
+                installer,
+                arrivals,
+                family.counters(),
+                family.heat(),
+                family.prefetchPages(),
+                () -> PagerOptions.MAX_RUN,
+                false,
+                forked,
+                family.clock());
+        messages = new KernelMessages(family.space(), uffd, layout, family.clock());
+    }
+
+    @Override
+    public int fd() {
+        return uffd.fd();
+    }
+
+    @Override
+    public int doWork() {
+        int work = arrivals.install(!installer.isGone());
+        if (installer.isGone()) {
+            return work;
+        }
+        return work + Math.max(0, messages.read(faults)) + faults.serveQueue();
+    }
+
+    @Override
+    public boolean isBusy() {
+        return arrivals.isWaiting() || !faults.queue().isEmpty();
+    }
+
+    @Override
+    public void probe() {
+        installer.probe();
+    }
+
+    @Override
+    public boolean hasEnded() {
+        return installer.isGone() && arrivals.incoming() == 0;
+    }
+
+    @Override
+    public boolean owns(int slot) {
+        return transfers.owns(slot);
+    }
+
+    @Override
+    public void completed(int slot, FetchStatus status) {
+        if (status == FetchStatus.OK) {
+            arrivals.arrived(slot);
+        } else {
+            arrivals.failed(slot, status, installer.isGone() ? null : faults.queue());
+        }
+    }
+
+    @Override
+    public void close() {
+        uffd.close();
+    }
+}

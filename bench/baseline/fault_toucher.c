@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
     char *memory = map(&o, &file);
     uint64_t *order = make_order(&o);
     int uffd = register_memory(memory, o.pages * PAGE);
-    hand_over(o.socket, memory, o.pages * PAGE, uffd, file);
+    hand_over(o.socket, memory, o.pages * PAGE, PAGE, uffd, file);
     if (o.fill) {
         for (uint64_t page = 0; page < o.pages; page++) {
             page_content_fill((uint64_t *) (memory + page * PAGE), PAGE, o.seed, page);

@@ -20,7 +20,7 @@ static inline struct sockaddr_un socket_address(const char *path) {
 }
 
 /* The connection stays open for as long as the memory is used. */
-static inline int hand_over(const char *path, void *memory, size_t size, int uffd, int file) {
+static inline int hand_over(const char *path, void *memory, size_t size, size_t page_size, int uffd, int file) {
     struct sockaddr_un address = socket_address(path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof address) != 0) {
@@ -28,8 +28,8 @@ static inline int hand_over(const char *path, void *memory, size_t size, int uff
     }
     char text[160];
     int length = snprintf(text, sizeof text,
-            "[{\"base_host_virt_addr\":%" PRIuPTR ",\"size\":%zu,\"offset\":0,\"page_size\":4096,\"page_size_kib\":4096}]",
-            (uintptr_t) memory, size);
+            "[{\"base_host_virt_addr\":%" PRIuPTR ",\"size\":%zu,\"offset\":0,\"page_size\":%zu,\"page_size_kib\":%zu}]",
+            (uintptr_t) memory, size, page_size, page_size);
     int descriptors[2] = {uffd, file};
     size_t bytes = sizeof(int) * (file < 0 ? 1 : 2);
     union {

@@ -1,6 +1,7 @@
 /*
  * Stands for a VMM: maps a memfd as its RAM, and uses it.
- *   shared_ram NAME PAGES [WORD...]
+ *   shared_ram NAME PAGES[h] [WORD...]
+ * An h: pages of 2 MiB, of hugetlbfs, none of them set aside (QEMU: memory-backend-memfd,hugetlb=on,reserve=off).
  * First every page holds its number plus one, if a pager fills it so, or zeros. Each word is a thing to do:
  *   read     expect every page to hold its number plus one
  *   zeros    expect every page to hold zeros
@@ -21,13 +22,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE 4096UL
+#ifndef MFD_HUGETLB
+#define MFD_HUGETLB 4U
+#endif
 
+static unsigned long page_bytes = 4096;
 static volatile unsigned long *ram;
 static unsigned long pages;
 
 static void expect(const char *what, unsigned long page, unsigned long expected) {
-    unsigned long found = ram[page * PAGE / sizeof *ram];
+    unsigned long found = ram[page * page_bytes / sizeof *ram];
     if (found != expected) {
         printf("%s: page %lu holds %lu, expected %lu\n", what, page, found, expected);
         exit(3);
@@ -40,7 +44,7 @@ static void rounds(void) {
             if (round > 1) {
                 expect("rounds", page, page * 1000 + round - 1);
             }
-            ram[page * PAGE / sizeof *ram] = page * 1000 + round;
+            ram[page * page_bytes / sizeof *ram] = page * 1000 + round;
         }
     }
 }
@@ -59,13 +63,21 @@ static void fork_child(void) {
 }
 
 int main(int argc, char **argv) {
-    pages = strtoul(argv[2], NULL, 10);
-    int fd = memfd_create(argv[1], 0);
-    if (fd < 0 || ftruncate(fd, (off_t) (pages * PAGE)) != 0) {
+    char *unit;
+    pages = strtoul(argv[2], &unit, 10);
+    if (*unit == 'h') {
+        page_bytes = 2UL << 20;
+    }
+    int fd = memfd_create(argv[1], *unit == 'h' ? MFD_HUGETLB | 21U << 26 : 0);
+    if (fd < 0 || ftruncate(fd, (off_t) (pages * page_bytes)) != 0) {
         perror("memfd");
         return 2;
     }
-    ram = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    ram = mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | MAP_NORESERVE, fd, 0);
+    if (ram == MAP_FAILED) {
+        perror("mmap");
+        return 2;
+    }
     for (int i = 3; i < argc; i++) {
         if (strcmp(argv[i], "read") == 0 || strcmp(argv[i], "zeros") == 0) {
             for (unsigned long page = 0; page < pages; page++) {
@@ -74,20 +86,20 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "rounds") == 0) {
             rounds();
         } else if (strcmp(argv[i], "balloon") == 0) {
-            if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) (pages * PAGE)) != 0
-                || madvise((void *) ram, pages * PAGE, MADV_DONTNEED) != 0) {
+            if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) (pages * page_bytes)) != 0
+                || madvise((void *) ram, pages * page_bytes, MADV_DONTNEED) != 0) {
                 perror("balloon");
                 return 2;
             }
         } else if (strcmp(argv[i], "remove") == 0) {
-            if (madvise((void *) ram, pages * PAGE, MADV_REMOVE) != 0) {
+            if (madvise((void *) ram, pages * page_bytes, MADV_REMOVE) != 0) {
                 perror("remove");
                 return 2;
             }
         } else if (strcmp(argv[i], "unmap") == 0) {
-            munmap((void *) ram, pages * PAGE);
+            munmap((void *) ram, pages * page_bytes);
         } else if (strcmp(argv[i], "again") == 0) {
-            mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         } else if (strcmp(argv[i], "fork") == 0) {
             fork_child();
         }

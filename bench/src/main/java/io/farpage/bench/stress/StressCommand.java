@@ -4,6 +4,7 @@ import io.farpage.bench.option.ByteSize;
 import io.farpage.bench.option.TimeSpan;
 import io.farpage.bench.process.BenchException;
 import io.farpage.bench.vmm.GuestMemory;
+import io.farpage.bench.vmm.GuestMemory.Backing;
 import io.farpage.bench.vmm.Handoff;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -41,8 +42,14 @@ public final class StressCommand implements Callable<Integer> {
             names = "--memory",
             defaultValue = "16MiB",
             converter = ByteSize.class,
-            description = "How much, a multiple of 4096, up to 1GiB (${DEFAULT-VALUE})")
+            description = "How much, a multiple of the backing's page, up to 1GiB (${DEFAULT-VALUE})")
     private long memory;
+
+    @Option(
+            names = "--backing",
+            defaultValue = "memfd",
+            description = "memfd, or hugetlb for pages of 2 MiB (${DEFAULT-VALUE})")
+    private Backing backing = Backing.MEMFD;
 
     @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (${DEFAULT-VALUE})")
     private int threads;
@@ -76,10 +83,14 @@ public final class StressCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        if (memory < Shadow.PAGE_BYTES || memory > 1 << 30 || memory % Shadow.PAGE_BYTES != 0) {
-            throw new BenchException("--memory " + memory + " is not a multiple of 4096 up to 1GiB");
+        int pageBytes = backing.pageBytes();
+        if (backing != Backing.MEMFD && backing != Backing.HUGETLB) {
+            throw new BenchException("--backing " + backing + ": nothing of it can be evicted; take memfd or hugetlb");
         }
-        if (threads < 1 || threads > 64 || threads > memory / Shadow.PAGE_BYTES) {
+        if (memory < pageBytes || memory > 1 << 30 || memory % pageBytes != 0) {
+            throw new BenchException("--memory " + memory + " is not a multiple of " + pageBytes + " up to 1GiB");
+        }
+        if (threads < 1 || threads > 64 || threads > memory / pageBytes) {
             throw new BenchException("--threads " + threads + " is not within 1..64, or there are more than pages");
         }
         long chosen = seed == null ? ThreadLocalRandom.current().nextLong(1L << 40) : seed;
@@ -90,12 +101,12 @@ public final class StressCommand implements Callable<Integer> {
     }
 
     private Result run(long chosen) throws InterruptedException {
-        int pages = (int) (memory / Shadow.PAGE_BYTES);
+        int pages = (int) (memory / backing.pageBytes());
         long start = System.nanoTime();
         try (Arena arena = Arena.ofShared();
-                GuestMemory guest = GuestMemory.map(GuestMemory.Backing.MEMFD, memory);
+                GuestMemory guest = GuestMemory.map(backing, memory);
                 Handoff _ = Handoff.of(guest, socket)) {
-            Shadow shadow = new Shadow(pages);
+            Shadow shadow = new Shadow(pages, backing.pageBytes());
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();
             List<Thread> running = new ArrayList<>();

@@ -45,8 +45,8 @@ final class Toucher implements Runnable {
         this.shadow = shadow;
         this.stop = stop;
         this.random = new SplittableRandom(seed * 31 + self);
-        this.page = arena.allocate(Shadow.PAGE_BYTES, 8);
-        this.slot = page.asSlice(0, Shadow.SLOT_BYTES);
+        this.page = arena.allocate(shadow.pageBytes(), 8);
+        this.slot = page.asSlice(0, shadow.slotBytes());
     }
 
     @Override
@@ -72,7 +72,7 @@ final class Toucher implements Runnable {
                 write(chosen, s, 0);
             }
         } else {
-            PagedAccess.remove(address(chosen), Shadow.PAGE_BYTES);
+            PagedAccess.remove(address(chosen), shadow.pageBytes());
             shadow.removed(chosen);
         }
     }
@@ -89,12 +89,12 @@ final class Toucher implements Runnable {
     }
 
     private long address(int p) {
-        return base + (long) p * Shadow.PAGE_BYTES;
+        return base + (long) p * shadow.pageBytes();
     }
 
     private void write(int p, int number, long what) {
         Shadow.fill(slot, p, number, what);
-        PagedAccess.write(address(p) + (long) number * Shadow.SLOT_BYTES, slot);
+        PagedAccess.write(address(p) + (long) number * shadow.slotBytes(), slot);
         shadow.wrote(p, number, what);
     }
 

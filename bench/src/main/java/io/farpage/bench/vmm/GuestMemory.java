@@ -13,23 +13,46 @@ public final class GuestMemory implements AutoCloseable {
     /** What is behind it. */
     public enum Backing {
         /** Shared memory of a file, out of which an agent can evict. */
-        MEMFD,
+        MEMFD(4096),
         /** Private memory, as Firecracker's. */
-        ANONYMOUS;
+        ANONYMOUS(4096),
+        /** Shared memory of a file on hugetlbfs. */
+        HUGETLB(2 << 20),
+        /** Private hugepages, as Firecracker's with {@code huge_pages: 2M}. */
+        HUGETLB_ANONYMOUS(2 << 20);
+
+        private final int pageBytes;
+
+        Backing(int pageBytes) {
+            this.pageBytes = pageBytes;
+        }
+
+        /** Bytes of a page. */
+        public int pageBytes() {
+            return pageBytes;
+        }
 
         String label() {
-            return name().toLowerCase(Locale.ROOT);
+            return toString();
+        }
+
+        /** As options have it. */
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT).replace('_', '-');
         }
     }
 
     private static final String NAME = "farpage-guest";
 
     private final Errno errno = Errno.create();
+    private final Backing backing;
     private final long bytes;
     private final Optional<MemoryFile> file;
     private final long address;
 
-    private GuestMemory(long bytes, Optional<MemoryFile> file, long address) {
+    private GuestMemory(Backing backing, long bytes, Optional<MemoryFile> file, long address) {
+        this.backing = backing;
         this.bytes = bytes;
         this.file = file;
         this.address = address;
@@ -38,17 +61,21 @@ public final class GuestMemory implements AutoCloseable {
     /**
      * Maps it.
      *
-     * @param bytes a multiple of 4096
+     * @param bytes a multiple of the backing's page
      */
     public static GuestMemory map(Backing backing, long bytes) {
         Errno errno = Errno.ofThread();
         return switch (backing) {
-            case ANONYMOUS -> new GuestMemory(bytes, Optional.empty(), Mappings.anonymous(errno, bytes));
-            case MEMFD -> {
-                MemoryFile file = MemoryFile.create(NAME, bytes);
-                yield new GuestMemory(bytes, Optional.of(file), Mappings.shared(errno, file.fd(), bytes));
-            }
+            case ANONYMOUS -> new GuestMemory(backing, bytes, Optional.empty(), Mappings.anonymous(errno, bytes));
+            case HUGETLB_ANONYMOUS ->
+                new GuestMemory(backing, bytes, Optional.empty(), Mappings.anonymousHuge(errno, bytes));
+            case MEMFD -> of(backing, MemoryFile.create(NAME, bytes), bytes);
+            case HUGETLB -> of(backing, MemoryFile.createHuge(NAME, bytes), bytes);
         };
+    }
+
+    private static GuestMemory of(Backing backing, MemoryFile file, long bytes) {
+        return new GuestMemory(backing, bytes, Optional.of(file), Mappings.shared(Errno.ofThread(), file.fd(), bytes));
     }
 
     public long address() {
@@ -57,6 +84,11 @@ public final class GuestMemory implements AutoCloseable {
 
     public long bytes() {
         return bytes;
+    }
+
+    /** Bytes of one of its pages. */
+    public int pageBytes() {
+        return backing.pageBytes();
     }
 
     /** The file behind it, if it is a memfd's. */

@@ -9,7 +9,7 @@ import java.util.Optional;
 /**
  * What a guest shall do.
  *
- * @param memoryBytes its RAM, a multiple of 4096 from 4096 to 32 GiB
+ * @param memoryBytes its RAM, a multiple of the backing's page, up to 32 GiB
  * @param backing of the RAM
  * @param socket where an agent waits for the RAM; empty for local memory
  * @param vcpus how many share the pages, 1 to 64 and not more than there are pages
@@ -38,8 +38,9 @@ record GuestPlan(
     GuestPlan {
         passes = List.copyOf(passes);
         require(
-                memoryBytes > 0 && memoryBytes % PageRange.PAGE_BYTES == 0 && memoryBytes <= BootMemory.MAX_RAM,
-                "--memory is " + memoryBytes + " bytes; it must be a multiple of 4096 up to 32GiB");
+                memoryBytes > 0 && memoryBytes % backing.pageBytes() == 0 && memoryBytes <= BootMemory.MAX_RAM,
+                "--memory is " + memoryBytes + " bytes; it must be a multiple of " + backing.pageBytes()
+                        + " up to 32GiB");
         require(
                 vcpus >= 1 && vcpus <= MAX_VCPUS && vcpus <= memoryBytes / PageRange.PAGE_BYTES,
                 "--vcpus is " + vcpus + "; it must be from 1 to " + MAX_VCPUS + ", and not more than there are pages");

@@ -44,7 +44,9 @@ public final class GuestVmCommand implements Callable<Integer> {
     @Option(
             names = "--backing",
             defaultValue = "memfd",
-            description = "memfd, out of which an agent can evict, or anonymous, as Firecracker's (${DEFAULT-VALUE})")
+            description =
+                    "memfd, out of which an agent can evict, anonymous, as Firecracker's, or, of hugepages of 2 MiB,"
+                            + " hugetlb or hugetlb-anonymous (${DEFAULT-VALUE})")
     private Backing backing = Backing.MEMFD;
 
     @Option(

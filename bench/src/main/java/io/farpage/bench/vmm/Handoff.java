@@ -24,6 +24,7 @@ import java.util.List;
  */
 public final class Handoff implements AutoCloseable {
     private static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
+            | Userfaultfd.FEATURE_MISSING_HUGETLBFS
             | Userfaultfd.FEATURE_PAGEFAULT_FLAG_WP
             | Userfaultfd.FEATURE_WP_HUGETLBFS_SHMEM
             | Userfaultfd.FEATURE_EVENT_REMOVE
@@ -84,8 +85,8 @@ public final class Handoff implements AutoCloseable {
                 .formatted(
                         Long.toUnsignedString(memory.address()),
                         memory.bytes(),
-                        PageRange.PAGE_BYTES,
-                        PageRange.PAGE_BYTES);
+                        memory.pageBytes(),
+                        memory.pageBytes());
     }
 
     private static int connect(Errno errno, Path socket) {

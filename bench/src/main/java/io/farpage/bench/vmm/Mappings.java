@@ -12,8 +12,12 @@ import java.lang.invoke.MethodHandle;
 /** Mapped memory as raw addresses (mmap(2)). */
 final class Mappings {
     private static final int PROT_READ_WRITE = 0x1 | 0x2;
+    /** Hugepages are taken as they are touched, rather than set aside for all of a mapping. */
+    private static final int MAP_NORESERVE = 0x4000;
+
     private static final int MAP_SHARED = 0x01;
-    private static final int MAP_PRIVATE_ANONYMOUS_NORESERVE = 0x02 | 0x20 | 0x4000;
+    private static final int MAP_PRIVATE_ANONYMOUS = 0x02 | 0x20;
+    private static final int MAP_HUGE_2MB = 0x40000 | 21 << 26;
 
     private static final MethodHandle mmap$mh = Libc.capturing(
             "mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
@@ -24,12 +28,17 @@ final class Mappings {
 
     /** Private memory of no file; nothing is set aside for it. */
     static long anonymous(Errno errno, long bytes) {
-        return mmap(errno, bytes, MAP_PRIVATE_ANONYMOUS_NORESERVE, -1);
+        return mmap(errno, bytes, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1);
+    }
+
+    /** As {@link #anonymous}, of hugepages of 2 MiB. */
+    static long anonymousHuge(Errno errno, long bytes) {
+        return mmap(errno, bytes, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE | MAP_HUGE_2MB, -1);
     }
 
     /** All of a file, shared. */
     static long shared(Errno errno, int fd, long bytes) {
-        return mmap(errno, bytes, MAP_SHARED, fd);
+        return mmap(errno, bytes, MAP_SHARED | MAP_NORESERVE, fd);
     }
 
     private static long mmap(Errno errno, long bytes, int flags, int fd) {

@@ -26,11 +26,14 @@ public final class Guests {
 
     /** Makes ready for a guest. */
     public void attach(String space, Path socket, long bytes, long localBytes) {
-        tryAttach(
-                        space,
-                        "{\"socket\": \"%s\", \"sizeBytes\": %d, \"homes\": [\"%s\"], \"localBytes\": %d}"
-                                .formatted(socket, bytes, home, localBytes))
-                .expect(200);
+        attach(space, socket, bytes, localBytes, 4096);
+    }
+
+    /** Makes ready for a guest with pages of a given size. */
+    public void attach(String space, Path socket, long bytes, long localBytes, int pageSize) {
+        String body = """
+                {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["%s"], "localBytes": %d}""".formatted(socket, bytes, pageSize, home, localBytes);
+        tryAttach(space, body).expect(200);
     }
 
     /** Asks to make ready for a guest. */

@@ -10,21 +10,25 @@ import java.nio.file.Path;
 
 /** Memory of this process on a memfd that an agent pages: what a VMM has, without the VMM. Closing it is the VMM's end. */
 public final class PagedRam implements AutoCloseable {
-    private static final int PAGE = 4096;
-
     private final Arena arena = Arena.ofShared();
-    private final MemorySegment buffer = arena.allocate(PAGE, 8);
     private final GuestMemory memory;
+    private final MemorySegment buffer;
     private final Handoff handoff;
 
     private PagedRam(GuestMemory memory, Handoff handoff) {
         this.memory = memory;
+        this.buffer = arena.allocate(memory.pageBytes(), 8);
         this.handoff = handoff;
     }
 
     /** Hands memory over to the agent that listens at {@code socket}. */
     public static PagedRam handOver(Path socket, int pages) {
-        GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, (long) pages * PAGE);
+        return handOver(socket, GuestMemory.Backing.MEMFD, pages);
+    }
+
+    /** Hands memory of a kind over to the agent that listens at {@code socket}. */
+    public static PagedRam handOver(Path socket, GuestMemory.Backing backing, int pages) {
+        GuestMemory memory = GuestMemory.map(backing, (long) pages * backing.pageBytes());
         try {
             return new PagedRam(memory, Handoff.of(memory, socket));
         } catch (RuntimeException e) {
@@ -35,7 +39,7 @@ public final class PagedRam implements AutoCloseable {
 
     /** Writes a whole page. */
     public void write(int page, byte[] bytes) {
-        MemorySegment.copy(bytes, 0, buffer, ValueLayout.JAVA_BYTE, 0, PAGE);
+        MemorySegment.copy(bytes, 0, buffer, ValueLayout.JAVA_BYTE, 0, bytes.length);
         PagedAccess.write(address(page), buffer);
     }
 
@@ -46,7 +50,7 @@ public final class PagedRam implements AutoCloseable {
     }
 
     private long address(int page) {
-        return memory.address() + (long) page * PAGE;
+        return memory.address() + (long) page * memory.pageBytes();
     }
 
     @Override

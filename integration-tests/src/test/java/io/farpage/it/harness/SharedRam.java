@@ -34,10 +34,39 @@ public record SharedRam(Path program, Path library) {
 
     /** The command that runs it with the library preloaded, by way of env, so that nothing before the program has it. */
     public List<String> preloaded(String name, int pages, String... words) {
+        return command(name, "" + pages, words);
+    }
+
+    /** As {@link #preloaded}, with pages of 2 MiB. */
+    public List<String> preloadedHuge(String name, int pages, String... words) {
+        return command(name, pages + "h", words);
+    }
+
+    private List<String> command(String name, String pages, String... words) {
         List<String> command =
-                new ArrayList<>(List.of("env", "LD_PRELOAD=" + library, program.toString(), name, "" + pages));
+                new ArrayList<>(List.of("env", "LD_PRELOAD=" + library, program.toString(), name, pages));
         command.addAll(List.of(words));
         return command;
+    }
+
+    /** Compiles {@code src/test/c/registered_ram.c}, a VMM that registers its RAM itself; skips the test where there is no C compiler. */
+    public static Path compileRegistered(Path into) {
+        compile(into);
+        Path program = into.resolve("registered_ram");
+        run(
+                "cc",
+                "-std=gnu11",
+                "-O1",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-pthread",
+                "-I" + ROOT.resolve("bench/baseline"),
+                "-o",
+                program.toString(),
+                ROOT.resolve("integration-tests/src/test/c/registered_ram.c").toString(),
+                "-lm");
+        return program;
     }
 
     private static String run(String... command) {

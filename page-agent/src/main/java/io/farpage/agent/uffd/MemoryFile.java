@@ -18,6 +18,9 @@ import java.lang.invoke.MethodHandle;
  */
 public final class MemoryFile implements AutoCloseable {
     private static final int MFD_CLOEXEC = 1;
+    /** {@code MFD_HUGETLB | MFD_HUGE_2MB}: pages of 2 MiB out of the kernel's hugepages. */
+    private static final int MFD_HUGE_2MB = 4 | 21 << 26;
+
     private static final int SEEK_END = 2;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
@@ -52,9 +55,18 @@ public final class MemoryFile implements AutoCloseable {
      * @param name for /proc; up to 249 bytes
      */
     public static MemoryFile create(String name, long length) {
+        return create(name, length, MFD_CLOEXEC);
+    }
+
+    /** As {@link #create}, of hugepages of 2 MiB each, which are taken as pages are filled. */
+    public static MemoryFile createHuge(String name, long length) {
+        return create(name, length, MFD_CLOEXEC | MFD_HUGE_2MB);
+    }
+
+    private static MemoryFile create(String name, long length, int flags) {
         Errno errno = Errno.create();
         try (Arena arena = Arena.ofConfined()) {
-            int fd = (int) memfd_create$mh.invokeExact(errno.segment(), arena.allocateFrom(name), MFD_CLOEXEC);
+            int fd = (int) memfd_create$mh.invokeExact(errno.segment(), arena.allocateFrom(name), flags);
             MemoryFile file = new MemoryFile(errno.require(fd, "memfd_create(" + name + ")"));
             errno.require((int) ftruncate$mh.invokeExact(errno.segment(), fd, length), "ftruncate(" + length + ")");
             return file;

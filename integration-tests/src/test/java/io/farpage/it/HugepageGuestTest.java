@@ -1,0 +1,210 @@
+package io.farpage.it;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.farpage.bench.Main;
+import io.farpage.bench.vmm.GuestMemory.Backing;
+import io.farpage.it.harness.BorrowedHugepages;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.SharedRam;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Guests whose memory has pages of 2 MiB. There are fewer hugepages than the guests have pages, so eviction must free them in truth. */
+class HugepageGuestTest {
+    private static final int PAGE = 2 << 20;
+    private static final int PAGES = 96;
+    private static final int LOCAL_PAGES = 64;
+    /** Those that may be resident, and one or two on their way in or out. */
+    private static final int HUGEPAGES = LOCAL_PAGES + 4;
+
+    @SuppressWarnings("NullAway.Init") // set before all tests
+    private static Cluster cluster;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Guests guests;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @BeforeAll
+    static void startNodes() {
+        cluster = Cluster.start();
+        cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
+        // Room for two spaces: one is deleted some time after its last use.
+        cluster.launchAgent("b", Map.of("pool.exported", "512MiB", "pool.staging", "32MiB"))
+                .awaitListening();
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        cluster.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"hugetlb, sequential, 2", "hugetlb-anonymous, random, 2"})
+    @Timeout(120)
+    void shouldKeepAVirtualMachinesPagesRight(String backing, String pattern, int vcpus) {
+        Path kvm = Path.of("/dev/kvm");
+        assumeTrue(Files.isReadable(kvm) && Files.isWritable(kvm), "/dev/kvm cannot be opened by this user");
+        boolean evicts = backing.equals("hugetlb");
+        try (BorrowedHugepages _ = BorrowedHugepages.take(evicts ? HUGEPAGES : PAGES)) {
+            attach("machine");
+            try (ChildJvm guest = ChildJvm.start(
+                    "guest-vm",
+                    Main.class,
+                    List.of(
+                            "guest-vm",
+                            "--socket=" + socket(),
+                            "--memory=" + (long) PAGES * PAGE,
+                            "--backing=" + backing,
+                            "--pattern=" + pattern,
+                            "--stride=4099",
+                            "--vcpus=" + vcpus))) {
+                JsonNode status = end(guest, "machine");
+                JsonNode result = new JsonMapper().readTree(guest.out());
+                assertEquals(5 * PAGES * 512, result.get("pagesTouched").asInt());
+                assertEquals(0, result.get("mismatches").asInt(), guest.out());
+                assertEquals(evicts, status.get("evictable").asBoolean());
+                if (evicts) {
+                    assertTrue(status.get("evictions").asInt() >= PAGES - LOCAL_PAGES, status.toString());
+                    assertTrue(status.get("peakResidentPages").asInt() <= LOCAL_PAGES, status.toString());
+                } else {
+                    assertEquals(PAGES, status.get("peakResidentPages").asInt(), status.toString());
+                }
+            }
+        } finally {
+            guests.drop("machine");
+        }
+    }
+
+    /** Reads, writes, zeros and pages given up, at random, while the limit changes. */
+    @Test
+    @Timeout(180)
+    void shouldFindNoDifferenceUnderResizes() {
+        SplittableRandom random = new SplittableRandom(1);
+        try (BorrowedHugepages _ = BorrowedHugepages.take(PAGES)) {
+            attach("stress");
+            try (ChildJvm stress = ChildJvm.start(
+                    "stress",
+                    Main.class,
+                    List.of(
+                            "stress",
+                            "--socket=" + socket(),
+                            "--memory=" + (long) PAGES * PAGE,
+                            "--backing=hugetlb",
+                            "--operations=15000",
+                            "--seed=1"))) {
+                guests.awaitAttached("stress");
+                while (stress.isAlive()) {
+                    guests.resize("stress", random.nextLong(LOCAL_PAGES, PAGES) * PAGE);
+                }
+                JsonNode status = end(stress, "stress");
+                assertEquals(
+                        0,
+                        new JsonMapper()
+                                .readTree(stress.out())
+                                .get("mismatches")
+                                .asInt(),
+                        stress.out());
+                assertTrue(status.get("evictions").asInt() > 500, status.toString());
+                assertTrue(status.get("removedPages").asInt() > 200, status.toString());
+            }
+        } finally {
+            guests.drop("stress");
+        }
+    }
+
+    @Test
+    @Timeout(120)
+    void shouldLeaveTheMemoryAtItsHomeAndBringItBackToTheNextGuest() {
+        try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES)) {
+            attach("saved");
+            try (PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+                for (int page = 0; page < PAGES; page++) {
+                    assertArrayEquals(new byte[PAGE], ram.read(page), "page " + page);
+                    ram.write(page, page % 3 == 0 ? new byte[PAGE] : Pages.of(1, page, PAGE));
+                }
+            }
+            guests.awaitEnded("saved");
+            guests.forget("saved");
+            attach("saved");
+            try (PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+                for (int page = 0; page < PAGES; page++) {
+                    assertArrayEquals(written(page), ram.read(page), "page " + page);
+                }
+            }
+            JsonNode status = guests.awaitEnded("saved");
+            assertTrue(status.get("prefetchedPages").asInt() > 0, status.toString());
+            guests.forget("saved");
+            for (int page = 0; page < PAGES; page += 7) {
+                assertArrayEquals(
+                        written(page),
+                        cluster.agent("b").page("saved", page).expect(200).body(),
+                        "page " + page);
+            }
+        } finally {
+            guests.drop("saved");
+        }
+    }
+
+    private static byte[] written(int page) {
+        return page % 3 == 0 ? new byte[PAGE] : Pages.of(1, page, PAGE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"balloon", "remove"})
+    @Timeout(120)
+    void shouldServeAnUnmodifiedProcessThroughThePreloadedLibrary(String way) {
+        SharedRam program = SharedRam.compile(directory);
+        try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES)) {
+            attach("preloaded");
+            List<String> command = program.preloadedHuge(
+                    SharedRam.QEMUS_NAME, PAGES, "zeros", "rounds", way, "zeros", "rounds", "unmap");
+            try (ChildJvm process =
+                    ChildJvm.launch("shared-ram", command, Map.of("FARPAGE_SOCKET", socket().toString()), directory)) {
+                JsonNode status = end(process, "preloaded");
+                assertTrue(status.get("peakResidentPages").asInt() <= LOCAL_PAGES, status.toString());
+                assertTrue(status.get("evictions").asInt() > 0, status.toString());
+                assertTrue(status.get("removedPages").asInt() >= PAGES, status.toString());
+            }
+        } finally {
+            guests.drop("preloaded");
+        }
+    }
+
+    private JsonNode end(ChildJvm process, String space) {
+        assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+        return guests.awaitEnded(space);
+    }
+
+    private void attach(String space) {
+        guests.attach(space, socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE, PAGE);
+    }
+
+    private Path socket() {
+        return directory.resolve("socket");
+    }
+}

@@ -3,6 +3,7 @@ package io.farpage.bench;
 import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
+import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.bench.process.BenchException;
 import io.farpage.bench.stress.StressCommand;
@@ -28,6 +29,7 @@ import picocli.CommandLine.Spec;
             FaultCommand.class,
             FetchNodeCommand.class,
             GuestVmCommand.class,
+            InstallCommand.class,
             StressCommand.class
         })
 public final class Main implements Callable<Integer> {
@@ -55,7 +57,7 @@ public final class Main implements Callable<Integer> {
     @Override
     public Integer call() {
         CommandLine line = spec == null ? new CommandLine(this) : spec.commandLine();
-        throw new ParameterException(line, "say what to do: fetch, fault, guest-vm or stress");
+        throw new ParameterException(line, "say what to do: fetch, fault, guest-vm, install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

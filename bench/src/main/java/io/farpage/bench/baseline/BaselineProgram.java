@@ -27,6 +27,9 @@ public sealed interface BaselineProgram {
     /** Touches memory that another process pages; see {@link FaultToucher}. */
     String TOUCHER = "fault_toucher";
 
+    /** Installs pages of 2 MiB by the two ways that the kernel has. */
+    String INSTALL = "install_baseline";
+
     /** What the programs are made of beside a source named as the program is. */
     List<String> HEADERS = List.of(
             "figures.h",

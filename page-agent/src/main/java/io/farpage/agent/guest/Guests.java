@@ -103,6 +103,7 @@ public final class Guests implements AutoCloseable {
                 throw new GuestException(
                         Obstacle.INVALID, "space '" + name + "' has more pages than a guest may have, 2^31 - 1");
             }
+            host.requireStaging(use.map().pageSize());
             Guest guest = new Guest(
                     use,
                     !fresh,

@@ -58,6 +58,16 @@ final class PagerHost {
         this.deadline = deadline;
     }
 
+    /** @throws IllegalArgumentException if the staging memory has no room for pages of a size to come and to go */
+    void requireStaging(int pageSize) {
+        long staging = pool.staging().byteSize();
+        if (staging < 2L * pageSize) {
+            throw new IllegalArgumentException(
+                    "pool.staging has %d bytes, too few for pages of %d; set it to %d or more"
+                            .formatted(staging, pageSize, 2L * pageSize));
+        }
+    }
+
     /** Makes a pager and has the shard turn it. {@code ended} learns of its end. */
     Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions options, CompletableFuture<PagerEnd> ended) {
         return onShard(() -> {

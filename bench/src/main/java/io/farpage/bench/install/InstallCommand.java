@@ -1,0 +1,75 @@
+package io.farpage.bench.install;
+
+import io.farpage.bench.baseline.BaselineProgram;
+import io.farpage.bench.option.TimeSpan;
+import io.farpage.bench.process.BenchException;
+import io.farpage.pool.hugepages.HugepageReservation;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code page-bench install}. */
+@Command(
+        name = "install",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description =
+                "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in turns, in C, and prints a line of"
+                        + " JSON with the ratio for each way in which a page can arrive. Needs userfaultfd(2) and hugepages.")
+public final class InstallCommand implements Callable<Integer> {
+    private static final Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
+    /** Three times the pages that the program works on, and one more. */
+    private static final int HUGEPAGES = 49;
+
+    @Option(names = "--rounds", defaultValue = "1000", description = "Pages by each way (${DEFAULT-VALUE})")
+    private int rounds;
+
+    @Option(
+            names = "--patience",
+            defaultValue = "120s",
+            converter = TimeSpan.class,
+            description = "How long it may take (${DEFAULT-VALUE})")
+    private Duration patience = Duration.ZERO;
+
+    @Override
+    public Integer call() throws InterruptedException, IOException {
+        Path directory = Files.createTempDirectory("farpage-install");
+        try (HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, HUGEPAGES)) {
+            if (!hugepages.isSufficient()) {
+                throw new BenchException(hugepages.description());
+            }
+            return switch (BaselineProgram.build(BaselineProgram.INSTALL, directory, COMPILER_PATIENCE)) {
+                case BaselineProgram.Unavailable(String reason) -> throw new BenchException(reason);
+                case BaselineProgram.Built(Path program, Path _) -> run(program);
+            };
+        } finally {
+            try (var files = Files.list(directory)) {
+                for (Path file : files.toList()) {
+                    Files.delete(file);
+                }
+            }
+            Files.delete(directory);
+        }
+    }
+
+    private int run(Path program) throws InterruptedException, IOException {
+        Process process = new ProcessBuilder(List.of(program.toString(), Integer.toString(rounds)))
+                .inheritIO()
+                .start();
+        try {
+            if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new BenchException("install_baseline is not done after " + patience.toSeconds() + " s");
+            }
+            return process.exitValue();
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}

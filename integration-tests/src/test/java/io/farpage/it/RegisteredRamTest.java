@@ -98,8 +98,9 @@ class RegisteredRamTest {
             for (int page = 0; page < pages; page++) {
                 byte[] home = cluster.agent("b").page(space, page).expect(200).body();
                 ByteBuffer words = ByteBuffer.wrap(home).order(ByteOrder.nativeOrder());
-                assertEquals(1000 + page, words.getLong(0), "page " + page);
-                assertEquals(3, words.getLong(8), "page " + page);
+                assertEquals(page < pages / 2 ? 1000 + page : page + 1, words.getLong(0), "page " + page);
+                assertEquals(4, words.getLong(8), "page " + page);
+                assertEquals(3, words.getLong(24), "page " + page);
             }
         }
     }
@@ -110,7 +111,7 @@ class RegisteredRamTest {
     void shouldMapWhatTheVmmWrotePastItsMapping(String backing, int pages, int pageSize, int hugepages)
             throws Exception {
         JsonNode status = run("minor", backing, pages, pageSize, hugepages);
-        assertTrue(status.get("repeatedFaults").asInt() >= pages / 3, status.toString());
+        assertTrue(status.get("repeatedFaults").asInt() >= pages / 2, status.toString());
         assertTrue(status.get("evictions").asInt() >= 3 * (pages - LOCAL_PAGES), status.toString());
     }
 

@@ -171,6 +171,35 @@ class HugepageGuestTest {
         }
     }
 
+    /** The kernel says of a hugepage that it does not have what it says of a page that is there already. */
+    @Test
+    @Timeout(120)
+    void shouldEvictRatherThanShowZerosWhenHugepagesRunOut() {
+        attach("short");
+        try {
+            try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES);
+                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+                for (int page = 0; page < PAGES; page++) {
+                    ram.write(page, Pages.of(1, page, PAGE));
+                }
+            }
+            guests.awaitEnded("short");
+            attach("short");
+            try (BorrowedHugepages _ = BorrowedHugepages.take(LOCAL_PAGES / 2);
+                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+                for (int round = 1; round <= 2; round++) {
+                    for (int page = 0; page < PAGES; page++) {
+                        assertArrayEquals(Pages.of(round, page, PAGE), ram.read(page), "page " + page);
+                        ram.write(page, Pages.of(round + 1, page, PAGE));
+                    }
+                }
+            }
+            assertTrue(guests.awaitEnded("short").get("peakResidentPages").asInt() <= LOCAL_PAGES / 2);
+        } finally {
+            guests.drop("short");
+        }
+    }
+
     private static byte[] written(int page) {
         return page % 3 == 0 ? new byte[PAGE] : Pages.of(1, page, PAGE);
     }

@@ -66,10 +66,11 @@ class RegisteredRamTest {
 
     /** What is a child's own memory, as a page table of its own has it, however its parent goes on. */
     @ParameterizedTest
-    @CsvSource({"anonymous, 1024, 4096, 0", "hugetlb-anonymous, 16, 2097152, 200"})
+    @CsvSource({"anonymous, 1024, 4096, 0, b", "anonymous, 1024, 4096, 0, a", "hugetlb-anonymous, 16, 2097152, 200, b"})
     @Timeout(120)
-    void shouldGiveChildrenTheMemoryOfTheFork(String backing, int pages, int pageSize, int hugepages) throws Exception {
-        JsonNode status = run("private", backing, pages, pageSize, hugepages);
+    void shouldGiveChildrenTheMemoryOfTheFork(String backing, int pages, int pageSize, int hugepages, String home)
+            throws Exception {
+        JsonNode status = run("private", backing, pages, pageSize, hugepages, home);
         assertEquals(0, status.get("evictions").asInt(), status.toString());
     }
 
@@ -115,13 +116,18 @@ class RegisteredRamTest {
         assertTrue(status.get("evictions").asInt() >= 3 * (pages - LOCAL_PAGES), status.toString());
     }
 
-    /** Runs a scenario on a space whose pages hold their number plus one, and gives what is known of the guest when it has ended. */
     private JsonNode run(String scenario, String backing, int pages, int pageSize, int hugepages) throws Exception {
+        return run(scenario, backing, pages, pageSize, hugepages, "b");
+    }
+
+    /** Runs a scenario on a space whose pages hold their number plus one, and gives what is known of the guest when it has ended. */
+    private JsonNode run(String scenario, String backing, int pages, int pageSize, int hugepages, String home)
+            throws Exception {
         Optional<BorrowedHugepages> borrowed =
                 hugepages == 0 ? Optional.empty() : Optional.of(BorrowedHugepages.take(hugepages));
-        space = scenario + "-" + backing;
+        space = scenario + "-" + backing + "-" + home;
         try {
-            cluster.makeSpace(space, pages, pageSize, "b");
+            cluster.makeSpace(space, pages, pageSize, home);
             for (int page = 0; page < pages; page++) {
                 byte[] bytes = new byte[pageSize];
                 ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()).putLong(page + 1L);

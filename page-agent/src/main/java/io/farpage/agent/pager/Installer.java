@@ -28,6 +28,7 @@ final class Installer {
     private final GuestLayout layout;
     private final PageTable table;
     private final String space;
+    private final boolean shared;
     private Userfaultfd uffd;
     private Heirs heirs = page -> null;
     private boolean protects;
@@ -43,8 +44,12 @@ final class Installer {
         Installer of(int page);
     }
 
-    /** @param protects whether pages are installed write-protected, to learn which are written */
-    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, boolean protects) {
+    /**
+     * @param shared whether the memory is a file's
+     * @param protects whether pages are installed write-protected, to learn which are written
+     */
+    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, boolean shared, boolean protects) {
+        this.shared = shared;
         this.uffd = uffd;
         this.layout = layout;
         this.table = table;
@@ -71,6 +76,11 @@ final class Installer {
     /** Whether pages can be write-protected: without that none can be evicted. */
     boolean protects() {
         return protects;
+    }
+
+    /** Whether there has been no memory since a page was installed last. */
+    boolean isStarved() {
+        return starved;
     }
 
     /** Whether there was no memory a moment ago. */
@@ -145,7 +155,7 @@ final class Installer {
 
     private int settle(int page, long address, long failure) {
         return switch ((int) -failure) {
-            case Errno.EEXIST -> there(page, address);
+            case Errno.EEXIST -> layout.pageBytes() == BASE_PAGE ? there(page, address) : perhapsThere(page, address);
             case Errno.EAGAIN -> 0;
             case Errno.ENOENT -> unmapped(page);
             case Errno.ESRCH -> {
@@ -162,6 +172,27 @@ final class Installer {
     /** The page is there already: it came by another way, and whoever waits for it looks again. */
     private int there(int page, long address) {
         table.become(page, PageTable.DIRTY);
+        uffd.wake(address, layout.pageBytes());
+        return 1;
+    }
+
+    /**
+     * A large page is there already, or else there is no hugepage left: the kernel calls both EEXIST. A file's page is asked for again in
+     * a way that tells. Of others it is enough that whoever waits looks again: such memory is never taken out.
+     */
+    private int perhapsThere(int page, long address) {
+        if (shared) {
+            long mapped = uffd.continueAt(address, layout.pageBytes());
+            if (mapped > 0) {
+                return installed(page, mapped, PageTable.DIRTY);
+            }
+            if (mapped == -Errno.EEXIST) {
+                return there(page, address);
+            }
+            return settle(page, address, mapped == -Errno.EFAULT ? -Errno.ENOMEM : mapped);
+        }
+        unmapped(page);
+        pause(Errno.ENOMEM);
         uffd.wake(address, layout.pageBytes());
         return 1;
     }

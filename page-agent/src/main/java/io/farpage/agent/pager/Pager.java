@@ -113,7 +113,7 @@ public final class Pager implements DutyCycle {
         table = new PageTable((int) backing.map().get().pages(), guest.written());
         homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links());
         transfers = new Transfers(fetcher, pool, guest.pageBytes());
-        installer = new Installer(guest.uffd(), layout, table, space, shared);
+        installer = new Installer(guest.uffd(), layout, table, space, shared, shared);
         evictor = file == null
                 ? null
                 : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
@@ -254,7 +254,7 @@ public final class Pager implements DutyCycle {
             return work + endSome();
         }
         if (evictor != null && !children.share()) {
-            work += evictor.doWork(arrivals.incoming() + faults.queue().size(), limit);
+            work += evictor.doWork(arrivals.incoming() + faults.queue().size(), mostResident());
         }
         if (!replay.isDone() && faults.queue().isEmpty()) {
             work += replay.doWork(limit);
@@ -295,6 +295,11 @@ public final class Pager implements DutyCycle {
             return 0;
         }
         return count;
+    }
+
+    /** Where there is no memory for another page, those that are here are as many as there can be. */
+    private int mostResident() {
+        return installer.isStarved() ? (int) Math.min(limit, table.resident()) : limit;
     }
 
     /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */

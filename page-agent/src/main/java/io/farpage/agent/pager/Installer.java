@@ -34,6 +34,7 @@ final class Installer {
     private boolean protects;
     private boolean gone;
     private boolean starved;
+    private long residentThen;
     private long pausedUntil;
 
     /** Who else maps the same file, for pages that are mapped here no more. */
@@ -78,9 +79,9 @@ final class Installer {
         return protects;
     }
 
-    /** Whether there has been no memory since a page was installed last. */
-    boolean isStarved() {
-        return starved;
+    /** Where there was no memory for another page, those that were here then are as many as there can be. */
+    int mostResident(int limit) {
+        return starved ? (int) Math.min(limit, residentThen) : limit;
     }
 
     /** Whether there was no memory a moment ago. */
@@ -212,6 +213,7 @@ final class Installer {
                     ErrnoName.of(errno));
         }
         starved = true;
+        residentThen = table.resident();
         pausedUntil = System.nanoTime() + PAUSE_NANOS;
     }
 

@@ -254,7 +254,7 @@ public final class Pager implements DutyCycle {
             return work + endSome();
         }
         if (evictor != null && !children.share()) {
-            work += evictor.doWork(arrivals.incoming() + faults.queue().size(), mostResident());
+            work += evictor.doWork(arrivals.incoming() + faults.queue().size(), installer.mostResident(limit));
         }
         if (!replay.isDone() && faults.queue().isEmpty()) {
             work += replay.doWork(limit);
@@ -295,11 +295,6 @@ public final class Pager implements DutyCycle {
             return 0;
         }
         return count;
-    }
-
-    /** Where there is no memory for another page, those that are here are as many as there can be. */
-    private int mostResident() {
-        return installer.isStarved() ? (int) Math.min(limit, table.resident()) : limit;
     }
 
     /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */

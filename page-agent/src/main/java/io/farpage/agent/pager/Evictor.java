@@ -4,12 +4,13 @@ import io.farpage.agent.shard.Counter;
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
-import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.posix.ErrnoName;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +27,7 @@ final class Evictor {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final String space;
-    private final MemoryFile file;
+    private final GuestFile file;
     private final PageTable table;
     private final GuestLayout layout;
     private final Installer installer;
@@ -34,6 +35,7 @@ final class Evictor {
     private final Fetcher fetcher;
     private final Transfers transfers;
     private final PagePool pool;
+    private final LongSupplier clock;
     private final MemorySegment zeros;
 
     private final Counter evictions = new Counter();
@@ -50,14 +52,15 @@ final class Evictor {
 
     Evictor(
             String space,
-            MemoryFile file,
+            GuestFile file,
             PageTable table,
             GuestLayout layout,
             Installer installer,
             Homes homes,
             Fetcher fetcher,
             Transfers transfers,
-            PagePool pool) {
+            PagePool pool,
+            LongSupplier clock) {
         this.space = space;
         this.file = file;
         this.table = table;
@@ -67,6 +70,7 @@ final class Evictor {
         this.fetcher = fetcher;
         this.transfers = transfers;
         this.pool = pool;
+        this.clock = clock;
         this.maxRun = layout.pageBytes() == Installer.BASE_PAGE ? MAX_RUN : 1;
         this.zeros = MemorySegment.ofArray(new byte[layout.pageBytes()]);
     }
@@ -137,7 +141,7 @@ final class Evictor {
     }
 
     private boolean isPaused() {
-        if (paused && System.nanoTime() - pausedUntil < 0) {
+        if (paused && clock.getAsLong() - pausedUntil < 0) {
             return true;
         }
         paused = false;
@@ -146,7 +150,7 @@ final class Evictor {
 
     private void pause() {
         paused = true;
-        pausedUntil = System.nanoTime() + PAUSE_NANOS;
+        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
     }
 
     /** Takes a run out, or begins to. Returns how many pages, 0 if none can be at the moment. */

@@ -3,7 +3,7 @@ package io.farpage.agent.pager;
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
-import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;
@@ -16,7 +16,7 @@ final class Flush {
     private static final int MAX_RUN = 32;
     private static final int TRIES = 3;
 
-    private final MemoryFile file;
+    private final GuestFile file;
     private final PageTable table;
     private final GuestLayout layout;
     private final Homes homes;
@@ -28,7 +28,7 @@ final class Flush {
     private boolean incomplete;
 
     Flush(
-            MemoryFile file,
+            GuestFile file,
             PageTable table,
             GuestLayout layout,
             Homes homes,

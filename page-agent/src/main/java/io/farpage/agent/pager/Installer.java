@@ -1,9 +1,11 @@
 package io.farpage.agent.pager;
 
+import io.farpage.agent.uffd.PageFaults;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,11 +20,12 @@ final class Installer {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-    private final Userfaultfd uffd;
+    private final PageFaults uffd;
     private final GuestLayout layout;
     private final PageTable table;
     private final String space;
     private final long zeros;
+    private final LongSupplier clock;
     private boolean protects;
     private boolean gone;
     private boolean starved;
@@ -31,14 +34,23 @@ final class Installer {
     /**
      * @param zeros address of a page of zeros
      * @param protects whether pages are installed write-protected, to learn which are written
+     * @param clock monotonic nanoseconds
      */
-    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, long zeros, boolean protects) {
+    Installer(
+            PageFaults uffd,
+            GuestLayout layout,
+            PageTable table,
+            String space,
+            long zeros,
+            boolean protects,
+            LongSupplier clock) {
         this.uffd = uffd;
         this.layout = layout;
         this.table = table;
         this.space = space;
         this.zeros = zeros;
         this.protects = protects;
+        this.clock = clock;
     }
 
     /** Whether the VMM's address space is gone. */
@@ -158,7 +170,7 @@ final class Installer {
                     ErrnoName.of(errno));
         }
         starved = true;
-        pausedUntil = System.nanoTime() + PAUSE_NANOS;
+        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
     }
 
     /** Lets the guest write to a page that is here; false to try again later. */

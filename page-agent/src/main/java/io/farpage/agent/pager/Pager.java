@@ -5,7 +5,8 @@ import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.space.SpaceMap;
-import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.GuestFile;
+import io.farpage.agent.uffd.PageFaults;
 import io.farpage.agent.uffd.UffdMessages;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.pool.PagePool;
@@ -34,7 +35,7 @@ public final class Pager implements DutyCycle {
     private static final int MESSAGES = 64;
 
     private final String space;
-    private final Userfaultfd uffd;
+    private final PageFaults uffd;
     private final GuestLayout layout;
     private final PageTable table;
     private final Homes homes;
@@ -82,8 +83,8 @@ public final class Pager implements DutyCycle {
      */
     public record Guest(
             String space,
-            Userfaultfd uffd,
-            @Nullable MemoryFile file,
+            PageFaults uffd,
+            @Nullable GuestFile file,
             List<GuestRegion> regions,
             int pageBytes,
             boolean written,
@@ -120,7 +121,7 @@ public final class Pager implements DutyCycle {
         table = new PageTable((int) backing.map().get().pages(), guest.written());
         homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links());
         transfers = new Transfers(fetcher, pool, guest.pageBytes());
-        MemoryFile file = guest.file();
+        GuestFile file = guest.file();
         zeroFrame = guest.pageBytes() > Installer.BASE_PAGE ? zeroFrame() : FrameAllocator.NONE;
         installer = new Installer(
                 uffd,
@@ -128,10 +129,11 @@ public final class Pager implements DutyCycle {
                 table,
                 space,
                 zeroFrame == FrameAllocator.NONE ? 0 : transfers.stagingAddress(zeroFrame, 0),
-                file != null);
+                file != null,
+                clock);
         evictor = file == null
                 ? null
-                : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
+                : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool, clock);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
         streams = new Streams(options.prefetchPages());
         arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);

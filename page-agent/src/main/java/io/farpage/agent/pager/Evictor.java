@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * Keeps what is resident under the limit. Victims are found by the clock algorithm, in runs of neighbours; a page that was asked for, as
  * opposed to prefetched, is passed over once. A clean run is taken out at once. A dirty one is write-protected, copied to staging
  * frames and written to its home, and only when it is there, and nobody wrote to it meanwhile, is it taken out: a page is at every moment
- * in at least one place. Zeros are not written: the table knows of them.
+ * in at least one place. Zeros are not written unless the home holds something older, which would come back if the agent were killed.
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
@@ -37,6 +37,7 @@ final class Evictor {
     private final PagePool pool;
     private final LongSupplier clock;
     private final MemorySegment zeros;
+    private final boolean[] ofZeros;
 
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
@@ -73,6 +74,7 @@ final class Evictor {
         this.clock = clock;
         this.maxRun = layout.pageBytes() == Installer.BASE_PAGE ? MAX_RUN : 1;
         this.zeros = MemorySegment.ofArray(new byte[layout.pageBytes()]);
+        this.ofZeros = new boolean[fetcher.capacity()];
     }
 
     /** Pages taken out. Any thread. */
@@ -217,8 +219,13 @@ final class Evictor {
         log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
     }
 
-    private int writeBack(int first, int count) {
+    private int writeBack(int first, int most) {
+        int count = most;
         int frame = transfers.allocate(count);
+        if (frame == FrameAllocator.NONE && count > 1) {
+            count = 1;
+            frame = transfers.allocate(count);
+        }
         if (frame == FrameAllocator.NONE) {
             return 0;
         }
@@ -233,12 +240,15 @@ final class Evictor {
         int posted = 0;
         for (int i = 0; i < count; ) {
             boolean zero = isZero(frame, i);
+            boolean elidable = zero && !table.has(first + i, PageTable.HOMED);
             int run = 1;
-            while (i + run < count && isZero(frame, i + run) == zero) {
+            while (i + run < count
+                    && isZero(frame, i + run) == zero
+                    && (zero && !table.has(first + i + run, PageTable.HOMED)) == elidable) {
                 run++;
             }
-            boolean went = zero ? elide(first + i, run) : post(first + i, run, frame, i);
-            if (zero || !went) {
+            boolean went = elidable ? elide(first + i, run) : post(first + i, run, frame, i, zero);
+            if (elidable || !went) {
                 transfers.free(frame, i, run);
             }
             posted += went ? run : 0;
@@ -266,7 +276,7 @@ final class Evictor {
                 == -1;
     }
 
-    /** The pages hold zeros and nobody can have written to them since: they need not be anywhere. */
+    /** The pages hold zeros, as their home does, and nobody can have written to them since: they need not be anywhere. */
     private boolean elide(int first, int count) {
         if (!punch(first, count)) {
             return false;
@@ -280,7 +290,7 @@ final class Evictor {
     }
 
     /** Writes pages to their home. Those that cannot be at the moment stay dirty, and protected, which does no harm. */
-    private boolean post(int first, int count, int frame, int index) {
+    private boolean post(int first, int count, int frame, int index, boolean zero) {
         int extent = homes.extent(first);
         if (homes.isLost(extent)) {
             giveUp(homes.home(extent) + ", the home of pages " + first + " and on, has lost its memory");
@@ -296,7 +306,7 @@ final class Evictor {
                     homes.offset(extent, first),
                     bytes);
             mark(first, count);
-            settle(first, count);
+            settle(first, count, zero);
             transfers.free(frame, index, count);
             return true;
         }
@@ -306,6 +316,7 @@ final class Evictor {
             return false;
         }
         transfers.begin(slot, first, count, transfers.frameOf(frame, index), true, false, 0);
+        ofZeros[slot] = zero;
         mark(first, count);
         writing += count;
         return true;
@@ -324,7 +335,7 @@ final class Evictor {
         int count = transfers.count(slot);
         writing -= count;
         if (status == FetchStatus.OK) {
-            settle(first, count);
+            settle(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {
                 table.clear(page, PageTable.WRITING);
@@ -340,8 +351,8 @@ final class Evictor {
         transfers.end(slot);
     }
 
-    /** The home has the pages: takes out those that nobody wrote to or gave up since. */
-    private void settle(int first, int count) {
+    /** The home has the pages: takes out those that nobody wrote to or gave up since. Zeros need not be fetched again. */
+    private void settle(int first, int count, boolean zero) {
         writtenBack.add(count);
         for (int i = 0; i < count; ) {
             int page = first + i;
@@ -357,7 +368,10 @@ final class Evictor {
             }
             boolean out = punch(page, run);
             for (int p = page; p < page + run; p++) {
-                table.become(p, out ? PageTable.REMOTE : PageTable.DIRTY);
+                table.become(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
+                if (out && zero) {
+                    table.clear(p, PageTable.HOMED);
+                }
             }
             evictions.add(out ? run : 0);
             i += run;

@@ -64,8 +64,8 @@ final class Installer {
     }
 
     /** Whether there was no memory a moment ago. */
-    boolean isPaused(long nowNanos) {
-        return starved && nowNanos - pausedUntil < 0;
+    boolean isPaused() {
+        return starved && clock.getAsLong() - pausedUntil < 0;
     }
 
     /**

@@ -274,9 +274,18 @@ public final class Pager implements DutyCycle {
                 finish("faults cannot be read: " + ErrnoName.of(-count));
                 return work;
             }
+            // A removal that was read is carried out at any moment from then on: what is installed before the table
+            // knows of it would be taken for what was removed. The kernel puts faults first.
+            for (int i = 0; i < count; i++) {
+                if (messages.event(i) != UffdMessages.EVENT_PAGEFAULT) {
+                    takeEvent(i);
+                }
+            }
             long now = count == 0 ? 0 : clock.getAsLong();
             for (int i = 0; i < count; i++) {
-                take(i, now);
+                if (messages.event(i) == UffdMessages.EVENT_PAGEFAULT) {
+                    takeFault(i, now);
+                }
             }
             work += count;
             if (count < messages.capacity()) {
@@ -285,23 +294,24 @@ public final class Pager implements DutyCycle {
         }
     }
 
-    private void take(int index, long now) {
-        switch (messages.event(index)) {
-            case UffdMessages.EVENT_PAGEFAULT -> {
-                int page = layout.pageAt(messages.address(index));
-                if (page != GuestLayout.NONE) {
-                    if (messages.isMinor(index)) {
-                        minor(page);
-                    } else {
-                        fault(page, messages.isWrite(index), messages.isWriteProtect(index), now);
-                    }
-                } else if (strays++ == 0) {
-                    log.error(
-                            "space {}: a fault at 0x{}, which is in no region that the VMM told of; it is not served",
-                            space,
-                            Long.toHexString(messages.address(index)));
-                }
+    private void takeFault(int index, long now) {
+        int page = layout.pageAt(messages.address(index));
+        if (page != GuestLayout.NONE) {
+            if (messages.isMinor(index)) {
+                minor(page);
+            } else {
+                fault(page, messages.isWrite(index), messages.isWriteProtect(index), now);
             }
+        } else if (strays++ == 0) {
+            log.error(
+                    "space {}: a fault at 0x{}, which is in no region that the VMM told of; it is not served",
+                    space,
+                    Long.toHexString(messages.address(index)));
+        }
+    }
+
+    private void takeEvent(int index) {
+        switch (messages.event(index)) {
             case UffdMessages.EVENT_REMOVE -> removed(messages.address(index), messages.end(index));
             case UffdMessages.EVENT_UNMAP -> {
                 if (evictor == null) {
@@ -332,13 +342,15 @@ public final class Pager implements DutyCycle {
 
     /**
      * The guest gives a page up: it reads as zeros from now on. The kernel takes it out only after this was read, so what is there a
-     * moment longer must not be looked at again, least of all be written back.
+     * moment longer must not be looked at again, least of all be written back. Whoever waits for it to be fetched asks for zeros instead.
      */
     private void removed(int page) {
-        if (table.kind(page) == PageTable.FETCHING) {
-            transfers.remove(page);
-        }
+        boolean awaited = table.kind(page) == PageTable.FETCHING;
         table.become(page, PageTable.ZERO);
+        if (awaited) {
+            transfers.remove(page);
+            installer.wake(page);
+        }
     }
 
     private void fault(int page, boolean write, boolean writeProtect, long seenAt) {
@@ -391,7 +403,7 @@ public final class Pager implements DutyCycle {
     /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
     private boolean resolve(int page, boolean write, long seenAt) {
         int room = room();
-        if (room <= 0 || installer.isPaused(seenAt)) {
+        if (room <= 0 || installer.isPaused()) {
             return false;
         }
         int foreseen = streams.fault(page);

@@ -198,9 +198,12 @@ final class Installer {
         return result == 0;
     }
 
-    /** Asks for something that changes nothing, whose refusal tells whether the VMM's address space is still there. */
+    /**
+     * Asks for something whose refusal tells whether the VMM's address space is still there, and which does no harm if it is: to protect a
+     * page. To map one (UFFDIO_CONTINUE) would undo the protection of a page that the kernel has taken out of the page table.
+     */
     void probe() {
-        if (uffd.continueAt(layout.anyAddress(), layout.pageBytes()) == -Errno.ESRCH) {
+        if (uffd.writeProtect(layout.anyAddress(), layout.pageBytes(), true) == -Errno.ESRCH) {
             gone = true;
         }
     }

@@ -386,11 +386,12 @@ public final class Pager implements DutyCycle {
     /** A page that is in the page cache, written there by the VMM past its own mapping, and not mapped. */
     private void minor(int page) {
         counters.repeated().add(1);
-        if (table.kind(page) == PageTable.FETCHING) {
-            transfers.remove(page);
-        }
+        boolean fetching = table.kind(page) == PageTable.FETCHING;
         if (!installer.map(page)) {
+            // What is fetched finds the page there, and wakes who waits.
             await(page, false, clock.getAsLong());
+        } else if (fetching) {
+            transfers.remove(page);
         }
     }
 

@@ -71,7 +71,7 @@ final class Invariants {
             if (end.saved()) {
                 world.truth.found(page, world.home(page));
             } else {
-                world.truth.lost(page, world.home(page));
+                world.truth.lost(page, world.home(page), world.network.late(page));
             }
         }
         FrameAllocator staging = world.pool.stagingFrames();

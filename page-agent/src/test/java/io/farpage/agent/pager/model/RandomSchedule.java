@@ -1,7 +1,6 @@
 package io.farpage.agent.pager.model;
 
 import io.farpage.agent.pager.model.GuestThread.State;
-import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
 import io.farpage.agent.pager.model.Step.Kind;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,16 +13,29 @@ final class RandomSchedule implements Schedule {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
     };
 
+    private static final int TROUBLES = 11;
+
     private final SplittableRandom random;
     private final List<Step> taken = new ArrayList<>();
     private final int steps;
     /** How often things go wrong: once in so many steps. */
     private final int peace;
 
+    private final long turnNanos;
+    /** What goes wrong most. */
+    private final int favourite;
+
     RandomSchedule(SplittableRandom random, int steps) {
         this.random = random;
         this.steps = steps;
-        this.peace = random.nextBoolean() ? 12 : 200;
+        this.peace = random.nextBoolean() ? random.nextInt(3, 13) : 200;
+        this.turnNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
+        this.favourite = random.nextInt(TROUBLES);
+    }
+
+    @Override
+    public long turnNanos() {
+        return turnNanos;
     }
 
     List<Step> taken() {
@@ -68,25 +80,12 @@ final class RandomSchedule implements Schedule {
                 }
             }
         }
-        addNetwork(world.network, possible);
+        world.network.addSteps(possible);
         return possible;
     }
 
-    private static void addNetwork(SimulatedNetwork network, List<Step> to) {
-        List<Transfer> underWay = network.underWay();
-        for (int i = 0; i < underWay.size(); i++) {
-            int left = underWay.get(i).firstLeft();
-            if (left >= 0) {
-                to.add(new Step(Kind.LAND, i, left));
-            }
-        }
-        if (!underWay.isEmpty()) {
-            to.add(Step.of(Kind.COMPLETE));
-        }
-    }
-
     private Step trouble(World world) {
-        return switch (random.nextInt(11)) {
+        return switch (random.nextBoolean() ? favourite : random.nextInt(TROUBLES)) {
             case 0 -> Step.of(Kind.BREAK);
             case 1, 2 -> Step.of(Kind.CONNECT);
             case 3 -> Step.of(Kind.EXPIRE);

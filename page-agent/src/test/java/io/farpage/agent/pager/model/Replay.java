@@ -7,10 +7,17 @@ import org.jspecify.annotations.Nullable;
 /** A schedule that was written down. */
 final class Replay implements Schedule {
     private final List<Step> steps;
+    private final long turnNanos;
     private int at;
 
-    Replay(List<Step> steps) {
+    Replay(long turnNanos, List<Step> steps) {
+        this.turnNanos = turnNanos;
         this.steps = steps;
+    }
+
+    @Override
+    public long turnNanos() {
+        return turnNanos;
     }
 
     @Override
@@ -29,18 +36,28 @@ final class Replay implements Schedule {
     }
 
     /** Runs a schedule; throws what it finds. */
-    static void run(Setup setup, List<Step> steps) {
-        new World(setup, new Replay(steps)).run();
+    static void run(Setup setup, long turnNanos, List<Step> steps) {
+        new World(setup, new Replay(turnNanos, steps)).run();
     }
 
     /** As short a schedule as is found that fails, too. */
-    static List<Step> shortest(Setup setup, List<Step> failing) {
+    static List<Step> shortest(Setup setup, long turnNanos, List<Step> failing) {
+        List<Step> shortest = failing;
+        List<Step> shorter = shorter(setup, turnNanos, failing);
+        while (shorter.size() < shortest.size()) {
+            shortest = shorter;
+            shorter = shorter(setup, turnNanos, shortest);
+        }
+        return shortest;
+    }
+
+    private static List<Step> shorter(Setup setup, long turnNanos, List<Step> failing) {
         List<Step> shortest = failing;
         for (int length = Integer.highestOneBit(Math.max(1, failing.size())); length >= 1; length /= 2) {
             for (int from = 0; from + length <= shortest.size(); ) {
                 List<Step> without = new ArrayList<>(shortest.subList(0, from));
                 without.addAll(shortest.subList(from + length, shortest.size()));
-                if (fails(setup, without)) {
+                if (fails(setup, turnNanos, without)) {
                     shortest = without;
                 } else {
                     from += length;
@@ -50,17 +67,21 @@ final class Replay implements Schedule {
         return shortest;
     }
 
-    private static boolean fails(Setup setup, List<Step> steps) {
+    private static boolean fails(Setup setup, long turnNanos, List<Step> steps) {
         try {
-            run(setup, steps);
+            run(setup, turnNanos, steps);
             return false;
         } catch (AssertionError | RuntimeException e) {
             return true;
         }
     }
 
-    /** What to write into a test, so that it fails again. */
-    static String recipe(Setup setup, List<Step> steps) {
-        return "Replay.run(" + setup + ", Step.parse(\"" + Step.text(steps) + "\"));";
+    /** What to write into a test, so that what a schedule found is found again. */
+    static String recipe(Setup setup, long turnNanos, List<Step> failing) {
+        return "Replay.run(%s, %s, Step.parse(\"%s\"));"
+                .formatted(
+                        setup,
+                        turnNanos == World.LONG_NANOS ? "World.LONG_NANOS" : "World.SHORT_NANOS",
+                        Step.text(shortest(setup, turnNanos, failing)));
     }
 }

@@ -12,4 +12,12 @@ interface Schedule {
      */
     @Nullable
     Step next(World world, boolean inTurn);
+
+    /** How long a turn of the agent takes, nanoseconds. */
+    long turnNanos();
+
+    /** Whether everything is to be brought to its end when the schedule has ended. */
+    default boolean settles() {
+        return true;
+    }
 }

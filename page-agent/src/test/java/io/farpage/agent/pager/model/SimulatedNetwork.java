@@ -14,6 +14,8 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * A home and the way there. Each page of a transfer is carried out at a moment of its own, in any order, between posting and completion;
@@ -89,6 +91,21 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         return new ArrayList<>(underWay);
     }
 
+    /** Adds what can happen here. */
+    void addSteps(List<Step> to) {
+        int number = 0;
+        for (Transfer transfer : underWay) {
+            int left = transfer.firstLeft();
+            if (left >= 0) {
+                to.add(new Step(Step.Kind.LAND, number, left));
+            }
+            number++;
+        }
+        if (!underWay.isEmpty()) {
+            to.add(Step.of(Step.Kind.COMPLETE));
+        }
+    }
+
     boolean isIdle() {
         return underWay.isEmpty() && completions.isEmpty();
     }
@@ -96,6 +113,14 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     /** Pages of WRITEs that may still reach the home although they have failed. */
     int late() {
         return late.size();
+    }
+
+    /** What they have of a page. */
+    Set<Long> late(int page) {
+        return late.stream()
+                .filter(write -> write.page() == page)
+                .map(LateWrite::version)
+                .collect(Collectors.toSet());
     }
 
     void post(Transfer transfer) {

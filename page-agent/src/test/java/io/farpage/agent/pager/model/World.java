@@ -36,8 +36,12 @@ final class World {
 
     private static final String HOME = "b";
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long TURN_NANOS = 20_000;
-    private static final long WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+    /** A turn that finds something to do. */
+    static final long SHORT_NANOS = 20_000;
+
+    /** Longer than the agent pauses when it finds that something cannot be had at the moment. */
+    static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
     /** After so many turns a shard has looked at its clock. */
     private static final int TURNS_TO_HOUSEKEEPING = 65;
 
@@ -104,7 +108,9 @@ final class World {
         for (Step step = schedule.next(this, false); step != null; step = schedule.next(this, false)) {
             take(step, false);
         }
-        settle();
+        if (schedule.settles()) {
+            settle();
+        }
     }
 
     private void beforeCall() {
@@ -176,8 +182,8 @@ final class World {
                 }
             }
             case CONNECT -> connect();
-            case EXPIRE -> pass(DEADLINE_NANOS + WAIT_NANOS);
-            case WAIT -> pass(WAIT_NANOS);
+            case EXPIRE -> pass(DEADLINE_NANOS + LONG_NANOS);
+            case WAIT -> pass(LONG_NANOS);
             case RESIZE -> {
                 limit = first;
                 pager.resize(limit);
@@ -192,7 +198,7 @@ final class World {
     }
 
     private void turn() {
-        now += TURN_NANOS;
+        now += schedule.turnNanos();
         shard.doWork();
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released) {
@@ -351,7 +357,7 @@ final class World {
         runThreads();
         turn();
         if (round % 10 == 9) {
-            pass(WAIT_NANOS);
+            pass(LONG_NANOS);
         }
     }
 

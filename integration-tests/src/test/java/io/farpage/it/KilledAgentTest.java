@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Agents that are killed while they take pages out: no page is lost with one. */
 class KilledAgentTest {
-    private static final int ROUNDS = 6;
+    private static final int ROUNDS = 5;
     private static final List<String> NODES = List.of("a", "c", "d", "e");
     private static final String HOME = "b";
     private static final int PAGE = 4096;
@@ -55,7 +55,7 @@ class KilledAgentTest {
 
     /** Every page is in the memory file in its newest version, or is not there and its home has the newest version. */
     @Test
-    @Timeout(120)
+    @Timeout(300)
     void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWheneverTheAgentIsKilled() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");

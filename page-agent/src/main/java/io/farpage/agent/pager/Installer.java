@@ -148,9 +148,14 @@ final class Installer {
         };
     }
 
-    /** The page is there already: it came by another way, and whoever waits for it looks again. */
+    /**
+     * The page is there already: it came by another way, and whoever waits for it looks again. One that the guest has given up is there only
+     * until the kernel takes it out, and what it holds is not to be kept.
+     */
     private int there(int page, long address) {
-        table.become(page, PageTable.DIRTY);
+        if (table.kind(page) != PageTable.ZERO) {
+            table.become(page, PageTable.DIRTY);
+        }
         uffd.wake(address, layout.pageBytes());
         return 1;
     }

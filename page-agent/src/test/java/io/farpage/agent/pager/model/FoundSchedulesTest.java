@@ -42,8 +42,9 @@ final class FoundSchedulesTest {
         Replay.run(
                 new Setup(8, 1, 3, 2, 1, 4, 9),
                 World.LONG_NANOS,
-                Step.parse("w0/4 . r1/6 . . . . . . . . . g g1 w2/3 . . . . . . . . . . . . . g2 . g . g1 c . . . . . g ."
-                        + " r0/3 . . . . . . . b2/3"));
+                Step.parse(
+                        "w0/4 . r1/6 . . . . . . . . . g g1 w2/3 . . . . . . . . . . . . . g2 . g . g1 c . . . . . g ."
+                                + " r0/3 . . . . . . . b2/3"));
     }
 
     /** A run that did not fit into what was free of the staging memory was tried again as it was. */

@@ -92,7 +92,7 @@ public final class GuestMemory implements AutoCloseable {
     }
 
     /** The file behind it, if it is a memfd's. */
-    Optional<MemoryFile> file() {
+    public Optional<MemoryFile> file() {
         return file;
     }
 

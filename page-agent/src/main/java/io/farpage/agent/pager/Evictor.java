@@ -4,12 +4,13 @@ import io.farpage.agent.shard.Counter;
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
-import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.posix.ErrnoName;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * Keeps what is resident under the limit. Victims are found by the clock algorithm, in runs of neighbours; a page that was asked for, as
  * opposed to prefetched, is passed over once. A clean run is taken out at once. A dirty one is write-protected, copied to staging
  * frames and written to its home, and only when it is there, and nobody wrote to it meanwhile, is it taken out: a page is at every moment
- * in at least one place. Zeros are not written: the table knows of them.
+ * in at least one place. Zeros are not written unless the home holds something older, which would come back if the agent were killed.
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
@@ -29,7 +30,7 @@ final class Evictor {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final String space;
-    private final MemoryFile file;
+    private final GuestFile file;
     private final PageTable table;
     private final GuestLayout layout;
     private final Installer installer;
@@ -37,6 +38,8 @@ final class Evictor {
     private final Fetcher fetcher;
     private final Transfers transfers;
     private final PagePool pool;
+    private final LongSupplier clock;
+    private final boolean[] ofZeros;
 
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
@@ -54,14 +57,15 @@ final class Evictor {
 
     Evictor(
             String space,
-            MemoryFile file,
+            GuestFile file,
             PageTable table,
             GuestLayout layout,
             Installer installer,
             Homes homes,
             Fetcher fetcher,
             Transfers transfers,
-            PagePool pool) {
+            PagePool pool,
+            LongSupplier clock) {
         this.space = space;
         this.file = file;
         this.table = table;
@@ -74,6 +78,8 @@ final class Evictor {
         this.maxRun = Math.min(MAX_RUN, transfers.maxRun());
         this.maxWriting = Math.min(MAX_WRITING, 2 * transfers.share());
         this.maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
+        this.clock = clock;
+        this.ofZeros = new boolean[fetcher.capacity()];
     }
 
     /** Pages taken out. Any thread. */
@@ -142,7 +148,7 @@ final class Evictor {
     }
 
     private boolean isPaused() {
-        if (paused && System.nanoTime() - pausedUntil < 0) {
+        if (paused && clock.getAsLong() - pausedUntil < 0) {
             return true;
         }
         paused = false;
@@ -151,7 +157,7 @@ final class Evictor {
 
     private void pause() {
         paused = true;
-        pausedUntil = System.nanoTime() + PAUSE_NANOS;
+        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
     }
 
     /** Takes a run out, or begins to. Returns how many pages, 0 if none can be at the moment. */
@@ -218,8 +224,13 @@ final class Evictor {
         log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
     }
 
-    private int writeBack(int first, int count) {
+    private int writeBack(int first, int most) {
+        int count = most;
         int frame = transfers.allocate(count);
+        if (frame == FrameAllocator.NONE && count > 1) {
+            count = 1;
+            frame = transfers.allocate(count);
+        }
         if (frame == FrameAllocator.NONE) {
             return 0;
         }
@@ -234,12 +245,15 @@ final class Evictor {
         int posted = 0;
         for (int i = 0; i < count; ) {
             boolean zero = isZero(frame, i);
+            boolean elidable = zero && !table.has(first + i, PageTable.HOMED);
             int run = 1;
-            while (i + run < count && isZero(frame, i + run) == zero) {
+            while (i + run < count
+                    && isZero(frame, i + run) == zero
+                    && (zero && !table.has(first + i + run, PageTable.HOMED)) == elidable) {
                 run++;
             }
-            boolean went = zero ? elide(first + i, run) : post(first + i, run, frame, i);
-            if (zero || !went) {
+            boolean went = elidable ? elide(first + i, run) : post(first + i, run, frame, i, zero);
+            if (elidable || !went) {
                 transfers.free(frame, i, run);
             }
             posted += went ? run : 0;
@@ -267,7 +281,7 @@ final class Evictor {
         return MemorySegment.mismatch(pool.staging(), offset, offset + bytes, Zeros.segment(), 0, bytes) == -1;
     }
 
-    /** The pages hold zeros and nobody can have written to them since: they need not be anywhere. */
+    /** The pages hold zeros, as their home does, and nobody can have written to them since: they need not be anywhere. */
     private boolean elide(int first, int count) {
         if (!punch(first, count)) {
             return false;
@@ -281,7 +295,7 @@ final class Evictor {
     }
 
     /** Writes pages to their home. Those that cannot be at the moment stay dirty, and protected, which does no harm. */
-    private boolean post(int first, int count, int frame, int index) {
+    private boolean post(int first, int count, int frame, int index, boolean zero) {
         int extent = homes.extent(first);
         if (homes.isLost(extent)) {
             giveUp(homes.home(extent) + ", the home of pages " + first + " and on, has lost its memory");
@@ -297,7 +311,7 @@ final class Evictor {
                     homes.offset(extent, first),
                     bytes);
             mark(first, count);
-            settle(first, count);
+            settle(first, count, zero);
             transfers.free(frame, index, count);
             return true;
         }
@@ -307,6 +321,7 @@ final class Evictor {
             return false;
         }
         transfers.begin(slot, first, count, transfers.frameOf(frame, index), true, false, 0);
+        ofZeros[slot] = zero;
         mark(first, count);
         writing += count;
         return true;
@@ -325,7 +340,7 @@ final class Evictor {
         int count = transfers.count(slot);
         writing -= count;
         if (status == FetchStatus.OK) {
-            settle(first, count);
+            settle(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {
                 table.clear(page, PageTable.WRITING);
@@ -341,8 +356,8 @@ final class Evictor {
         transfers.end(slot);
     }
 
-    /** The home has the pages: takes out those that nobody wrote to or gave up since. */
-    private void settle(int first, int count) {
+    /** The home has the pages: takes out those that nobody wrote to or gave up since. Zeros need not be fetched again. */
+    private void settle(int first, int count, boolean zero) {
         writtenBack.add(count);
         for (int i = 0; i < count; ) {
             int page = first + i;
@@ -358,7 +373,10 @@ final class Evictor {
             }
             boolean out = punch(page, run);
             for (int p = page; p < page + run; p++) {
-                table.become(p, out ? PageTable.REMOTE : PageTable.DIRTY);
+                table.become(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
+                if (out && zero) {
+                    table.clear(p, PageTable.HOMED);
+                }
             }
             evictions.add(out ? run : 0);
             i += run;

@@ -101,13 +101,15 @@ final class Faults implements KernelMessages.Receiver {
 
     /**
      * The guest gives a page up: it reads as zeros from now on. The kernel takes it out only after this was read, so what is there a
-     * moment longer must not be looked at again, least of all be written back.
+     * moment longer must not be looked at again, least of all be written back. Whoever waits for it to be fetched asks for zeros instead.
      */
     private void giveUp(int page) {
-        if (table.kind(page) == PageTable.FETCHING) {
-            transfers.remove(page);
-        }
+        boolean awaited = table.kind(page) == PageTable.FETCHING;
         table.become(page, PageTable.ZERO);
+        if (awaited) {
+            transfers.remove(page);
+            installer.wake(page);
+        }
     }
 
     @Override
@@ -167,7 +169,7 @@ final class Faults implements KernelMessages.Receiver {
     /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
     private boolean resolve(int page, boolean write, long seenAt) {
         int free = room.pages();
-        if (free <= 0 || installer.isPaused(seenAt)) {
+        if (free <= 0 || installer.isPaused()) {
             return false;
         }
         int foreseen = streams.fault(page);

@@ -3,7 +3,7 @@ package io.farpage.agent.pager;
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
-import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;
@@ -16,19 +16,20 @@ final class Flush {
     private static final int MAX_RUN = 32;
     private static final int TRIES = 3;
 
-    private final MemoryFile file;
+    private final GuestFile file;
     private final PageTable table;
     private final GuestLayout layout;
     private final Homes homes;
     private final Fetcher fetcher;
     private final Transfers transfers;
     private final PagePool pool;
+    private final boolean[] isOwn;
     private int cursor;
     private int failures;
     private boolean incomplete;
 
     Flush(
-            MemoryFile file,
+            GuestFile file,
             PageTable table,
             GuestLayout layout,
             Homes homes,
@@ -42,6 +43,7 @@ final class Flush {
         this.fetcher = fetcher;
         this.transfers = transfers;
         this.pool = pool;
+        this.isOwn = new boolean[fetcher.capacity()];
     }
 
     /** Whether all writes have been started. */
@@ -97,6 +99,10 @@ final class Flush {
             return count;
         }
         int frame = transfers.allocate(count);
+        if (frame == FrameAllocator.NONE && count > 1) {
+            count = 1;
+            frame = transfers.allocate(count);
+        }
         if (frame == FrameAllocator.NONE) {
             return 0;
         }
@@ -127,6 +133,7 @@ final class Flush {
             return 0;
         }
         transfers.begin(slot, first, count, frame, true, false, 0);
+        isOwn[slot] = true;
         for (int page = first; page < first + count; page++) {
             table.set(page, PageTable.WRITING);
             if (table.kind(page) == PageTable.DIRTY) {
@@ -149,16 +156,21 @@ final class Flush {
         return count;
     }
 
-    /** Takes the end of a write, also of one that the evictor began, and ends its slot. */
+    /**
+     * Takes the end of a write, and ends its slot. What the evictor began to write of a page that was given up since is not the zeros that
+     * its home is to have.
+     */
     void written(int slot, FetchStatus status) {
         boolean ok = status == FetchStatus.OK;
+        boolean own = isOwn[slot];
+        isOwn[slot] = false;
         boolean again = status == FetchStatus.DEADLINE && ++failures < TRIES;
         int first = transfers.first(slot);
         for (int page = first; page < first + transfers.count(slot); page++) {
             table.clear(page, PageTable.WRITING);
             if (table.kind(page) == PageTable.EVICTING) {
                 table.become(page, ok ? PageTable.CLEAN : PageTable.DIRTY);
-            } else if (ok && table.kind(page) == PageTable.ZERO) {
+            } else if (ok && own && table.kind(page) == PageTable.ZERO) {
                 table.clear(page, PageTable.HOMED);
             }
         }

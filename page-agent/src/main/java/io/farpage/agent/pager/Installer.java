@@ -1,9 +1,11 @@
 package io.farpage.agent.pager;
 
+import io.farpage.agent.uffd.PageFaults;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,7 +31,8 @@ final class Installer {
     private final PageTable table;
     private final String space;
     private final boolean shared;
-    private Userfaultfd uffd;
+    private final LongSupplier clock;
+    private PageFaults uffd;
     private Heirs heirs = page -> null;
     private boolean protects;
     private boolean gone;
@@ -48,14 +51,23 @@ final class Installer {
     /**
      * @param shared whether the memory is a file's
      * @param protects whether pages are installed write-protected, to learn which are written
+     * @param clock monotonic nanoseconds
      */
-    Installer(Userfaultfd uffd, GuestLayout layout, PageTable table, String space, boolean shared, boolean protects) {
+    Installer(
+            PageFaults uffd,
+            GuestLayout layout,
+            PageTable table,
+            String space,
+            boolean shared,
+            boolean protects,
+            LongSupplier clock) {
         this.shared = shared;
         this.uffd = uffd;
         this.layout = layout;
         this.table = table;
         this.space = space;
         this.protects = protects;
+        this.clock = clock;
     }
 
     /** Tells who else maps the file. */
@@ -64,7 +76,7 @@ final class Installer {
     }
 
     /** From now on pages go into another address space, the layout of which the caller puts in place. */
-    void moveTo(Userfaultfd other) {
+    void moveTo(PageFaults other) {
         uffd = other;
         gone = false;
     }
@@ -85,8 +97,8 @@ final class Installer {
     }
 
     /** Whether there was no memory a moment ago. */
-    boolean isPaused(long nowNanos) {
-        return starved && nowNanos - pausedUntil < 0;
+    boolean isPaused() {
+        return starved && clock.getAsLong() - pausedUntil < 0;
     }
 
     /**
@@ -170,9 +182,14 @@ final class Installer {
         };
     }
 
-    /** The page is there already: it came by another way, and whoever waits for it looks again. */
+    /**
+     * The page is there already: it came by another way, and whoever waits for it looks again. One that the guest has given up is there only
+     * until the kernel takes it out, and what it holds is not to be kept.
+     */
     private int there(int page, long address) {
-        table.become(page, PageTable.DIRTY);
+        if (table.kind(page) != PageTable.ZERO) {
+            table.become(page, PageTable.DIRTY);
+        }
         uffd.wake(address, layout.pageBytes());
         return 1;
     }
@@ -214,7 +231,7 @@ final class Installer {
         }
         starved = true;
         residentThen = table.resident();
-        pausedUntil = System.nanoTime() + PAUSE_NANOS;
+        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
     }
 
     /** Lets the guest write to a page that is here; false to try again later. */
@@ -242,7 +259,10 @@ final class Installer {
         return result == 0;
     }
 
-    /** Asks for something that changes nothing, whose refusal tells whether the VMM's address space is still there. */
+    /**
+     * Asks for something whose refusal tells whether the VMM's address space is still there, where it does no harm if it is: to map a page of
+     * the guest would undo the protection of one that the kernel has taken out of the page table.
+     */
     void probe() {
         if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {
             gone = true;

@@ -1,7 +1,7 @@
 package io.farpage.agent.pager;
 
+import io.farpage.agent.uffd.PageFaults;
 import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.agent.uffd.Userfaultfd;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,7 +12,7 @@ final class KernelMessages {
     private static final int BATCH = 64;
 
     private final String space;
-    private final Userfaultfd uffd;
+    private final PageFaults uffd;
     private final GuestLayout layout;
     private final LongSupplier clock;
     private final UffdMessages messages = new UffdMessages(BATCH);
@@ -42,7 +42,7 @@ final class KernelMessages {
     }
 
     /** @param layout of the address space; what the kernel tells of its changes is noted in it */
-    KernelMessages(String space, Userfaultfd uffd, GuestLayout layout, LongSupplier clock) {
+    KernelMessages(String space, PageFaults uffd, GuestLayout layout, LongSupplier clock) {
         this.space = space;
         this.uffd = uffd;
         this.layout = layout;
@@ -70,36 +70,26 @@ final class KernelMessages {
     }
 
     /**
-     * The kernel hands out faults before events, and refuses to install anything from the fork on until its event was read. So a fork is
-     * taken before the faults that came with it: what they bring is not in the child.
+     * Events come first, though the kernel hands out faults before them. A removal that was read is carried out at any moment from then on:
+     * what is installed before the table knows of it would be taken for what was removed. And what faults bring that came with a fork is
+     * not in the child.
      */
     private void take(int count, Receiver to) {
         long now = clock.getAsLong();
-        boolean forks = forks(count);
         for (int i = 0; i < count; i++) {
-            if (!forks || messages.event(i) != UffdMessages.EVENT_PAGEFAULT) {
-                take(i, now, to);
+            if (messages.event(i) != UffdMessages.EVENT_PAGEFAULT) {
+                event(i, to);
             }
         }
-        for (int i = 0; forks && i < count; i++) {
+        for (int i = 0; i < count; i++) {
             if (messages.event(i) == UffdMessages.EVENT_PAGEFAULT) {
-                take(i, now, to);
+                fault(i, now, to);
             }
         }
     }
 
-    private boolean forks(int count) {
-        for (int i = 0; i < count; i++) {
-            if (messages.event(i) == UffdMessages.EVENT_FORK) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private void take(int index, long now, Receiver to) {
+    private void event(int index, Receiver to) {
         switch (messages.event(index)) {
-            case UffdMessages.EVENT_PAGEFAULT -> fault(index, now, to);
             case UffdMessages.EVENT_REMOVE -> {
                 long end = messages.end(index);
                 for (long address = messages.address(index); address < end; address += layout.pageBytes()) {

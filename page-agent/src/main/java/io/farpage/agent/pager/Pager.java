@@ -5,8 +5,8 @@ import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.space.SpaceMap;
-import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.agent.uffd.GuestFile;
+import io.farpage.agent.uffd.PageFaults;
 import io.farpage.pool.PagePool;
 import io.farpage.posix.ErrnoName;
 import java.util.List;
@@ -74,8 +74,8 @@ public final class Pager implements DutyCycle {
      */
     public record Guest(
             String space,
-            Userfaultfd uffd,
-            @Nullable MemoryFile file,
+            PageFaults uffd,
+            @Nullable GuestFile file,
             List<GuestRegion> regions,
             int pageBytes,
             boolean written,
@@ -106,17 +106,17 @@ public final class Pager implements DutyCycle {
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
         space = guest.space();
         PagePool pool = backing.pool();
-        MemoryFile file = guest.file();
+        GuestFile file = guest.file();
         boolean shared = file != null;
         fetcher = backing.fetcher();
         layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = new PageTable((int) backing.map().get().pages(), guest.written());
         homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links());
         transfers = new Transfers(fetcher, pool, guest.pageBytes());
-        installer = new Installer(guest.uffd(), layout, table, space, shared, shared);
+        installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
         evictor = file == null
                 ? null
-                : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool);
+                : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool, clock);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
         heat = new Heat(table.pages());
         arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);

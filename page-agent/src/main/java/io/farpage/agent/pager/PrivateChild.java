@@ -44,7 +44,7 @@ final class PrivateChild implements Child {
     PrivateChild(Family family, Userfaultfd uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
         this.uffd = uffd;
         transfers = new Transfers(family.fetcher(), family.pool(), layout.pageBytes());
-        installer = new Installer(uffd, layout, table, family.space(), false, false);
+        installer = new Installer(uffd, layout, table, family.space(), false, false, family.clock());
         arrivals = new Arrivals(
                 family.space(),
                 table,

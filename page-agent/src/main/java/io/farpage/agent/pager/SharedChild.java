@@ -43,7 +43,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         this.parent = parent;
         this.forked = forked;
         this.clock = clock;
-        installer = new Installer(uffd, layout, table, space, true, false);
+        installer = new Installer(uffd, layout, table, space, true, false, clock);
         messages = new KernelMessages(space, uffd, layout, clock);
     }
 

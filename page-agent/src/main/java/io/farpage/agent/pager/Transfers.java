@@ -164,7 +164,7 @@ final class Transfers {
     private int fetching(int page) {
         for (int slot = 0; slot < first.length; slot++) {
             if (!isWriteBack[slot]
-                    && page >= first[slot]
+                    && page >= first[slot] + settled[slot]
                     && page < first[slot] + count[slot]
                     && !isRemoved(slot, page - first[slot])) {
                 return slot;

@@ -16,7 +16,7 @@ import java.lang.invoke.MethodHandle;
  * calls, never through a mapping: another process may truncate the file at any moment. Calls return a negative error number on failure
  * and allocate nothing. One thread at a time.
  */
-public final class MemoryFile implements AutoCloseable {
+public final class MemoryFile implements GuestFile, AutoCloseable {
     private static final int MFD_CLOEXEC = 1;
     /** {@code MFD_HUGETLB | MFD_HUGE_2MB}: pages of 2 MiB out of the kernel's hugepages. */
     private static final int MFD_HUGE_2MB = 4 | 21 << 26;
@@ -89,7 +89,7 @@ public final class MemoryFile implements AutoCloseable {
         }
     }
 
-    /** Reads into {@code address}; a hole reads as zeros and stays one. Bytes read, fewer at the end, or a negative error number. */
+    @Override
     public long read(long offset, long address, long length) {
         try {
             // SAFETY: the caller owns length bytes at address.
@@ -99,7 +99,7 @@ public final class MemoryFile implements AutoCloseable {
         }
     }
 
-    /** Takes pages out of the file and out of all mappings of it; 0, or a negative error number: -EPERM if a seal forbids it. */
+    @Override
     public int punchHole(long offset, long length) {
         try {
             return errno.check((int) fallocate$mh.invokeExact(

@@ -18,7 +18,7 @@ import java.lang.invoke.MethodHandle;
  *
  * <p>A thread that touches memory registered with one must not be in Java when it does: it would sleep where the JVM cannot stop it.
  */
-public final class Userfaultfd implements AutoCloseable {
+public final class Userfaultfd implements PageFaults, AutoCloseable {
     /** {@code UFFD_FEATURE_PAGEFAULT_FLAG_WP}: write-protect faults. */
     public static final long FEATURE_PAGEFAULT_FLAG_WP = 1L;
 
@@ -114,6 +114,7 @@ public final class Userfaultfd implements AutoCloseable {
         return result < 0 ? result : argument.get(JAVA_LONG, 8);
     }
 
+    @Override
     public int fd() {
         return fd;
     }
@@ -123,11 +124,7 @@ public final class Userfaultfd implements AutoCloseable {
         return features;
     }
 
-    /**
-     * Fills {@code messages} with what waits.
-     *
-     * @return how many, 0 if nothing waits, or a negative error number
-     */
+    @Override
     public int read(UffdMessages messages) {
         long bytes = FileIo.read(errno, fd, messages.address(), messages.bytes());
         if (bytes < 0) {
@@ -150,14 +147,7 @@ public final class Userfaultfd implements AutoCloseable {
         return ioctl(UFFDIO_UNREGISTER);
     }
 
-    /**
-     * {@code UFFDIO_COPY}: installs pages and wakes who waits for them.
-     *
-     * @param source where the bytes are in this process
-     * @param mode {@link #COPY_MODE_DONTWAKE}, {@link #COPY_MODE_WP}
-     * @return bytes installed, fewer than asked if a later page could not be; -EEXIST if the first page is there already, -EAGAIN while
-     *     an event waits to be read, -ESRCH if the process is gone, -ENOENT if the range is not registered
-     */
+    @Override
     public long copy(long destination, long source, long length, long mode) {
         argument.set(JAVA_LONG, 0, destination);
         argument.set(JAVA_LONG, 8, source);
@@ -167,7 +157,7 @@ public final class Userfaultfd implements AutoCloseable {
         return done(ioctl(UFFDIO_COPY), 32);
     }
 
-    /** {@code UFFDIO_ZEROPAGE}: as {@link #copy}, of zeros; not on hugetlbfs. */
+    @Override
     public long zeropage(long start, long length) {
         range(start, length);
         argument.set(JAVA_LONG, 16, 0);
@@ -175,7 +165,7 @@ public final class Userfaultfd implements AutoCloseable {
         return done(ioctl(UFFDIO_ZEROPAGE), 24);
     }
 
-    /** {@code UFFDIO_CONTINUE}: maps pages that are in the page cache already, after a minor fault. Returns as {@link #copy}. */
+    @Override
     public long continueAt(long start, long length) {
         range(start, length);
         argument.set(JAVA_LONG, 16, 0);
@@ -183,7 +173,7 @@ public final class Userfaultfd implements AutoCloseable {
         return done(ioctl(UFFDIO_CONTINUE), 24);
     }
 
-    /** {@code UFFDIO_POISON}, Linux 6.6: whoever touches the pages gets SIGBUS. Returns as {@link #copy}; -EINVAL on older kernels. */
+    @Override
     public long poison(long start, long length) {
         range(start, length);
         argument.set(JAVA_LONG, 16, 0);
@@ -191,14 +181,14 @@ public final class Userfaultfd implements AutoCloseable {
         return done(ioctl(UFFDIO_POISON), 24);
     }
 
-    /** {@code UFFDIO_WRITEPROTECT}: protects, or unprotects and wakes. 0, or a negative error number: -EAGAIN as for {@link #copy}. */
+    @Override
     public int writeProtect(long start, long length, boolean protect) {
         range(start, length);
         argument.set(JAVA_LONG, 16, protect ? WRITEPROTECT_MODE_WP : 0);
         return ioctl(UFFDIO_WRITEPROTECT);
     }
 
-    /** {@code UFFDIO_WAKE}: whoever waits for the range tries again. */
+    @Override
     public int wake(long start, long length) {
         range(start, length);
         return ioctl(UFFDIO_WAKE);

@@ -1,0 +1,193 @@
+package io.farpage.it.harness;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.awaitility.Awaitility.await;
+
+import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.bench.vmm.GuestMemory;
+import io.farpage.bench.vmm.Handoff;
+import io.farpage.bench.vmm.PagedAccess;
+import io.farpage.posix.Errno;
+import io.farpage.posix.Libc;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+
+/**
+ * Memory of this process that an agent pages, threads that read, write and give up its pages, and what each of them must hold. Outlives the
+ * agent: threads that wait for it then stand still in the kernel, and the memory file can be looked at without touching the memory.
+ */
+public final class ShadowedRam implements AutoCloseable {
+    private static final int PAGE = 4096;
+    private static final int SEEK_DATA = 3;
+    /** A thread that has done nothing for so long waits for the agent. */
+    private static final Duration STILL = Duration.ofMillis(60);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private static final MethodHandle lseek$mh =
+            Libc.capturing("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+
+    private final GuestMemory memory;
+    private final Handoff handoff;
+    private final MemoryFile file;
+    private final PageVersions versions;
+    private final List<Worker> workers;
+    private final List<Thread> threads;
+    private volatile boolean stopping;
+
+    private ShadowedRam(GuestMemory memory, Handoff handoff, int pages, int threadCount, long seed) {
+        this.memory = memory;
+        this.handoff = handoff;
+        file = memory.file().orElseThrow();
+        versions = new PageVersions(pages);
+        workers = IntStream.range(0, threadCount)
+                .mapToObj(self -> new Worker(self, threadCount, pages, seed + self))
+                .toList();
+        threads = workers.stream()
+                .map(worker -> Thread.ofPlatform().name("guest").daemon().start(worker))
+                .toList();
+    }
+
+    /** Hands memory over to the agent that listens at {@code socket}, and has threads work on it. */
+    public static ShadowedRam start(Path socket, int pages, int threads, long seed) {
+        GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, (long) pages * PAGE);
+        try {
+            return new ShadowedRam(memory, Handoff.of(memory, socket), pages, threads, seed);
+        } catch (RuntimeException e) {
+            memory.close();
+            throw e;
+        }
+    }
+
+    /** Pages touched so far. */
+    public long operations() {
+        return workers.stream().mapToLong(worker -> worker.operations.get()).sum();
+    }
+
+    /** What threads have read that they must not have; empty if all is well. */
+    public List<String> mismatches() {
+        return workers.stream().flatMap(worker -> worker.mismatch.stream()).toList();
+    }
+
+    /** Has the threads do nothing more, and waits until each has ended or stands still. The agent is dead by now. */
+    public void stop() {
+        stopping = true;
+        for (int i = 0; i < threads.size(); i++) {
+            Thread thread = threads.get(i);
+            AtomicLong operations = workers.get(i).operations;
+            AtomicLong before = new AtomicLong(-1);
+            await("a guest's thread stands still")
+                    .atMost(PATIENCE)
+                    .pollInterval(STILL)
+                    .until(() -> !thread.isAlive() || before.getAndSet(operations.get()) == operations.get());
+        }
+    }
+
+    /** A page as it is in the memory file; empty if it is a hole. Does not touch the memory. */
+    public Optional<byte[]> inFile(int page) {
+        if (!isData(page)) {
+            return Optional.empty();
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment buffer = arena.allocate(PAGE);
+            long got = file.read((long) page * PAGE, buffer.address(), PAGE);
+            if (got != PAGE) {
+                throw new IllegalStateException("pread of page " + page + ": " + got);
+            }
+            return Optional.of(buffer.toArray(ValueLayout.JAVA_BYTE));
+        }
+    }
+
+    private boolean isData(int page) {
+        long offset = (long) page * PAGE;
+        Errno errno = Errno.ofThread();
+        try {
+            return errno.check((long) lseek$mh.invokeExact(errno.segment(), file.fd(), offset, SEEK_DATA)) == offset;
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** What pages must hold. */
+    public PageVersions versions() {
+        return versions;
+    }
+
+    /** Lets the threads go: with the last descriptor the kernel resolves their faults. */
+    @Override
+    public void close() {
+        stopping = true;
+        handoff.close();
+        try {
+            for (Thread thread : threads) {
+                if (!thread.join(PATIENCE)) {
+                    throw new IllegalStateException("a guest's thread does not end");
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+        memory.close();
+    }
+
+    /** A thread, and the pages whose number leaves its own remainder. */
+    private final class Worker implements Runnable {
+        private final int self;
+        private final int step;
+        private final int pages;
+        private final SplittableRandom random;
+        private final AtomicLong operations = new AtomicLong();
+        private final List<String> mismatch = new ArrayList<>(1);
+        private final MemorySegment buffer = Arena.ofAuto().allocate(PAGE, 8);
+
+        Worker(int self, int step, int pages, long seed) {
+            this.self = self;
+            this.step = step;
+            this.pages = pages;
+            this.random = new SplittableRandom(seed);
+        }
+
+        @Override
+        public void run() {
+            while (!stopping && mismatch.isEmpty()) {
+                operate(self + random.nextInt(pages / step) * step);
+                operations.incrementAndGet();
+            }
+        }
+
+        private void operate(int page) {
+            long address = memory.address() + (long) page * PAGE;
+            int what = random.nextInt(100);
+            if (what < 35) {
+                PagedAccess.read(address, buffer);
+                // Once the agent is gone and all its descriptors are closed, the kernel fills pages with zeros.
+                versions.check(page, buffer.toArray(ValueLayout.JAVA_BYTE))
+                        .filter(_ -> !stopping)
+                        .ifPresent(mismatch::add);
+            } else if (what < 97) {
+                long version = what < 85 ? 1 + operations.get() : 0;
+                PageVersions.fill(buffer, page, version);
+                versions.begin(page, version);
+                PagedAccess.write(address, buffer);
+                versions.end(page);
+            } else {
+                versions.beginRemoval(page);
+                PagedAccess.remove(address, PAGE);
+                versions.end(page);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package io.farpage.agent.pager.model;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** Schedules that once did harm. */
+final class FoundSchedulesTest {
+    private static final Logger logger = (Logger) LoggerFactory.getLogger("io.farpage.agent");
+
+    @BeforeAll
+    static void beSilent() {
+        logger.setLevel(Level.OFF);
+    }
+
+    @AfterAll
+    static void logAgain() {
+        logger.setLevel(null);
+    }
+
+    /** Stored zeros were not written home, and of what the home had the dead agent alone knew that it was older. */
+    @Test
+    void shouldWriteZerosHomeWhereTheHomeHasSomethingOlder() {
+        Replay.run(
+                new Setup(8, 0, 2, 6, 1, 1, 14),
+                World.LONG_NANOS,
+                Step.parse("w0/1 r1/7 . . . . . . g1 . . . g . . . . . g . z1/1"));
+    }
+
+    /** The pause after a lack of memory was measured from when the fault had come, and so never ended for one that waited. */
+    @Test
+    void shouldAnswerAFaultThatThereWasNoMemoryFor() {
+        Replay.run(new Setup(4, 1, 1, 4, 1, 4, 15), World.SHORT_NANOS, Step.parse("o w"));
+    }
+
+    /** What was fetched was dropped when it came, and with it whoever waited for it. */
+    @Test
+    void shouldWakeWhoeverWaitsForAPageThatIsGivenUp() {
+        Replay.run(
+                new Setup(8, 1, 3, 2, 1, 4, 9),
+                World.LONG_NANOS,
+                Step.parse(
+                        "w0/4 . r1/6 . . . . . . . . . g g1 w2/3 . . . . . . . . . . . . . g2 . g . g1 c . . . . . g ."
+                                + " r0/3 . . . . . . . b2/3"));
+    }
+
+    /** A run that did not fit into what was free of the staging memory was tried again as it was. */
+    @Test
+    void shouldTakePagesOutOneByOneWhereStagingMemoryIsShort() {
+        Replay.run(
+                new Setup(7, 0, 3, 6, 4, 3, 2),
+                World.SHORT_NANOS,
+                Step.parse("w0/5 . . . g r2/1 w0/4 w1/2 . . . . . g2 g . . r2 g1 . b1/3 w0/6 . g1 g1 w1/3"));
+    }
+
+    /** As before, at the VMM's end. */
+    @Test
+    void shouldSavePagesOneByOneWhereStagingMemoryIsShort() {
+        Replay.run(new Setup(5, 0, 3, 3, 1, 1, 3), World.SHORT_NANOS, Step.parse("| B0/3 B1/1"));
+    }
+
+    /** A fault was answered with zeros after a removal that was read with it had been carried out, and these were taken for what was removed. */
+    @Test
+    void shouldLearnOfRemovalsBeforeItAnswersFaults() {
+        Replay.run(
+                new Setup(5, 0, 3, 3, 4, 1, 5),
+                World.SHORT_NANOS,
+                Step.parse("B0/1 . . w2 . w1 g g . . . . w0/4 g2 b2/4 . . . . g2 g2"));
+    }
+
+    /** The end of a write that had begun before the VMM ended was taken for that of the zeros which were to follow it. */
+    @Test
+    void shouldSaveZerosAfterAWriteOfWhatWasThereBefore() {
+        Replay.run(
+                new Setup(4, 0, 3, 1, 1, 3, 14),
+                World.LONG_NANOS,
+                Step.parse("r0/3 . . . . . . . b2/1 g . . . . . . g2 g2 w2/1 . . . g2 . . b2/1 . . . g2 g2 e"));
+    }
+
+    /** Looking whether the VMM was there mapped its first page, writable, after the kernel had taken it out of the page table. */
+    @Test
+    void shouldNotLetThePageBeWrittenByLookingWhetherTheVmmIsThere() {
+        Replay.run(
+                new Setup(2, 1, 3, 1, 1, 5, 6),
+                World.LONG_NANOS,
+                Step.parse("b2 . . g2 g2 p . w2 . . . . g2 k p . w1"));
+    }
+
+    /** A fault that waited was to be answered with zeros, and what had been given up and was still there was kept instead. */
+    @Test
+    void shouldNotKeepWhatIsThereUntilARemovalIsCarriedOut() {
+        Replay.run(
+                new Setup(3, 0, 2, 1, 4, 5, 6),
+                World.LONG_NANOS,
+                Step.parse("q w0/1 . w1/1 . . . . g1 g . . . g1 . . . g . b1/1 . . . . g1 c"));
+    }
+}

@@ -1,0 +1,55 @@
+package io.farpage.agent.pager.model;
+
+import io.farpage.agent.pager.model.Step.Kind;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** A thread of the guest, and what it is in the middle of. */
+final class GuestThread {
+    /** Where a thread is. */
+    enum State {
+        IDLE,
+        /** In a fault that nobody has answered. */
+        FAULTING,
+        /** Woken from a fault, or from waiting for the agent to learn of a removal. */
+        WOKEN,
+        /** In madvise(2), until the agent has read of it. */
+        REMOVING,
+        /** Back from that, and about to take the pages out. */
+        ZAPPING
+    }
+
+    final int number;
+    State state = State.IDLE;
+    Kind doing = Kind.READ;
+    int page;
+    boolean writeProtect;
+    Truth.@Nullable Removal removal;
+
+    GuestThread(int number) {
+        this.number = number;
+    }
+
+    /** How many pages it gives up. */
+    int pages() {
+        return doing == Kind.REMOVE_TWO ? 2 : 1;
+    }
+
+    /** The removal that it is in the middle of. */
+    Truth.Removal removal() {
+        return Objects.requireNonNull(removal);
+    }
+
+    boolean isRemoval() {
+        return doing == Kind.REMOVE || doing == Kind.REMOVE_TWO;
+    }
+
+    boolean isStore() {
+        return doing == Kind.WRITE || doing == Kind.ZERO;
+    }
+
+    @Override
+    public String toString() {
+        return "thread " + number + " " + state + " " + doing + " page " + page + (writeProtect ? " (wp)" : "");
+    }
+}

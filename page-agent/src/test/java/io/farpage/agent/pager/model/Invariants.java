@@ -1,0 +1,84 @@
+package io.farpage.agent.pager.model;
+
+import io.farpage.agent.pager.PagerEnd;
+import io.farpage.agent.pager.WorkingSet;
+import io.farpage.pool.frames.FrameAllocator;
+
+/** What holds at every moment, and what at the end. */
+final class Invariants {
+    /** Transfers that must fail before a guest's end may leave something behind. */
+    private static final int FAILURES_TO_GIVE_UP = 3;
+
+    private final World world;
+    private int highestLimit;
+    private long steps;
+    private long failuresBefore;
+    private WorkingSet workingSet = WorkingSet.EMPTY;
+
+    Invariants(World world) {
+        this.world = world;
+    }
+
+    /** The limit has changed. Pages that were let in before are taken out some time, so the highest counts. */
+    void limit(int limit) {
+        highestLimit = Math.max(highestLimit, limit);
+    }
+
+    /** How often everything was checked. */
+    long steps() {
+        return steps;
+    }
+
+    /** What was here when the latest guest ended. */
+    WorkingSet workingSet() {
+        return workingSet;
+    }
+
+    /**
+     * A page is in at least one place that outlives the agent, and if it is in the memory file it is there in its newest version. Of a page that
+     * was given up the agent alone knows that it is zeros, until they are at the home.
+     */
+    void check() {
+        steps++;
+        int resident = 0;
+        for (int page = 0; page < world.setup.pages(); page++) {
+            boolean here = world.kernel.isCached(page);
+            if (here && !world.truth.isBeingRemoved(page)) {
+                resident++;
+            }
+            if (!world.truth.allows(page, world.survivor(page)) && (here || !world.truth.isGivenUp(page))) {
+                throw new AssertionError("page " + page + " would be read as version " + world.survivor(page)
+                        + ", which is not of " + world.truth.of(page) + ", if the agent were killed now");
+            }
+        }
+        if (resident > highestLimit) {
+            throw new AssertionError(resident + " pages are resident, above the limit of " + highestLimit);
+        }
+    }
+
+    /** The guest has ended: its memory is at its homes, and nothing is left over. */
+    void checkEnd() {
+        PagerEnd end = world.ended;
+        if (end == null) {
+            throw new AssertionError("the pager has not ended");
+        }
+        long failures = world.fetcher.failures().get() - failuresBefore;
+        failuresBefore += failures;
+        if (!end.saved() && failures < FAILURES_TO_GIVE_UP) {
+            throw new AssertionError("the guest's memory was not saved although only " + failures + " writes failed");
+        }
+        for (int page = 0; page < world.setup.pages(); page++) {
+            if (end.saved()) {
+                world.truth.found(page, world.home(page));
+            } else {
+                world.truth.lost(page, world.home(page), world.network.late(page));
+            }
+        }
+        FrameAllocator staging = world.pool.stagingFrames();
+        if (staging.available() != world.setup.frames()) {
+            throw new AssertionError(
+                    "staging frames were lost: " + staging.available() + " of " + world.setup.frames() + " are free");
+        }
+        workingSet = end.workingSet();
+    }
+}

@@ -1,0 +1,101 @@
+package io.farpage.agent.pager.model;
+
+import io.farpage.agent.pager.model.GuestThread.State;
+import io.farpage.agent.pager.model.Step.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/** Something that can happen, at random, for a number of steps, and what it was. */
+final class RandomSchedule implements Schedule {
+    private static final Kind[] OPERATIONS = {
+        Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
+    };
+
+    private static final int TROUBLES = 11;
+
+    private final SplittableRandom random;
+    private final List<Step> taken = new ArrayList<>();
+    private final int steps;
+    /** How often things go wrong: once in so many steps. */
+    private final int peace;
+
+    private final long turnNanos;
+    /** What goes wrong most. */
+    private final int favourite;
+
+    RandomSchedule(SplittableRandom random, int steps) {
+        this.random = random;
+        this.steps = steps;
+        this.peace = random.nextBoolean() ? random.nextInt(3, 13) : 200;
+        this.turnNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
+        this.favourite = random.nextInt(TROUBLES);
+    }
+
+    @Override
+    public long turnNanos() {
+        return turnNanos;
+    }
+
+    List<Step> taken() {
+        return taken;
+    }
+
+    @Override
+    public @Nullable Step next(World world, boolean inTurn) {
+        if (taken.size() >= steps && !inTurn) {
+            return null;
+        }
+        Step step = choose(world, inTurn);
+        taken.add(step);
+        return step;
+    }
+
+    private Step choose(World world, boolean inTurn) {
+        if (taken.size() >= steps || random.nextInt(8) < (inTurn ? 6 : 2)) {
+            return Step.AGENT;
+        }
+        if (!world.kernel.isAlive() && !inTurn && random.nextInt(8) == 0) {
+            return Step.LIFE;
+        }
+        if (random.nextInt(peace) == 0) {
+            Step trouble = trouble(world);
+            return world.isPossible(trouble, inTurn) ? trouble : Step.AGENT;
+        }
+        List<Step> possible = possible(world);
+        return possible.isEmpty() ? Step.AGENT : possible.get(random.nextInt(possible.size()));
+    }
+
+    private List<Step> possible(World world) {
+        List<Step> possible = new ArrayList<>();
+        for (GuestThread thread : world.threads) {
+            if (World.canRun(thread)) {
+                possible.add(Step.of(Kind.RUN, thread.number));
+            } else if (thread.state == State.IDLE) {
+                Kind kind = OPERATIONS[random.nextInt(OPERATIONS.length)];
+                Step step = new Step(kind, thread.number, random.nextInt(world.setup.pages()));
+                if (world.isPossible(step, true)) {
+                    possible.add(step);
+                }
+            }
+        }
+        world.network.addSteps(possible);
+        return possible;
+    }
+
+    private Step trouble(World world) {
+        return switch (random.nextBoolean() ? favourite : random.nextInt(TROUBLES)) {
+            case 0 -> Step.of(Kind.BREAK);
+            case 1, 2 -> Step.of(Kind.CONNECT);
+            case 3 -> Step.of(Kind.EXPIRE);
+            case 4 -> Step.of(Kind.WAIT);
+            case 5 -> Step.of(Kind.RESIZE, random.nextInt(1, World.MAX_LIMIT + 1));
+            case 6 -> Step.of(Kind.RECLAIM, random.nextInt(world.setup.pages()));
+            case 7 -> Step.of(Kind.STARVE, random.nextInt(3));
+            case 8 -> Step.of(Kind.PROBE);
+            case 9 -> Step.of(Kind.LAND_LATE);
+            default -> Step.of(Kind.END);
+        };
+    }
+}

@@ -1,0 +1,87 @@
+package io.farpage.agent.pager.model;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A schedule that was written down. */
+final class Replay implements Schedule {
+    private final List<Step> steps;
+    private final long turnNanos;
+    private int at;
+
+    Replay(long turnNanos, List<Step> steps) {
+        this.turnNanos = turnNanos;
+        this.steps = steps;
+    }
+
+    @Override
+    public long turnNanos() {
+        return turnNanos;
+    }
+
+    @Override
+    public @Nullable Step next(World world, boolean inTurn) {
+        if (at == steps.size() || (inTurn && isBetweenTurns(steps.get(at)))) {
+            return null;
+        }
+        return steps.get(at++);
+    }
+
+    private static boolean isBetweenTurns(Step step) {
+        return switch (step.kind()) {
+            case WAIT, EXPIRE, LIFE, PROBE -> true;
+            default -> false;
+        };
+    }
+
+    /** Runs a schedule; throws what it finds. */
+    static void run(Setup setup, long turnNanos, List<Step> steps) {
+        new World(setup, new Replay(turnNanos, steps)).run();
+    }
+
+    /** As short a schedule as is found that fails, too. */
+    static List<Step> shortest(Setup setup, long turnNanos, List<Step> failing) {
+        List<Step> shortest = failing;
+        List<Step> shorter = shorter(setup, turnNanos, failing);
+        while (shorter.size() < shortest.size()) {
+            shortest = shorter;
+            shorter = shorter(setup, turnNanos, shortest);
+        }
+        return shortest;
+    }
+
+    private static List<Step> shorter(Setup setup, long turnNanos, List<Step> failing) {
+        List<Step> shortest = failing;
+        for (int length = Integer.highestOneBit(Math.max(1, failing.size())); length >= 1; length /= 2) {
+            for (int from = 0; from + length <= shortest.size(); ) {
+                List<Step> without = new ArrayList<>(shortest.subList(0, from));
+                without.addAll(shortest.subList(from + length, shortest.size()));
+                if (fails(setup, turnNanos, without)) {
+                    shortest = without;
+                } else {
+                    from += length;
+                }
+            }
+        }
+        return shortest;
+    }
+
+    private static boolean fails(Setup setup, long turnNanos, List<Step> steps) {
+        try {
+            run(setup, turnNanos, steps);
+            return false;
+        } catch (AssertionError | RuntimeException e) {
+            return true;
+        }
+    }
+
+    /** What to write into a test, so that what a schedule found is found again. */
+    static String recipe(Setup setup, long turnNanos, List<Step> failing) {
+        return "Replay.run(%s, %s, Step.parse(\"%s\"));"
+                .formatted(
+                        setup,
+                        turnNanos == World.LONG_NANOS ? "World.LONG_NANOS" : "World.SHORT_NANOS",
+                        Step.text(shortest(setup, turnNanos, failing)));
+    }
+}

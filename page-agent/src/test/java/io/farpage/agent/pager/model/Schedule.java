@@ -1,0 +1,23 @@
+package io.farpage.agent.pager.model;
+
+import org.jspecify.annotations.Nullable;
+
+/** Says what happens next. */
+interface Schedule {
+    /**
+     * Asked again and again between turns of the agent, and before each of its calls into the kernel.
+     *
+     * @param inTurn whether the agent is about to make such a call
+     * @return null to end the run, or, within a turn, to let the agent end its turn
+     */
+    @Nullable
+    Step next(World world, boolean inTurn);
+
+    /** How long a turn of the agent takes, nanoseconds. */
+    long turnNanos();
+
+    /** Whether everything is to be brought to its end when the schedule has ended. */
+    default boolean settles() {
+        return true;
+    }
+}

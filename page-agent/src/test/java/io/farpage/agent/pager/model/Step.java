@@ -1,0 +1,103 @@
+package io.farpage.agent.pager.model;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Something that happens at one moment.
+ *
+ * @param first thread, transfer, page or number, as the kind has it
+ * @param second page, or 0
+ */
+record Step(Kind kind, int first, int second) {
+    static final Step AGENT = new Step(Kind.AGENT, 0, 0);
+    static final Step LIFE = new Step(Kind.LIFE, 0, 0);
+
+    /** What happens, and the letter that stands for it in a schedule. */
+    enum Kind {
+        /** The agent goes on to its next call into the kernel. */
+        AGENT('.'),
+        /** An idle guest thread begins to read a page. */
+        READ('r'),
+        /** An idle guest thread begins to store something new. */
+        WRITE('w'),
+        /** An idle guest thread begins to store zeros. */
+        ZERO('z'),
+        /** An idle guest thread begins to give up a page. */
+        REMOVE('b'),
+        /** An idle guest thread begins to give up a page and the one after it. */
+        REMOVE_TWO('B'),
+        /** A guest thread that was woken goes on. */
+        RUN('g'),
+        /** A page of a transfer is carried out. */
+        LAND('l'),
+        /** A page of a WRITE that the sender has given up reaches the home after all. */
+        LAND_LATE('L'),
+        /** The oldest transfer completes. */
+        COMPLETE('c'),
+        /** The link breaks: all that is under way fails, carried out or not. */
+        BREAK('f'),
+        /** The link is made again. */
+        CONNECT('u'),
+        /** What is under way is past its deadline. */
+        EXPIRE('h'),
+        /** Some milliseconds pass. */
+        WAIT('q'),
+        /** The limit of resident pages changes. */
+        RESIZE('m'),
+        /** The kernel takes a page out of the guest's page table, and keeps it in the page cache or in swap. */
+        RECLAIM('k'),
+        /** The kernel has memory for so many pages only in the next installation. */
+        STARVE('o'),
+        /** The agent looks whether the VMM is still there. */
+        PROBE('p'),
+        /** The VMM is killed. */
+        END('e'),
+        /** What is under way comes to its end, the guest ends, and another one begins with the same pages. */
+        LIFE('|');
+
+        private final char letter;
+
+        Kind(char letter) {
+            this.letter = letter;
+        }
+
+        private static Kind of(char letter) {
+            for (Kind kind : values()) {
+                if (kind.letter == letter) {
+                    return kind;
+                }
+            }
+            throw new IllegalArgumentException("no step is called " + letter);
+        }
+    }
+
+    static Step of(Kind kind) {
+        return new Step(kind, 0, 0);
+    }
+
+    static Step of(Kind kind, int first) {
+        return new Step(kind, first, 0);
+    }
+
+    /** Reads what {@link #text} wrote. */
+    static List<Step> parse(String schedule) {
+        List<Step> steps = new ArrayList<>();
+        for (String word : schedule.trim().split("\\s+")) {
+            String[] numbers = word.substring(1).split("/");
+            int first = word.length() == 1 ? 0 : Integer.parseInt(numbers[0]);
+            int second = numbers.length < 2 ? 0 : Integer.parseInt(numbers[1]);
+            steps.add(new Step(Kind.of(word.charAt(0)), first, second));
+        }
+        return steps;
+    }
+
+    static String text(List<Step> steps) {
+        return String.join(" ", steps.stream().map(Step::toString).toList());
+    }
+
+    @Override
+    public String toString() {
+        return kind.letter + (second != 0 ? first + "/" + second : first != 0 ? "" + first : "");
+    }
+}

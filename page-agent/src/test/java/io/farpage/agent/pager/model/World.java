@@ -1,0 +1,391 @@
+package io.farpage.agent.pager.model;
+
+import io.farpage.agent.pager.GuestRegion;
+import io.farpage.agent.pager.Pager;
+import io.farpage.agent.pager.PagerEnd;
+import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.pager.WorkingSet;
+import io.farpage.agent.pager.model.GuestThread.State;
+import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
+import io.farpage.agent.pager.model.Step.Kind;
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.shard.LinkPhase;
+import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.shard.Shard;
+import io.farpage.agent.shard.ShardCommand;
+import io.farpage.agent.shard.ShardNotice;
+import io.farpage.agent.space.SpaceMap;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.header.PoolHeader;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A guest, its agent, a home and the way there, of which one goes on at a time, as a schedule says. The agent is the real pager on a real
+ * shard; other things happen between its turns and before each of its calls into the kernel. After every step {@link Invariants} are
+ * checked. One thread.
+ */
+final class World {
+    /** The most staging frames that a setup may have. */
+    static final int MAX_FRAMES = ModelPool.FRAMES;
+
+    static final int MAX_LIMIT = 12;
+
+    private static final String HOME = "b";
+    private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** A turn that finds something to do. */
+    static final long SHORT_NANOS = 20_000;
+
+    /** Longer than the agent pauses when it finds that something cannot be had at the moment. */
+    static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+    /** After so many turns a shard has looked at its clock. */
+    private static final int TURNS_TO_HOUSEKEEPING = 65;
+
+    final Setup setup;
+    final Truth truth;
+    final SimulatedNetwork network;
+    final PagePool pool = ModelPool.pool();
+    final List<GuestThread> threads = new ArrayList<>();
+    final Shard shard;
+    final Fetcher fetcher;
+    final PeerLink link = new PeerLink(HOME);
+    SimulatedKernel kernel;
+    Pager pager;
+
+    @Nullable
+    PagerEnd ended;
+
+    private final Schedule schedule;
+    private final SpaceMap map;
+    private final Invariants invariants;
+    private @Nullable SimulatedQueuePair queuePair;
+    private long attempts;
+    private long now = 1;
+    private int limit;
+    private boolean isSettling;
+
+    World(Setup setup, Schedule schedule) {
+        this.setup = setup;
+        this.schedule = schedule;
+        ModelPool.reset(setup.frames());
+        truth = new Truth(setup.pages());
+        network = new SimulatedNetwork(HOME, setup.pages());
+        map = ModelPool.map(HOME, setup);
+        shard = new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
+        fetcher = shard.newFetcher(setup.slots(), DEADLINE_NANOS);
+        invariants = new Invariants(this);
+        connect();
+        kernel = new SimulatedKernel(setup.pages(), this::beforeCall);
+        pager = begin(false, WorkingSet.EMPTY);
+        settleLink();
+    }
+
+    private Pager begin(boolean written, WorkingSet workingSet) {
+        threads.clear();
+        for (int i = 0; i < setup.threads(); i++) {
+            threads.add(new GuestThread(i));
+        }
+        GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * Memory.PAGE, 0);
+        Pager begun = new Pager(
+                new Pager.Guest("model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet),
+                new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, pool),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch()),
+                () -> now,
+                end -> ended = end);
+        limit = setup.limit();
+        begun.resize(limit);
+        invariants.limit(limit);
+        shard.submit(new ShardCommand.AddCycle(begun));
+        return begun;
+    }
+
+    /** Runs the schedule, and then brings everything to its end. */
+    void run() {
+        for (Step step = schedule.next(this, false); step != null; step = schedule.next(this, false)) {
+            take(step, false);
+        }
+        if (schedule.settles()) {
+            settle();
+        }
+    }
+
+    private void beforeCall() {
+        invariants.check();
+        if (isSettling) {
+            runThreads();
+        }
+        while (!isSettling) {
+            Step step = schedule.next(this, true);
+            if (step == null || step.kind() == Kind.AGENT) {
+                return;
+            }
+            take(step, true);
+        }
+    }
+
+    private void take(Step step, boolean inTurn) {
+        if (isPossible(step, inTurn)) {
+            apply(step);
+            invariants.check();
+        }
+    }
+
+    /** Whether a step means something now; if not, it is passed over. */
+    boolean isPossible(Step step, boolean inTurn) {
+        int first = step.first();
+        List<Transfer> underWay = network.underWay();
+        return switch (step.kind()) {
+            case AGENT, WAIT, EXPIRE, LIFE -> !inTurn;
+            case PROBE -> !inTurn && ended == null;
+            case READ, WRITE, ZERO, REMOVE -> isIdle(first) && step.second() < setup.pages();
+            case REMOVE_TWO -> isIdle(first) && step.second() + 1 < setup.pages();
+            case RUN -> first < threads.size() && canRun(threads.get(first));
+            case LAND ->
+                first < underWay.size()
+                        && step.second() < underWay.get(first).pages()
+                        && !underWay.get(first).landed().get(step.second());
+            case LAND_LATE -> first < network.late();
+            case COMPLETE -> !underWay.isEmpty();
+            case BREAK -> link.phase() == LinkPhase.UP;
+            case CONNECT -> queuePair == null;
+            case RESIZE -> first >= 1 && first <= MAX_LIMIT;
+            case STARVE -> true;
+            case RECLAIM -> first < setup.pages() && kernel.isMapped(first);
+            case END -> kernel.isAlive();
+        };
+    }
+
+    private boolean isIdle(int thread) {
+        return thread < threads.size() && kernel.isAlive() && threads.get(thread).state == State.IDLE;
+    }
+
+    static boolean canRun(GuestThread thread) {
+        return thread.state == State.WOKEN || thread.state == State.ZAPPING;
+    }
+
+    private void apply(Step step) {
+        int first = step.first();
+        switch (step.kind()) {
+            case AGENT -> turn();
+            case READ, WRITE, ZERO, REMOVE, REMOVE_TWO -> begin(threads.get(first), step.kind(), step.second());
+            case RUN -> goOn(threads.get(first));
+            case LAND -> network.land(network.underWay().get(first), step.second());
+            case LAND_LATE -> network.landLate(first);
+            case COMPLETE -> network.complete();
+            case BREAK -> {
+                if (queuePair != null) {
+                    queuePair.fail();
+                }
+            }
+            case CONNECT -> connect();
+            case EXPIRE -> pass(DEADLINE_NANOS + LONG_NANOS);
+            case WAIT -> pass(LONG_NANOS);
+            case RESIZE -> {
+                limit = first;
+                pager.resize(limit);
+                invariants.limit(limit);
+            }
+            case RECLAIM -> kernel.reclaim(first);
+            case STARVE -> kernel.starve(first);
+            case PROBE -> pager.probe();
+            case END -> end();
+            case LIFE -> live();
+        }
+    }
+
+    private void turn() {
+        now += schedule.turnNanos();
+        shard.doWork();
+        for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
+            if (notice instanceof ShardNotice.Released) {
+                queuePair = null;
+            }
+        }
+    }
+
+    private void pass(long nanos) {
+        now += nanos;
+        for (int i = 0; i < TURNS_TO_HOUSEKEEPING; i++) {
+            turn();
+        }
+    }
+
+    private void connect() {
+        queuePair = network.connect();
+        shard.submit(new ShardCommand.Attach(
+                link, queuePair, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts));
+    }
+
+    private void begin(GuestThread thread, Kind kind, int page) {
+        thread.doing = kind;
+        thread.page = page;
+        if (thread.isRemoval()) {
+            thread.removal = truth.remove(page, thread.pages());
+            thread.state = State.REMOVING;
+            kernel.announce(thread);
+        } else {
+            access(thread);
+        }
+    }
+
+    private void access(GuestThread thread) {
+        if (!kernel.touch(thread)) {
+            return;
+        }
+        int page = thread.page;
+        switch (thread.doing) {
+            case READ -> truth.found(page, kernel.content(page));
+            case WRITE -> kernel.store(page, truth.store(page));
+            default -> kernel.store(page, truth.storeZeros(page));
+        }
+        thread.state = State.IDLE;
+    }
+
+    private void goOn(GuestThread thread) {
+        if (!thread.isRemoval()) {
+            access(thread);
+        } else if (thread.state == State.WOKEN) {
+            kernel.announced();
+            thread.state = State.ZAPPING;
+        } else {
+            zap(thread);
+            truth.removed(thread.removal());
+            thread.state = State.IDLE;
+        }
+    }
+
+    private void zap(GuestThread thread) {
+        for (int i = 0; i < thread.pages(); i++) {
+            kernel.zap(thread.page + i);
+        }
+    }
+
+    /** The VMM is killed. A call of madvise(2) that waits for the agent is carried out to its end before that. */
+    private void end() {
+        for (GuestThread thread : threads) {
+            if (thread.state != State.IDLE && thread.isRemoval()) {
+                zap(thread);
+                truth.abandoned(thread.removal());
+            }
+            thread.state = State.IDLE;
+        }
+        kernel.end();
+    }
+
+    /** Ends a guest, and begins the next one with what the homes have. */
+    private void live() {
+        settle();
+        ended = null;
+        isSettling = false;
+        kernel = new SimulatedKernel(setup.pages(), this::beforeCall);
+        shard.submit(new ShardCommand.RemoveCycle(pager));
+        pager = begin(true, invariants.workingSet());
+    }
+
+    /** What a page would be read as if the agent were killed now, and the guest with it. */
+    long survivor(int page) {
+        return kernel.isCached(page) ? kernel.content(page) : home(page);
+    }
+
+    /** What the home of a page has. */
+    long home(int page) {
+        return page < setup.pages() - setup.localPages()
+                ? network.home(page)
+                : Memory.version(pool.exportedAddress() + (long) page * Memory.PAGE);
+    }
+
+    /** Pages in the guest's memory. */
+    int resident() {
+        int resident = 0;
+        for (int page = 0; page < setup.pages(); page++) {
+            resident += kernel.isCached(page) ? 1 : 0;
+        }
+        return resident;
+    }
+
+    int limit() {
+        return limit;
+    }
+
+    /** Whether every thread has what it asked for, and nothing is under way. */
+    private boolean isQuiet() {
+        return network.isIdle() && fetcher.inUse() == 0 && threads.stream().allMatch(t -> t.state == State.IDLE);
+    }
+
+    /** Nothing fails any more: all comes to rest, the VMM ends, and its memory is at its homes. */
+    void settle() {
+        isSettling = true;
+        settle(this::isQuiet, "a thread waits for ever");
+        settle(() -> resident() <= limit || !kernel.isAlive(), "more is resident than may be");
+        if (kernel.isAlive()) {
+            end();
+        }
+        if (ended == null) {
+            pager.probe();
+        }
+        settle(() -> ended != null && isQuiet(), "the pager does not end");
+        invariants.checkEnd();
+    }
+
+    private void settleLink() {
+        isSettling = true;
+        settle(() -> link.phase() == LinkPhase.UP, "the link does not come up");
+        isSettling = false;
+    }
+
+    private void settle(java.util.function.BooleanSupplier isDone, String otherwise) {
+        for (int round = 0; !isDone.getAsBoolean(); round++) {
+            if (round == 200) {
+                throw new AssertionError(otherwise);
+            }
+            settleSome(round);
+            invariants.check();
+        }
+    }
+
+    private void settleSome(int round) {
+        if (queuePair == null) {
+            connect();
+        }
+        while (!network.underWay().isEmpty()) {
+            network.complete();
+        }
+        runThreads();
+        turn();
+        if (round % 10 == 9) {
+            pass(LONG_NANOS);
+        }
+    }
+
+    /** On processors of their own, so that a thread that was woken has touched its page before the agent's next call. */
+    private void runThreads() {
+        for (GuestThread thread : threads) {
+            if (canRun(thread)) {
+                goOn(thread);
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        for (int page = 0; page < setup.pages(); page++) {
+            text.append("page ").append(page).append(": ").append(kernel.describe(page));
+            text.append(", home ")
+                    .append(home(page))
+                    .append(", may be ")
+                    .append(truth.of(page))
+                    .append('\n');
+        }
+        threads.forEach(thread -> text.append(thread).append('\n'));
+        return text.append(network.shape())
+                .append('\n')
+                .append(pager.status())
+                .append('\n')
+                .toString();
+    }
+}

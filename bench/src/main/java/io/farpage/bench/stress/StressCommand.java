@@ -44,6 +44,12 @@ public final class StressCommand implements Callable<Integer> {
             description = "How much, a multiple of 4096, up to 1GiB (${DEFAULT-VALUE})")
     private long memory;
 
+    @Option(
+            names = "--pagers",
+            defaultValue = "1",
+            description = "Parts of the memory that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
+    private int pagers;
+
     @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (${DEFAULT-VALUE})")
     private int threads;
 
@@ -94,7 +100,7 @@ public final class StressCommand implements Callable<Integer> {
         long start = System.nanoTime();
         try (Arena arena = Arena.ofShared();
                 GuestMemory guest = GuestMemory.map(GuestMemory.Backing.MEMFD, memory);
-                Handoff _ = Handoff.of(guest, socket)) {
+                Handoff _ = Handoff.of(guest, socket, pagers)) {
             Shadow shadow = new Shadow(pages);
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();

@@ -24,9 +24,14 @@ public final class PagedRam implements AutoCloseable {
 
     /** Hands memory over to the agent that listens at {@code socket}. */
     public static PagedRam handOver(Path socket, int pages) {
+        return handOver(socket, pages, 1);
+    }
+
+    /** As {@link #handOver(Path, int)}, in so many parts, each with a userfaultfd of its own. */
+    public static PagedRam handOver(Path socket, int pages, int parts) {
         GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, (long) pages * PAGE);
         try {
-            return new PagedRam(memory, Handoff.of(memory, socket));
+            return new PagedRam(memory, Handoff.of(memory, socket, parts));
         } catch (RuntimeException e) {
             memory.close();
             throw e;

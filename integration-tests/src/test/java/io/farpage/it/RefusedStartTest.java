@@ -122,8 +122,9 @@ class RefusedStartTest {
     void shouldRefuseCpusThatAreNotOneForEachShardAndHeadersThatDoNotFit() {
         String cpus = refused(agent(Map.of(), "--set", "shard.count=2", "--set", "shard.cpu=1"), 1);
         assertTrue(cpus.contains("shard.cpu names 1 CPUs, [1], but shard.count is 2"), cpus);
-        String headers = refused(agent(Map.of(), "--set", "shard.count=16", "--set", "link.max=128"), 1);
-        assertTrue(headers.contains("pool.staging has no room for the pool headers of link.max 128"), headers);
+        String headers = refused(
+                agent(Map.of(), "--set", "shard.count=16", "--set", "link.max=1024", "--set", "pool.staging=2MiB"), 1);
+        assertTrue(headers.contains("pool.staging of 2097152 bytes has too little room"), headers);
         String many = refused(agent(Map.of(), "--set", "shard.count=17"), 1);
         assertTrue(many.contains("shard.count: '17'") && many.contains("from 1 to 16"), many);
     }

@@ -9,7 +9,6 @@ import io.farpage.agent.transport.OpenDevice;
 import io.farpage.agent.transport.Transports;
 import io.farpage.config.Config;
 import io.farpage.pool.PagePool;
-import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -50,14 +49,16 @@ final class Shards implements AutoCloseable {
     private static MemorySegment headerFrames(Config config, PagePool pool) {
         long bytes = (long) config.get(AgentKeys.LINK_MAX) * PoolHeader.BYTES;
         int frames = Math.ceilDiv(Math.toIntExact(bytes), pool.frameBytes());
-        int first = frames > pool.stagingFrames().capacity()
-                ? FrameAllocator.NONE
-                : pool.stagingFrames().allocateRun(frames);
-        if (first == FrameAllocator.NONE) {
+        if (2L * frames * config.get(AgentKeys.SHARD_COUNT)
+                > pool.stagingFrames().capacity()) {
             throw new IllegalArgumentException(
-                    "pool.staging has no room for the pool headers of link.max %d peers at each of shard.count %d shards; raise it"
-                            .formatted(config.get(AgentKeys.LINK_MAX), config.get(AgentKeys.SHARD_COUNT)));
+                    "pool.staging of %d bytes has too little room beside the pool headers of link.max %d peers at each of shard.count %d shards; raise it"
+                            .formatted(
+                                    config.get(AgentKeys.POOL_STAGING),
+                                    config.get(AgentKeys.LINK_MAX),
+                                    config.get(AgentKeys.SHARD_COUNT)));
         }
+        int first = pool.stagingFrames().allocateRun(frames);
         return pool.staging().asSlice(pool.offset(first), bytes);
     }
 

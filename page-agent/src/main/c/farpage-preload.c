@@ -8,6 +8,7 @@
  *   FARPAGE_SOCKET      where the agent listens (page-agent attach --socket); required
  *   FARPAGE_MEMFD_NAME  which mapping: the memfd's or file's name, or a pattern of fnmatch(3); default memory-backend-memfd (QEMU's)
  *   FARPAGE_MIN_SIZE    which mapping instead: any of at least this many bytes (with k, m or g: KiB, MiB or GiB)
+ *   FARPAGE_PAGERS      into how many parts, each with a userfaultfd of its own, so that several of the agent's threads may serve it; default 1
  *   FARPAGE_REQUIRED    1 (default): what goes wrong ends the process; 0: it is reported, and the memory stays local
  *
  * A second mapping of guest RAM ends the process in any case, and so does an agent that does not answer.
@@ -47,6 +48,8 @@
 /* An agent on a busy machine takes its time over its first guest. */
 #define ANSWER_SECONDS 120
 #define WORTH_A_WARNING (16UL << 20)
+#define MAX_PAGERS 16UL
+#define HUGE_PAGE (2UL << 20)
 
 /*
  * The agent has to hear of pages that a balloon gives back (REMOVE), and of RAM that goes away or moves (UNMAP, REMAP): a page that
@@ -103,6 +106,22 @@ static size_t min_size(void) {
         return SIZE_MAX;
     }
     return (size_t) bytes << shift;
+}
+
+/* FARPAGE_PAGERS; 0 when the reason has been said. */
+static size_t pager_count(void) {
+    const char *text = getenv("FARPAGE_PAGERS");
+    if (text == NULL || *text == '\0') {
+        return 1;
+    }
+    char *end;
+    errno = 0;
+    unsigned long count = strtoul(text, &end, 10);
+    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || count == 0 || count > MAX_PAGERS) {
+        say("FARPAGE_PAGERS is '%s'; it must be a number from 1 to %lu", text, MAX_PAGERS);
+        return 0;
+    }
+    return count;
 }
 
 /* The name of the memfd or of the file in /dev/shm, in buffer; NULL if it is neither. */
@@ -232,26 +251,91 @@ static size_t page_size(int memfd) {
     return fstatfs(memfd, &file) == 0 && file.f_type == HUGETLBFS ? (size_t) file.f_bsize : (size_t) getpagesize();
 }
 
-/* One message: where the memory is, and the two descriptors. */
-static bool send_handoff(int agent, int uffd, int memfd, void *address, size_t length, size_t page, off64_t offset) {
-    char json[256];
-    int bytes = snprintf(json, sizeof json,
-        "[{\"base_host_virt_addr\":%zu,\"size\":%zu,\"offset\":%lld,\"page_size\":%zu,\"page_size_kib\":%zu}]",
-        (size_t) (uintptr_t) address, length, (long long) offset, page, page);
-    const int descriptors[] = {uffd, memfd};
+/* A part of guest RAM and the userfaultfd that it is registered with. */
+struct part {
+    int uffd;
+    size_t start;
+    size_t length;
+};
+
+struct parts {
+    size_t count;
+    struct part part[MAX_PAGERS];
+};
+
+/* Cuts memory into parts of about the same size, between huge pages where there are enough of them, so that none is in two parts. */
+static void cut(struct parts *parts, size_t wanted, size_t length, size_t page) {
+    size_t unit = length / HUGE_PAGE >= wanted && HUGE_PAGE > page ? HUGE_PAGE : page;
+    size_t units = length / unit;
+    parts->count = wanted < units ? wanted : units;
+    for (size_t i = 0; i < parts->count; i++) {
+        size_t start = units * i / parts->count * unit;
+        size_t end = i + 1 == parts->count ? length : units * (i + 1) / parts->count * unit;
+        parts->part[i] = (struct part) {.uffd = -1, .start = start, .length = end - start};
+    }
+}
+
+/* Closing a userfaultfd takes the registration back. */
+static void close_parts(const struct parts *parts) {
+    for (size_t i = 0; i < parts->count; i++) {
+        if (parts->part[i].uffd >= 0) {
+            close(parts->part[i].uffd);
+        }
+    }
+}
+
+static bool register_parts(struct parts *parts, void *address) {
+    for (size_t i = 0; i < parts->count; i++) {
+        struct part *part = &parts->part[i];
+        part->uffd = open_userfaultfd();
+        if (part->uffd < 0 || !register_memory(part->uffd, (char *) address + part->start, part->length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The regions, in JSON, in text. Bytes of it, without the terminating zero. */
+static size_t describe(char *text, size_t size, const struct parts *parts, const void *address, size_t page, off64_t offset) {
+    size_t held = 0;
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct part *part = &parts->part[i];
+        held += (size_t) snprintf(text + held, size - held,
+            "%s{\"base_host_virt_addr\":%zu,\"size\":%zu,\"offset\":%lld,\"page_size\":%zu,\"page_size_kib\":%zu",
+            i == 0 ? "[" : ",", (size_t) (uintptr_t) address + part->start, part->length,
+            (long long) offset + (long long) part->start, page, page);
+        if (parts->count > 1) {
+            held += (size_t) snprintf(text + held, size - held, ",\"userfaultfd\":%zu", i);
+        }
+        held += (size_t) snprintf(text + held, size - held, "}");
+    }
+    return held + (size_t) snprintf(text + held, size - held, "]");
+}
+
+/* One message: where the memory is, and the descriptors: the userfaultfds and then the memfd. */
+static bool send_handoff(int agent, const struct parts *parts, int memfd, const void *address, size_t page, off64_t offset) {
+    char json[MAX_PAGERS * 256];
+    size_t bytes = describe(json, sizeof json, parts, address, page, offset);
+    int descriptors[MAX_PAGERS + 1];
+    for (size_t i = 0; i < parts->count; i++) {
+        descriptors[i] = parts->part[i].uffd;
+    }
+    descriptors[parts->count] = memfd;
+    size_t described = (parts->count + 1) * sizeof *descriptors;
     union {
         struct cmsghdr header;
         char room[CMSG_SPACE(sizeof descriptors)];
     } control = {0};
-    struct iovec text = {.iov_base = json, .iov_len = (size_t) bytes};
-    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct iovec text = {.iov_base = json, .iov_len = bytes};
+    struct msghdr message = {
+        .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(described)};
     struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof descriptors);
-    memcpy(CMSG_DATA(rights), descriptors, sizeof descriptors);
+    rights->cmsg_len = CMSG_LEN(described);
+    memcpy(CMSG_DATA(rights), descriptors, described);
     ssize_t sent = sendmsg(agent, &message, MSG_NOSIGNAL);
-    if (sent != bytes) {
+    if (sent != (ssize_t) bytes) {
         say("sendmsg to the agent: %s", sent < 0 ? strerror(errno) : "it took only part of the message");
         return false;
     }
@@ -289,6 +373,10 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         say("FARPAGE_SOCKET is not set; it names the socket of: page-agent attach --space NAME --socket PATH ...");
         return false;
     }
+    size_t pagers = pager_count();
+    if (pagers == 0) {
+        return false;
+    }
     if (atomic_flag_test_and_set(&handed_over)) {
         /* Whether farpage is required or not: a second view would put zeros into the memory where the first would fault. */
         say("ending the process: guest RAM is mapped a second time, %zu bytes at %p; what can be handed over is one mapping of one "
@@ -296,22 +384,20 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         _exit(EXIT_FAILURE);
     }
     int agent = connect_to_agent(path);
-    int uffd = agent < 0 ? -1 : open_userfaultfd();
-    bool done = uffd >= 0 && register_memory(uffd, address, length)
-        && send_handoff(agent, uffd, memfd, address, length, page, offset) && taken(agent, path);
+    struct parts parts;
+    cut(&parts, pagers, length, page);
+    bool done = agent >= 0 && register_parts(&parts, address) && send_handoff(agent, &parts, memfd, address, page, offset)
+        && taken(agent, path);
     if (agent >= 0) {
         close(agent);
     }
     if (!done) {
-        /* Closing the userfaultfd takes the registration back. */
-        if (uffd >= 0) {
-            close(uffd);
-        }
+        close_parts(&parts);
         atomic_flag_clear(&handed_over);
         return false;
     }
     /*
-     * The userfaultfd stays open as long as the process: if the agent held the last reference, its end would unregister the memory and the
+     * The userfaultfds stay open as long as the process: if the agent held the last reference, its end would unregister the memory and the
      * guest would read zeros; as it is, the guest waits.
      */
     say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);

@@ -12,16 +12,23 @@ import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.JvmCommands;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.ProcFs;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -38,7 +45,7 @@ class GuestStressTest {
     @BeforeAll
     static void startNodes() {
         for (String node : List.of("a", "b")) {
-            cluster.launchAgent(node, Map.of("pool.exported", "64MiB", "fetch.deadline", "1s"))
+            cluster.launchAgent(node, Map.of("pool.exported", "64MiB", "fetch.deadline", "1s", "shard.count", "2"))
                     .awaitListening();
         }
         cluster.awaitAllLinks();
@@ -50,14 +57,15 @@ class GuestStressTest {
     }
 
     /** Resizes, and collections in the agent, which no fault that is pending may hold up. */
-    @Test
+    @ParameterizedTest
+    @CsvSource({"1, 999999", "2, 300000", "4, 300000"})
     @Timeout(300)
-    void shouldFindNoDifferenceInAMillionOperationsUnderResizesAndCollections() throws Exception {
+    void shouldFindNoDifferenceUnderResizesAndCollections(int pagers, int operations) throws Exception {
         SplittableRandom random = new SplittableRandom(1);
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("million", socket(), MEMORY, 4 * MIB);
         long agent = cluster.agent("a").process().pid();
-        try (ChildJvm stress = stress(1_000_000)) {
+        try (ChildJvm stress = stress(pagers, operations)) {
             int collections = 0;
             guests.awaitAttached("million");
             while (stress.isAlive()) {
@@ -66,14 +74,48 @@ class GuestStressTest {
                     collections++;
                 }
             }
-            check(stress, 999_999);
+            check(stress, operations);
             JsonNode status = guests.awaitEnded("million");
+            assertEquals(pagers, status.get("pagers").size());
             assertTrue(collections >= 5, "only " + collections + " collections");
-            assertTrue(status.get("evictions").asInt() > 50_000, status.toString());
-            assertTrue(status.get("removedPages").asInt() > 10_000, status.toString());
+            assertTrue(status.get("evictions").asInt() > operations / 20, status.toString());
+            assertTrue(status.get("removedPages").asInt() > operations / 100, status.toString());
             assertTrue(status.get("peakResidentPages").asInt() <= 12 * 256, status.toString());
         } finally {
             guests.drop("million");
+        }
+    }
+
+    /** Limits move between the pagers while the kernel's count of the memory file's pages is looked at. */
+    @Test
+    @Timeout(300)
+    void shouldNeverHaveMoreHereThanTheLimitOfAllPagersTogether() throws Exception {
+        int limit = 2048;
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("bounded", socket(), MEMORY, limit * 4096L);
+        try (ChildJvm stress = stress(4, 300_000)) {
+            guests.awaitAttached("bounded");
+            Path file = ProcFs.memoryFile(stress.pid());
+            int looks = 0;
+            long most = 0;
+            Set<Integer> limits = new HashSet<>();
+            while (stress.isAlive()) {
+                OptionalLong pages = ProcFs.pages(file);
+                if (pages.isEmpty()) {
+                    break;
+                }
+                looks++;
+                most = Math.max(most, pages.getAsLong());
+                JsonNode pagers = guests.status("bounded").get("pagers");
+                pagers.forEach(one -> limits.add(one.get("localLimitPages").asInt()));
+            }
+            check(stress, 300_000);
+            System.out.println(looks + " looks, at most " + most + " pages, limits of one pager " + limits.size());
+            assertTrue(looks > 50, looks + " looks");
+            assertTrue(most <= limit, most + " pages");
+            assertTrue(most > limit / 2, most + " pages");
+        } finally {
+            guests.drop("bounded");
         }
     }
 
@@ -83,7 +125,7 @@ class GuestStressTest {
     void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDies() throws Exception {
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("faults", socket(), MEMORY, 2 * MIB);
-        try (ChildJvm stress = stress(400_000)) {
+        try (ChildJvm stress = stress(2, 400_000)) {
             guests.awaitAttached("faults");
             for (int round = 0; round < 2; round++) {
                 guests.awaitFaults("faults", 500);
@@ -104,14 +146,15 @@ class GuestStressTest {
     }
 
     /** What a guest leaves behind when it ends is at its home: pages that were here, pages that were not, and zeros. */
-    @Test
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4})
     @Timeout(120)
-    void shouldLeaveTheMemoryAtItsHomeWhenTheVmmEnds() {
+    void shouldLeaveTheMemoryAtItsHomeWhenTheVmmEnds(int pagers) {
         int pages = 2048;
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("saved", socket(), pages * 4096L, MIB);
         try {
-            try (PagedRam ram = PagedRam.handOver(socket(), pages)) {
+            try (PagedRam ram = PagedRam.handOver(socket(), pages, pagers)) {
                 for (int round = 1; round <= 2; round++) {
                     for (int page = 0; page < pages; page++) {
                         ram.write(page, page % 3 == round ? new byte[4096] : Pages.of(round, page, 4096));
@@ -130,11 +173,16 @@ class GuestStressTest {
         }
     }
 
-    private ChildJvm stress(int operations) {
+    private ChildJvm stress(int pagers, int operations) {
         return ChildJvm.start(
                 "stress",
                 Main.class,
-                List.of("stress", "--socket=" + socket(), "--memory=16MiB", "--operations=" + operations));
+                List.of(
+                        "stress",
+                        "--socket=" + socket(),
+                        "--memory=16MiB",
+                        "--pagers=" + pagers,
+                        "--operations=" + operations));
     }
 
     private static void check(ChildJvm stress, int operations) {

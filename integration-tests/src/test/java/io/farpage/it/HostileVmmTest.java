@@ -25,6 +25,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** A VMM that is broken, hostile or suddenly gone hurts only itself, and leaves nothing behind. */
@@ -78,6 +80,10 @@ class HostileVmmTest {
             [{"base_host_virt_addr":4096,"size":4096,"offset":0,"page_size":2097152}]    | pages of 2097152 bytes
             [{"base_host_virt_addr":4096,"size":8192,"offset":0},{"base_host_virt_addr":8192,"size":4096,"offset":8192}] | host addresses
             [{"base_host_virt_addr":4096,"size":8192,"offset":0},{"base_host_virt_addr":16384,"size":4096,"offset":4096}] | offsets
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":"x"}]      | no JSON array
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":-1}]       | userfaultfd -1; 0 to 15 are allowed
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":16}]       | userfaultfd 16; 0 to 15 are allowed
+            [{"base_host_virt_addr":4096,"size":4096,"offset":0,"userfaultfd":1}]        | no region names userfaultfd 0
             """)
     void shouldRefuseAMessageAndSayWhatIsWrongWithIt(String json, String said) {
         guests.attach("message", socket(), BYTES, BYTES);
@@ -102,9 +108,9 @@ class HostileVmmTest {
             send(json, List.of());
             awaitDetail("descriptors", "0 descriptors came");
             send(json, List.of(event.fd()));
-            awaitDetail("descriptors", "the first descriptor is anon_inode:[eventfd], not a userfaultfd");
+            awaitDetail("descriptors", "descriptor 1 is anon_inode:[eventfd], not a userfaultfd");
             send(json, List.of(uffd.fd(), event.fd()));
-            awaitDetail("descriptors", "the second descriptor is anon_inode:[eventfd], not a memory file");
+            awaitDetail("descriptors", "descriptor 2 is anon_inode:[eventfd], not a memory file");
             send(json, List.of(uffd.fd(), small.fd()));
             awaitDetail("descriptors", "has 4096 bytes, the regions reach up to 262144");
             send(json, List.of(uffd.fd(), small.fd(), event.fd(), event.fd()));
@@ -116,6 +122,43 @@ class HostileVmmTest {
         } finally {
             guests.drop("descriptors");
         }
+    }
+
+    @Test
+    void shouldRefuseUserfaultfdsThatAreNotThoseOfTheRegions() {
+        String region = "{\"base_host_virt_addr\":%d,\"size\":4096,\"offset\":%d,\"userfaultfd\":%d}";
+        String json = "[" + region.formatted(4096, 0, 0) + "," + region.formatted(8192, 4096, 1) + "]";
+        guests.attach("several", socket(), BYTES, BYTES);
+        int before = ProcFs.descriptors(agent());
+        try (Userfaultfd one = Userfaultfd.open(0);
+                Userfaultfd other = Userfaultfd.open(0);
+                EventFd event = new EventFd();
+                MemoryFile file = MemoryFile.create("several", BYTES)) {
+            assertRefused("several", json, List.of(one.fd()), "1 descriptors came with the message; send the 2");
+            assertRefused("several", json, List.of(one.fd(), one.fd()), "descriptor 2 is the same userfaultfd as");
+            assertRefused("several", json, List.of(one.fd(), event.fd()), "descriptor 2 is anon_inode:[eventfd]");
+            assertRefused("several", json, List.of(one.fd(), file.fd(), other.fd()), "not a userfaultfd");
+            assertRefused("several", json, List.of(one.fd(), other.fd(), event.fd()), "not a memory file");
+            assertRefused("several", json, Collections.nCopies(32, one.fd()), "32 descriptors came with the message");
+            String between = "[" + region.formatted(4096, 0, 0) + "," + region.formatted(8192, 4096, 1) + ","
+                    + region.formatted(16384, 8192, 0) + "]";
+            assertRefused("several", between, List.of(one.fd(), other.fd()), "lie between one another");
+            assertRefused(
+                    "several",
+                    json,
+                    List.of(one.fd(), other.fd(), file.fd()),
+                    "2 userfaultfds need a limit of 128 pages or more, and it is 64");
+            await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
+            serveProperly("several");
+        } finally {
+            guests.drop("several");
+        }
+    }
+
+    private void assertRefused(String space, String json, List<Integer> descriptors, String said) {
+        String answer = send(json, descriptors);
+        assertTrue(answer.contains(said), answer);
+        awaitDetail(space, said);
     }
 
     @Test
@@ -155,15 +198,21 @@ class HostileVmmTest {
         }
     }
 
-    @Test
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4})
     @Timeout(120)
-    void shouldOutliveVmmsThatAreKilledAmidTheirFaults() {
+    void shouldOutliveVmmsThatAreKilledAmidTheirFaults(int pagers) {
         for (int round = 0; round < 5; round++) {
             guests.attach("killed", socket(), 16 << 20, 2 << 20);
             try (ChildJvm stress = ChildJvm.start(
                     "stress",
                     Main.class,
-                    List.of("stress", "--socket=" + socket(), "--memory=16MiB", "--operations=100000000"))) {
+                    List.of(
+                            "stress",
+                            "--socket=" + socket(),
+                            "--memory=16MiB",
+                            "--pagers=" + pagers,
+                            "--operations=100000000"))) {
                 guests.awaitAttached("killed");
                 guests.awaitFaults("killed", 1_000);
                 stress.kill();

@@ -143,7 +143,7 @@ class HugepageGuestTest {
     void shouldLeaveTheMemoryAtItsHomeAndBringItBackToTheNextGuest() {
         try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES)) {
             attach("saved");
-            try (PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+            try (PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES, 1)) {
                 for (int page = 0; page < PAGES; page++) {
                     assertArrayEquals(new byte[PAGE], ram.read(page), "page " + page);
                     ram.write(page, page % 3 == 0 ? new byte[PAGE] : Pages.of(1, page, PAGE));
@@ -152,7 +152,7 @@ class HugepageGuestTest {
             guests.awaitEnded("saved");
             guests.forget("saved");
             attach("saved");
-            try (PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+            try (PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES, 1)) {
                 for (int page = 0; page < PAGES; page++) {
                     assertArrayEquals(written(page), ram.read(page), "page " + page);
                 }
@@ -178,7 +178,7 @@ class HugepageGuestTest {
         attach("short");
         try {
             try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES);
-                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES, 1)) {
                 for (int page = 0; page < PAGES; page++) {
                     ram.write(page, Pages.of(1, page, PAGE));
                 }
@@ -186,7 +186,7 @@ class HugepageGuestTest {
             guests.awaitEnded("short");
             attach("short");
             try (BorrowedHugepages _ = BorrowedHugepages.take(LOCAL_PAGES / 2);
-                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES)) {
+                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES, 1)) {
                 for (int round = 1; round <= 2; round++) {
                     for (int page = 0; page < PAGES; page++) {
                         assertArrayEquals(Pages.of(round, page, PAGE), ram.read(page), "page " + page);

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,6 +55,26 @@ class PreloadLibraryTest {
             assertEquals("read\nrounds\n", process.out());
             assertEquals(4 * PAGES, pager.faults());
             assertEquals(4 * PAGES - 1, pager.evictions());
+        }
+    }
+
+    /** Cut between huge pages where there are enough of them: of four parts of 9 MiB none has less than 2 MiB. */
+    @ParameterizedTest
+    @CsvSource({"2, 50, '25 25'", "3, 50, '16 17 17'", "4, 2304, '512 512 512 768'", "16, 5, '1 1 1 1 1'"})
+    void shouldCutTheMemoryIntoParts(int parts, int pages, String sizes) {
+        Map<String, String> environment = Map.of("FARPAGE_PAGERS", Integer.toString(parts));
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, pages, environment, "read", "rounds");
+                HandoffListener.Parts all = listener.receive().pageParts(pages)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("read\nrounds\n", process.out());
+            assertEquals(sizes, all.pagers().stream().map(p -> "" + p.pages()).collect(Collectors.joining(" ")));
+            for (TinyPager pager : all.pagers()) {
+                // A part of one page keeps it.
+                long rounds = pager.pages() == 1 ? 1 : 4;
+                assertEquals(rounds * pager.pages(), pager.faults());
+                assertEquals(rounds * pager.pages() - 1, pager.evictions());
+            }
         }
     }
 
@@ -179,7 +200,11 @@ class PreloadLibraryTest {
         "FARPAGE_MIN_SIZE, 12x, FARPAGE_MIN_SIZE is '12x'",
         "FARPAGE_MIN_SIZE, 4 k, FARPAGE_MIN_SIZE is '4 k'",
         "FARPAGE_MIN_SIZE, 99999999999999999999, FARPAGE_MIN_SIZE is '99999999999999999999'",
-        "FARPAGE_MIN_SIZE, 99999999999g, FARPAGE_MIN_SIZE is '99999999999g'"
+        "FARPAGE_MIN_SIZE, 99999999999g, FARPAGE_MIN_SIZE is '99999999999g'",
+        "FARPAGE_PAGERS, 0, FARPAGE_PAGERS is '0'; it must be a number from 1 to 16",
+        "FARPAGE_PAGERS, 17, FARPAGE_PAGERS is '17'",
+        "FARPAGE_PAGERS, -1, FARPAGE_PAGERS is '-1'",
+        "FARPAGE_PAGERS, 2x, FARPAGE_PAGERS is '2x'"
     })
     void shouldNameASettingThatIsWrong(String variable, String value, String said) {
         Finished finished = finish(QEMUS_NAME, PAGES, Map.of(variable, value), "zeros");

@@ -119,6 +119,17 @@ class RefusedStartTest {
     }
 
     @Test
+    void shouldRefuseCpusThatAreNotOneForEachShardAndHeadersThatDoNotFit() {
+        String cpus = refused(agent(Map.of(), "--set", "shard.count=2", "--set", "shard.cpu=1"), 1);
+        assertTrue(cpus.contains("shard.cpu names 1 CPUs, [1], but shard.count is 2"), cpus);
+        String headers = refused(
+                agent(Map.of(), "--set", "shard.count=16", "--set", "link.max=1024", "--set", "pool.staging=2MiB"), 1);
+        assertTrue(headers.contains("pool.staging of 2097152 bytes has too little room"), headers);
+        String many = refused(agent(Map.of(), "--set", "shard.count=17"), 1);
+        assertTrue(many.contains("shard.count: '17'") && many.contains("from 1 to 16"), many);
+    }
+
+    @Test
     void shouldRefuseRdmaThatIsAskedForAndNotThere() {
         if (Files.exists(Path.of("/sys/class/infiniband"))) {
             org.junit.jupiter.api.Assumptions.abort("this host has RDMA devices");

@@ -35,12 +35,14 @@ class RemoteGuestTest {
     private Path directory = Path.of("");
 
     @ParameterizedTest
-    @CsvSource({"random, 1, 32", "random, 2, 1", "sequential, 1, 32", "stride, 2, 8"})
-    void shouldKeepAGuestsPagesRightWithAQuarterOfThemHere(String pattern, int vcpus, int prefetch, Cluster cluster) {
+    @CsvSource({"random, 1, 32, 1", "random, 2, 1, 1", "random, 2, 32, 2", "sequential, 1, 32, 1", "stride, 2, 8, 2"})
+    void shouldKeepAGuestsPagesRightWithAQuarterOfThemHere(
+            String pattern, int vcpus, int prefetch, int pagers, Cluster cluster) {
         assumeKvm();
         String space = "guest-" + pattern + vcpus;
         attach(cluster, space, ", \"localBytes\": %d, \"prefetchPages\": %d".formatted(LOCAL_PAGES * 4096, prefetch));
-        try (ChildJvm guest = startGuest("--pattern=" + pattern, "--vcpus=" + vcpus, "--words=8")) {
+        try (ChildJvm guest =
+                startGuest("--pattern=" + pattern, "--vcpus=" + vcpus, "--words=8", "--pagers=" + pagers)) {
             assertEquals(0, guest.awaitEnd(), () -> guest.out() + guest.err());
             JsonNode result = new JsonMapper().readTree(guest.out());
             assertEquals(5 * PAGES, result.get("pagesTouched").asInt());
@@ -70,19 +72,22 @@ class RemoteGuestTest {
         }
     }
 
-    @Test
-    void shouldServeAnUnmodifiedProcessThroughThePreloadedLibrary(Cluster cluster) {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void shouldServeAnUnmodifiedProcessThroughThePreloadedLibrary(int pagers, Cluster cluster) {
         SharedRam program = SharedRam.compile(directory);
-        attach(cluster, "preloaded", ", \"localBytes\": %d".formatted(LOCAL_PAGES * 4096));
+        int local = Math.max(LOCAL_PAGES, 72 * pagers);
+        attach(cluster, "preloaded", ", \"localBytes\": %d".formatted(local * 4096));
         try (ChildJvm process = ChildJvm.launch(
                 "shared-ram",
                 program.preloaded(SharedRam.QEMUS_NAME, PAGES, "zeros", "rounds", "unmap"),
-                Map.of("FARPAGE_SOCKET", socket().toString()),
+                Map.of("FARPAGE_SOCKET", socket().toString(), "FARPAGE_PAGERS", Integer.toString(pagers)),
                 directory)) {
             assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
             assertEquals("zeros\nrounds\nunmap\n", process.out());
             JsonNode status = awaitEnded(cluster, "preloaded");
-            assertTrue(status.get("peakResidentPages").asInt() <= LOCAL_PAGES, status.toString());
+            assertEquals(pagers, status.get("pagers").size(), status.toString());
+            assertTrue(status.get("peakResidentPages").asInt() <= local, status.toString());
             assertTrue(status.get("evictions").asInt() > 0, status.toString());
         } finally {
             drop(cluster, "preloaded");

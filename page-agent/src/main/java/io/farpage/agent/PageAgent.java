@@ -4,7 +4,6 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.guest.Guests;
 import io.farpage.agent.link.LinkControl;
-import io.farpage.agent.link.ShardRails;
 import io.farpage.agent.member.Ending;
 import io.farpage.agent.member.EventWatch;
 import io.farpage.agent.member.Membership;
@@ -17,7 +16,6 @@ import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.shard.Shard;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.space.Spaces;
 import io.farpage.agent.transport.DeviceWatch;
@@ -26,41 +24,25 @@ import io.farpage.agent.transport.Transports;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.Region;
-import io.farpage.coordinator.model.RegionKey;
-import io.farpage.coordinator.model.RegionRequest;
-import io.farpage.coordinator.model.Registration;
-import io.farpage.coordinator.model.RemoteAddress;
-import io.farpage.coordinator.model.TransportKind;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolException;
-import io.farpage.pool.header.PoolHeader;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
-import io.farpage.verbs.MemoryRegion;
-import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.VerbsProvider;
-import java.lang.foreign.MemorySegment;
 import java.net.URI;
 import java.security.SecureRandom;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * One node: its pool, its devices, the shard that moves pages, and the control plane around it. Opening it registers the node; closing it
+ * One node: its pool, its devices, the shards that move pages, and the control plane around it. Opening it registers the node; closing it
  * drains and deregisters.
  */
 public final class PageAgent implements AutoCloseable {
@@ -74,49 +56,41 @@ public final class PageAgent implements AutoCloseable {
     private final Transports transports;
     private final CoordinatorClient coordinator;
     private final Spaces spaces;
-    private final Optional<String> advertised;
-    private final ShardRails rails;
-    private final ShardLoop shard;
+    private final Shards shards;
     private final LinkControl links;
     private final Releases releases;
     private final Membership membership;
     private final RestServer rest;
+    private final Announcement announcement;
 
     private PageAgent(Parts parts, Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
             throws PoolException {
         this.parts = parts;
         node = AgentOptions.nodeId(config, Host.name());
+        List<OptionalInt> cpus = AgentOptions.shardCpus(config);
         incarnation = newIncarnation();
         pool = parts.add(PagePool.open(AgentOptions.pool(config, node, incarnation.value())));
         transports = parts.add(Transports.open(config.get(AgentKeys.TRANSPORT_MODE), rdma, tcp, pool));
-        advertised = config.get(AgentKeys.API_ADVERTISE);
         coordinator = parts.add(new CoordinatorClient(
                 URI.create(config.get(AgentKeys.COORDINATOR_URL)), config.get(AgentKeys.COORDINATOR_TIMEOUT)));
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
-        rails = parts.add(new ShardRails(transports.devices(), AgentOptions.completionQueueEntries(config)));
         Latch noticed = new Latch();
-        shard = parts.add(new ShardLoop(
-                "shard-0",
-                new Shard(rails.rails(), headerFrames(config.get(AgentKeys.LINK_MAX)), System::nanoTime, noticed::run),
-                config.get(AgentKeys.SHARD_IDLE),
-                config.get(AgentKeys.SHARD_SPIN),
-                config.get(AgentKeys.SHARD_CPU).map(OptionalInt::of).orElse(OptionalInt.empty()),
-                config.get(AgentKeys.SHARD_PRIORITY).map(OptionalInt::of).orElse(OptionalInt.empty())));
+        shards = parts.add(new Shards(config, cpus, pool, transports, noticed::run));
         links = parts.add(new LinkControl(
                 node,
                 incarnation,
                 coordinator,
                 transports,
-                List.of(shard),
-                List.of(rails),
+                shards.loops(),
+                shards.rails(),
                 AgentOptions.links(config)));
         noticed.target = links::noticed;
         PageTool pages = new PageTool(
                 node,
                 incarnation.value(),
                 pool,
-                shard,
+                shards.loops().getFirst(),
                 config.get(AgentKeys.FETCH_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 peer -> links.link(peer, 0));
@@ -126,8 +100,8 @@ public final class PageAgent implements AutoCloseable {
                 incarnation.value(),
                 spaces,
                 pool,
-                shard,
-                peer -> links.link(peer, 0),
+                shards.loops(),
+                links::link,
                 config.get(AgentKeys.GUEST_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE)));
         releases = parts.add(new Releases(coordinator, node, incarnation, pool));
@@ -147,10 +121,17 @@ public final class PageAgent implements AutoCloseable {
                         .toList(),
                 metrics,
                 this::health));
-        membership = parts.add(new Membership(coordinator, node, registration(advertised), regions(), ended));
+        HostPort listening = rest.listening();
+        announcement = new Announcement(
+                incarnation,
+                new HostPort(config.get(AgentKeys.API_ADVERTISE).orElse(listening.host()), listening.port()),
+                pool,
+                transports);
+        membership = parts.add(
+                new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
 
         DeviceWatch devices = parts.add(new DeviceWatch(transports, new Devices()));
-        shard.start();
+        shards.start();
         devices.start();
         releases.start();
         spaces.start();
@@ -189,65 +170,6 @@ public final class PageAgent implements AutoCloseable {
         return new Incarnation(value);
     }
 
-    private MemorySegment headerFrames(int links) {
-        int frames = Math.ceilDiv(links * PoolHeader.BYTES, pool.frameBytes());
-        int first = pool.stagingFrames().allocateRun(frames);
-        return pool.staging().asSlice(pool.offset(first), (long) links * PoolHeader.BYTES);
-    }
-
-    private Registration registration(Optional<String> advertised) {
-        HostPort listening = rest.listening();
-        String address = new HostPort(advertised.orElse(listening.host()), listening.port()).toString();
-        return new Registration(
-                incarnation,
-                Host.name(),
-                address,
-                Host.cpus(),
-                Host.memoryBytes(),
-                transports.devices().stream().map(PageAgent::info).toList(),
-                new PoolInfo(pool.exported().byteSize(), pool.frameBytes()),
-                transports.devices().stream().map(PageAgent::kind).toList(),
-                Optional.of(NodeStatus.ACTIVE));
-    }
-
-    private static DeviceInfo info(OpenDevice open) {
-        PortAttributes port = open.device().queryPort();
-        int numaNode = open.device().attributes().numaNode();
-        return new DeviceInfo(
-                open.device().name(),
-                kind(open),
-                port.number(),
-                port.linkLayer().toString(),
-                numaNode < 0 ? OptionalInt.empty() : OptionalInt.of(numaNode));
-    }
-
-    private static TransportKind kind(OpenDevice open) {
-        return switch (open.transport()) {
-            case RDMA -> TransportKind.RDMA;
-            case TCP -> TransportKind.TCP;
-        };
-    }
-
-    private Map<String, RegionRequest> regions() {
-        Map<String, RegionRequest> regions = new HashMap<>();
-        regions.put(LinkControl.HEADER_REGION, region(OpenDevice::header));
-        regions.put(Region.POOL, region(OpenDevice::exported));
-        return regions;
-    }
-
-    private RegionRequest region(Function<OpenDevice, MemoryRegion> which) {
-        MemoryRegion any = which.apply(transports.devices().getFirst());
-        return new RegionRequest(
-                incarnation,
-                new RemoteAddress(any.address()),
-                any.length(),
-                transports.devices().stream()
-                        .map(open -> new RegionKey(
-                                open.device().name(),
-                                Integer.toUnsignedLong(which.apply(open).rkey())))
-                        .toList());
-    }
-
     private Health health() {
         boolean registered = membership.isRegistered();
         return new Health(
@@ -278,8 +200,9 @@ public final class PageAgent implements AutoCloseable {
         return coordinator;
     }
 
-    public ShardLoop shard() {
-        return shard;
+    /** The threads that move pages, one or more. */
+    public List<ShardLoop> shards() {
+        return shards.loops();
     }
 
     public LinkControl links() {
@@ -303,7 +226,7 @@ public final class PageAgent implements AutoCloseable {
         parts.close();
     }
 
-    /** Breaks the circle between the shard, which says that it has news, and the links, which need the shard. */
+    /** Breaks the circle between the shards, which say that they have news, and the links, which need the shards. */
     private static final class Latch {
         private volatile Runnable target = () -> {};
 
@@ -315,7 +238,7 @@ public final class PageAgent implements AutoCloseable {
     private final class Devices implements DeviceWatch.Listener {
         @Override
         public void found(OpenDevice device) {
-            rails.add(device, shard);
+            shards.add(device);
             tellPeers();
             links.devicesChanged();
         }
@@ -327,7 +250,7 @@ public final class PageAgent implements AutoCloseable {
 
         private void tellPeers() {
             if (!transports.devices().isEmpty()) {
-                membership.update(registration(advertised), regions());
+                membership.update(announcement.registration(), announcement.regions());
             }
         }
 

@@ -60,10 +60,10 @@ final class FetchNode implements AutoCloseable {
         MemorySegment staging = stagingFrames();
         CompletableFuture<FetchWorkload> added = new CompletableFuture<>();
         long deadline = agentConfig(settings).get(AgentKeys.FETCH_DEADLINE).toNanos();
-        agent.shard().submit(new ShardCommand.Run(() -> {
-            Fetcher fetcher = agent.shard().shard().newFetcher(settings.slots(), deadline);
+        agent.shards().getFirst().submit(new ShardCommand.Run(() -> {
+            Fetcher fetcher = agent.shards().getFirst().shard().newFetcher(settings.slots(), deadline);
             FetchWorkload made = new FetchWorkload(fetcher, home, staging, settings.seed());
-            agent.shard().submit(new ShardCommand.AddCycle(made));
+            agent.shards().getFirst().submit(new ShardCommand.AddCycle(made));
             added.complete(made);
         }));
         this.workload = await(added, SLACK, "adding the workload");
@@ -204,7 +204,7 @@ final class FetchNode implements AutoCloseable {
 
     private Outcome run(Errand errand, long pages) throws NodeException, InterruptedException {
         CompletableFuture<Outcome> done = new CompletableFuture<>();
-        agent.shard().submit(new ShardCommand.Run(() -> workload.begin(errand, done)));
+        agent.shards().getFirst().submit(new ShardCommand.Run(() -> workload.begin(errand, done)));
         Outcome outcome = await(done, SLACK.plusNanos(pages * SLOWEST_PAGE_NANOS), "fetching " + pages + " pages");
         if (!outcome.failure().isEmpty()) {
             throw new NodeException(outcome.failure());

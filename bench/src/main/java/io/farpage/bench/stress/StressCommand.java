@@ -51,6 +51,12 @@ public final class StressCommand implements Callable<Integer> {
             description = "memfd, or hugetlb for pages of 2 MiB (${DEFAULT-VALUE})")
     private Backing backing = Backing.MEMFD;
 
+    @Option(
+            names = "--pagers",
+            defaultValue = "1",
+            description = "Parts of the memory that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
+    private int pagers;
+
     @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (${DEFAULT-VALUE})")
     private int threads;
 
@@ -105,7 +111,7 @@ public final class StressCommand implements Callable<Integer> {
         long start = System.nanoTime();
         try (Arena arena = Arena.ofShared();
                 GuestMemory guest = GuestMemory.map(backing, memory);
-                Handoff _ = Handoff.of(guest, socket)) {
+                Handoff _ = Handoff.of(guest, socket, pagers)) {
             Shadow shadow = new Shadow(pages, backing.pageBytes());
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();

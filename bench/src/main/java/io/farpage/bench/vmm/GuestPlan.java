@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param memoryBytes its RAM, a multiple of the backing's page, up to 32 GiB
  * @param backing of the RAM
  * @param socket where an agent waits for the RAM; empty for local memory
+ * @param pagers how many of the agent's serve the RAM, each through a userfaultfd of its own
  * @param vcpus how many share the pages, 1 to 64 and not more than there are pages
  * @param walk order of the pages within a vCPU's share
  * @param stride distance of {@link Walk#STRIDE}, in pages
@@ -24,6 +25,7 @@ record GuestPlan(
         long memoryBytes,
         Backing backing,
         Optional<Path> socket,
+        int pagers,
         int vcpus,
         Walk walk,
         long stride,
@@ -41,6 +43,10 @@ record GuestPlan(
                 memoryBytes > 0 && memoryBytes % backing.pageBytes() == 0 && memoryBytes <= BootMemory.MAX_RAM,
                 "--memory is " + memoryBytes + " bytes; it must be a multiple of " + backing.pageBytes()
                         + " up to 32GiB");
+        require(
+                pagers >= 1 && pagers <= Handoff.MAX_USERFAULTFDS && pagers <= memoryBytes / PageRange.PAGE_BYTES,
+                "--pagers is " + pagers + "; it must be from 1 to " + Handoff.MAX_USERFAULTFDS
+                        + ", and not more than there are pages");
         require(
                 vcpus >= 1 && vcpus <= MAX_VCPUS && vcpus <= memoryBytes / PageRange.PAGE_BYTES,
                 "--vcpus is " + vcpus + "; it must be from 1 to " + MAX_VCPUS + ", and not more than there are pages");

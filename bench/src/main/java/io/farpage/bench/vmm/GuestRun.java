@@ -39,7 +39,7 @@ final class GuestRun {
         boolean running = false;
         try {
             machine = Optional.of(VirtualMachine.create(memory, plan.vcpus()));
-            handoff = plan.socket().map(socket -> Handoff.of(memory, socket));
+            handoff = plan.socket().map(socket -> Handoff.of(memory, socket, plan.pagers()));
             GuestRun run = new GuestRun(plan, machine.get());
             List<PassResult> passes = new ArrayList<>();
             for (Pass pass : plan.passes()) {

@@ -35,6 +35,12 @@ public final class GuestVmCommand implements Callable<Integer> {
     private @Nullable Path socket;
 
     @Option(
+            names = "--pagers",
+            defaultValue = "1",
+            description = "Parts of the RAM that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
+    private int pagers;
+
+    @Option(
             names = "--memory",
             defaultValue = "64MiB",
             converter = ByteSize.class,
@@ -113,6 +119,7 @@ public final class GuestVmCommand implements Callable<Integer> {
                     memory,
                     backing,
                     Optional.ofNullable(socket),
+                    pagers,
                     vcpus,
                     pattern,
                     stride,

@@ -19,8 +19,9 @@ import java.util.List;
 
 /**
  * Guest memory whose faults an agent resolves: registered with a userfaultfd, which the agent was sent over its Unix socket as Firecracker
- * sends it, with the memfd behind the memory where there is one. The userfaultfd stays open until closed: if the agent had the only
- * descriptor, its end would make the kernel fill missing pages with zeros.
+ * sends it, with the memfd behind the memory where there is one; or with several userfaultfds, each for a part of it, so that several of
+ * the agent's threads may serve it. They stay open until closed: if the agent had the only descriptor, its end would make the kernel
+ * fill missing pages with zeros.
  */
 public final class Handoff implements AutoCloseable {
     private static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
@@ -34,38 +35,46 @@ public final class Handoff implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final int MAX_REASON = 4096;
 
-    private final Userfaultfd userfaultfd;
+    /** Userfaultfds that an agent takes from one guest. */
+    public static final int MAX_USERFAULTFDS = 16;
 
-    private Handoff(Userfaultfd userfaultfd) {
-        this.userfaultfd = userfaultfd;
+    private final List<Userfaultfd> userfaultfds;
+
+    private Handoff(List<Userfaultfd> userfaultfds) {
+        this.userfaultfds = userfaultfds;
+    }
+
+    /** Registers the memory with one userfaultfd and hands it over; see {@link #of(GuestMemory, Path, int)}. */
+    public static Handoff of(GuestMemory memory, Path socket) {
+        return of(memory, socket, 1);
     }
 
     /**
      * Registers the memory and hands it over.
      *
+     * @param count of userfaultfds, 1 to {@link #MAX_USERFAULTFDS}, and not more than there are pages
      * @throws BenchException if no agent listens there, the memory cannot be registered, or the agent refuses it
      */
-    public static Handoff of(GuestMemory memory, Path socket) {
+    public static Handoff of(GuestMemory memory, Path socket, int count) {
+        if (count < 1 || count > MAX_USERFAULTFDS || count > pages(memory)) {
+            throw new BenchException("%d userfaultfds; 1 to %d are allowed, and not more than there are pages"
+                    .formatted(count, MAX_USERFAULTFDS));
+        }
         Errno errno = Errno.create();
         int connection = connect(errno, socket);
         try {
-            Userfaultfd userfaultfd = Userfaultfd.open(FEATURES);
+            Handoff handoff = new Handoff(new ArrayList<>());
             try {
-                int registered = userfaultfd.register(
-                        memory.address(),
-                        memory.bytes(),
-                        Userfaultfd.REGISTER_MODE_MISSING | Userfaultfd.REGISTER_MODE_WP);
-                if (registered < 0) {
-                    throw new BenchException(
-                            "UFFDIO_REGISTER of " + memory.bytes() + " bytes: " + ErrnoName.of(-registered));
+                List<Integer> descriptors = new ArrayList<>();
+                for (int i = 0; i < count; i++) {
+                    descriptors.add(handoff.register(memory, PageRange.share(pages(memory), i, count)));
                 }
-                List<Integer> descriptors = new ArrayList<>(List.of(userfaultfd.fd()));
                 memory.file().ifPresent(file -> descriptors.add(file.fd()));
-                send(errno, connection, json(memory), descriptors);
+                send(errno, connection, json(memory, count), descriptors);
                 awaitTaken(errno, connection, socket);
-                return new Handoff(userfaultfd);
+                return handoff;
             } catch (RuntimeException e) {
-                userfaultfd.close();
+                handoff.close();
                 throw e;
             }
         } catch (PosixException e) {
@@ -80,13 +89,42 @@ public final class Handoff implements AutoCloseable {
         }
     }
 
-    private static String json(GuestMemory memory) {
-        return "[{\"base_host_virt_addr\":%s,\"size\":%d,\"offset\":0,\"page_size\":%d,\"page_size_kib\":%d}]"
-                .formatted(
-                        Long.toUnsignedString(memory.address()),
-                        memory.bytes(),
-                        memory.pageBytes(),
-                        memory.pageBytes());
+    private static long pages(GuestMemory memory) {
+        return memory.bytes() / memory.pageBytes();
+    }
+
+    /** Opens a userfaultfd and registers a part of the memory with it. Returns its descriptor. */
+    private int register(GuestMemory memory, PageRange part) {
+        Userfaultfd userfaultfd = Userfaultfd.open(FEATURES);
+        userfaultfds.add(userfaultfd);
+        long bytes = part.count() * memory.pageBytes();
+        int registered = userfaultfd.register(
+                memory.address() + part.first() * memory.pageBytes(),
+                bytes,
+                Userfaultfd.REGISTER_MODE_MISSING | Userfaultfd.REGISTER_MODE_WP);
+        if (registered < 0) {
+            throw new BenchException("UFFDIO_REGISTER of " + bytes + " bytes: " + ErrnoName.of(-registered));
+        }
+        return userfaultfd.fd();
+    }
+
+    private static String json(GuestMemory memory, int count) {
+        StringBuilder json = new StringBuilder("[");
+        for (int i = 0; i < count; i++) {
+            PageRange part = PageRange.share(pages(memory), i, count);
+            long offset = part.first() * memory.pageBytes();
+            json.append(
+                    "%s{\"base_host_virt_addr\":%s,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"page_size_kib\":%d%s}"
+                            .formatted(
+                                    i == 0 ? "" : ",",
+                                    Long.toUnsignedString(memory.address() + offset),
+                                    part.count() * memory.pageBytes(),
+                                    offset,
+                                    memory.pageBytes(),
+                                    memory.pageBytes(),
+                                    count == 1 ? "" : ",\"userfaultfd\":" + i));
+        }
+        return json.append(']').toString();
     }
 
     private static int connect(Errno errno, Path socket) {
@@ -139,9 +177,9 @@ public final class Handoff implements AutoCloseable {
         }
     }
 
-    /** Takes the registration back unless the agent still has the userfaultfd. */
+    /** Takes the registrations back unless the agent still has the userfaultfds. */
     @Override
     public void close() {
-        userfaultfd.close();
+        userfaultfds.forEach(Userfaultfd::close);
     }
 }

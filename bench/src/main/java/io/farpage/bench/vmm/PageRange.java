@@ -1,7 +1,7 @@
 package io.farpage.bench.vmm;
 
 /**
- * The pages that one vCPU visits.
+ * The pages that one vCPU visits, or one userfaultfd is for.
  *
  * @param first number of the first
  * @param count how many, at least 1

@@ -85,23 +85,27 @@ final class GuestRunTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 1, 1, WRITE, --memory is 0 bytes",
-        "4097, 1, 1, WRITE, --memory is 4097 bytes",
-        "68719476736, 1, 1, WRITE, --memory is 68719476736 bytes",
-        "4096, 0, 1, WRITE, --vcpus is 0",
-        "4096, 2, 1, WRITE, --vcpus is 2",
-        "4096, 1, 3, WRITE, --words is 3",
-        "4096, 1, 1024, WRITE, --words is 1024",
-        "4096, 1, 1, READ, --passes has read before a write",
-        "4096, 1, 1, MODIFY, --passes has modify before a write"
+        "0, 1, 1, 1, WRITE, --memory is 0 bytes",
+        "4097, 1, 1, 1, WRITE, --memory is 4097 bytes",
+        "68719476736, 1, 1, 1, WRITE, --memory is 68719476736 bytes",
+        "8192, 0, 1, 1, WRITE, --pagers is 0",
+        "8192, 3, 1, 1, WRITE, --pagers is 3",
+        "1048576, 17, 1, 1, WRITE, --pagers is 17",
+        "4096, 1, 0, 1, WRITE, --vcpus is 0",
+        "4096, 1, 2, 1, WRITE, --vcpus is 2",
+        "4096, 1, 1, 3, WRITE, --words is 3",
+        "4096, 1, 1, 1024, WRITE, --words is 1024",
+        "4096, 1, 1, 1, READ, --passes has read before a write",
+        "4096, 1, 1, 1, MODIFY, --passes has modify before a write"
     })
-    void shouldRefuseAPlanThatCannotBe(long bytes, int vcpus, int words, Pass pass, String message) {
+    void shouldRefuseAPlanThatCannotBe(long bytes, int pagers, int vcpus, int words, Pass pass, String message) {
         IllegalArgumentException e = assertThrows(
                 IllegalArgumentException.class,
                 () -> new GuestPlan(
                         bytes,
                         Backing.MEMFD,
                         Optional.empty(),
+                        pagers,
                         vcpus,
                         Walk.RANDOM,
                         1,
@@ -114,7 +118,7 @@ final class GuestRunTest {
 
     private static GuestPlan plan(
             long bytes, Backing backing, int vcpus, Walk walk, List<Pass> passes, Optional<Path> socket) {
-        return new GuestPlan(bytes, backing, socket, vcpus, walk, 17, 4, passes, 42, Duration.ofSeconds(60));
+        return new GuestPlan(bytes, backing, socket, 1, vcpus, walk, 17, 4, passes, 42, Duration.ofSeconds(60));
     }
 
     private static void assumeKvm() {

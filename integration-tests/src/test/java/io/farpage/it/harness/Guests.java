@@ -42,7 +42,12 @@ public final class Guests {
     }
 
     public void resize(String space, long localBytes) {
-        rest().sendJson("PUT", path(space) + "/guest/local", "{\"localBytes\": %d}".formatted(localBytes));
+        var _ = tryResize(space, localBytes);
+    }
+
+    /** Asks for another limit. */
+    public Answer tryResize(String space, long localBytes) {
+        return rest().sendJson("PUT", path(space) + "/guest/local", "{\"localBytes\": %d}".formatted(localBytes));
     }
 
     /** What the agent says of a guest. */

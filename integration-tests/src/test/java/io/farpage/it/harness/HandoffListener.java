@@ -2,6 +2,7 @@ package io.farpage.it.harness;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.posix.Errno;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.Sockets;
@@ -11,14 +12,16 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The listening end of a VMM's handoff, for tests that look at what comes through it. Used by one thread. */
 public final class HandoffListener implements AutoCloseable {
     private static final int MAX_BYTES = 4096;
-    private static final int MAX_DESCRIPTORS = 8;
+    private static final int MAX_DESCRIPTORS = 32;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final Errno errno = Errno.create();
@@ -39,6 +42,34 @@ public final class HandoffListener implements AutoCloseable {
             descriptors = List.copyOf(descriptors);
         }
 
+        private static final Pattern PART =
+                Pattern.compile("\\{\"base_host_virt_addr\":(\\d+),\"size\":(\\d+),\"offset\":(\\d+),"
+                        + "\"page_size\":4096,\"page_size_kib\":4096,\"userfaultfd\":(\\d+)}");
+
+        /** Pages it, as regions that follow one another and together have {@code pages} pages, each with a userfaultfd, and the memfd. */
+        public Parts pageParts(int pages) {
+            List<TinyPager> pagers = new ArrayList<>();
+            MemoryFile file = MemoryFile.adopt(descriptors.getLast());
+            long end = 0;
+            for (Matcher part = PART.matcher(json); part.find(); ) {
+                long bytes = Long.parseLong(part.group(2));
+                if (Long.parseLong(part.group(3)) != end || Integer.parseInt(part.group(4)) != pagers.size()) {
+                    throw new AssertionError("not one part after the other: " + this);
+                }
+                pagers.add(new TinyPager(
+                        descriptors.get(pagers.size()),
+                        Optional.of(file.from(end)),
+                        Long.parseLong(part.group(1)),
+                        (int) (end / 4096),
+                        (int) (bytes / 4096)));
+                end += bytes;
+            }
+            if (end != pages * 4096L || descriptors.size() != pagers.size() + 1) {
+                throw new AssertionError("not " + pages + " pages, and a memfd: " + this);
+            }
+            return new Parts(pagers, file);
+        }
+
         /** Pages it, as one region of {@code pages} pages with {@code count} descriptors, or fails the test. */
         public TinyPager page(int pages, int count) {
             Matcher region = ONE_REGION.matcher(json);
@@ -46,7 +77,25 @@ public final class HandoffListener implements AutoCloseable {
                 throw new AssertionError(
                         "not one region of " + pages + " pages and " + count + " descriptors: " + this);
             }
-            return new TinyPager(descriptors, Long.parseLong(region.group(1)), pages);
+            return new TinyPager(
+                    descriptors.getFirst(),
+                    descriptors.stream().skip(1).findFirst().map(MemoryFile::adopt),
+                    Long.parseLong(region.group(1)),
+                    0,
+                    pages);
+        }
+    }
+
+    /**
+     * Memory in parts, each with a pager.
+     *
+     * @param file behind all of it
+     */
+    public record Parts(List<TinyPager> pagers, MemoryFile file) implements AutoCloseable {
+        @Override
+        public void close() {
+            pagers.forEach(TinyPager::close);
+            file.close();
         }
     }
 

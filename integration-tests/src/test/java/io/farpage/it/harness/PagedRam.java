@@ -23,14 +23,19 @@ public final class PagedRam implements AutoCloseable {
 
     /** Hands memory over to the agent that listens at {@code socket}. */
     public static PagedRam handOver(Path socket, int pages) {
-        return handOver(socket, GuestMemory.Backing.MEMFD, pages);
+        return handOver(socket, pages, 1);
     }
 
-    /** Hands memory of a kind over to the agent that listens at {@code socket}. */
-    public static PagedRam handOver(Path socket, GuestMemory.Backing backing, int pages) {
+    /** As {@link #handOver(Path, int)}, in so many parts, each with a userfaultfd of its own. */
+    public static PagedRam handOver(Path socket, int pages, int parts) {
+        return handOver(socket, GuestMemory.Backing.MEMFD, pages, parts);
+    }
+
+    /** Hands memory of a kind over to the agent that listens at {@code socket}, in so many parts. */
+    public static PagedRam handOver(Path socket, GuestMemory.Backing backing, int pages, int parts) {
         GuestMemory memory = GuestMemory.map(backing, (long) pages * backing.pageBytes());
         try {
-            return new PagedRam(memory, Handoff.of(memory, socket));
+            return new PagedRam(memory, Handoff.of(memory, socket, parts));
         } catch (RuntimeException e) {
             memory.close();
             throw e;

@@ -2,8 +2,10 @@ package io.farpage.it.harness;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /** What /proc says of a process. */
@@ -11,6 +13,7 @@ public final class ProcFs {
     private static final int UTIME = 11;
     private static final int STIME = 12;
     private static final double TICKS_PER_SECOND = 100;
+    private static final int BLOCKS_PER_PAGE = 8;
 
     private ProcFs() {}
 
@@ -30,6 +33,40 @@ public final class ProcFs {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
             return (Long.parseLong(fields[UTIME]) + Long.parseLong(fields[STIME])) / TICKS_PER_SECOND;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * The memfd of a guest's memory, among a process's descriptors.
+     *
+     * @throws java.util.NoSuchElementException if it has none
+     */
+    public static Path memoryFile(long pid) {
+        try (Stream<Path> all = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+            return all.filter(ProcFs::isMemoryFile).findFirst().orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean isMemoryFile(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().startsWith("/memfd:farpage-guest");
+        } catch (IOException e) {
+            return false; // closed meanwhile
+        }
+    }
+
+    /** Pages that a file in memory has at this moment, as the kernel counts them; empty if it is gone. */
+    public static OptionalLong pages(Path file) {
+        try {
+            Process stat = new ProcessBuilder("stat", "-L", "-c", "%b", file.toString())
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            String blocks = new String(stat.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).strip();
+            return blocks.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(blocks) / BLOCKS_PER_PAGE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

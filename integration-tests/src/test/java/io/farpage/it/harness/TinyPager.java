@@ -8,7 +8,6 @@ import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -25,6 +24,7 @@ public final class TinyPager implements AutoCloseable {
     private final Userfaultfd userfaultfd;
     private final Optional<MemoryFile> file;
     private final long base;
+    private final int pages;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment store;
     private final Thread thread;
@@ -34,16 +34,28 @@ public final class TinyPager implements AutoCloseable {
     private final AtomicLong evictions = new AtomicLong();
     private volatile boolean unmapped;
 
-    /** Takes over the descriptors: a userfaultfd and, if pages can be taken out, a memfd. */
-    public TinyPager(List<Integer> descriptors, long base, int pages) {
-        this.userfaultfd = Userfaultfd.adopt(descriptors.getFirst());
-        this.file = descriptors.stream().skip(1).findFirst().map(MemoryFile::adopt);
+    /**
+     * Takes over what a VMM sent.
+     *
+     * @param file behind the memory, if pages can be taken out
+     * @param base where the memory is in the process
+     * @param first number of the page that it starts with
+     */
+    public TinyPager(int userfaultfd, Optional<MemoryFile> file, long base, int first, int pages) {
+        this.userfaultfd = Userfaultfd.adopt(userfaultfd);
+        this.file = file;
         this.base = base;
+        this.pages = pages;
         this.store = arena.allocate((long) pages * PAGE, PAGE);
         for (long page = 0; page < pages; page++) {
-            store.set(JAVA_LONG, page * PAGE, page + 1);
+            store.set(JAVA_LONG, page * PAGE, first + page + 1);
         }
         this.thread = Thread.ofPlatform().daemon().name("tiny-pager").start(this::work);
+    }
+
+    /** Pages that it is for. */
+    public int pages() {
+        return pages;
     }
 
     /** Pages brought so far. */

@@ -1,5 +1,6 @@
 package io.farpage.agent.config;
 
+import io.farpage.agent.link.LinkOptions;
 import io.farpage.agent.shard.IdleStrategy;
 import io.farpage.agent.transport.TransportMode;
 import io.farpage.config.HostPort;
@@ -61,8 +62,17 @@ public final class AgentKeys {
                     + " `shard.spin` and then sleeps.");
     public static final Key<Duration> SHARD_SPIN =
             Key.duration("shard.spin", "50us", "0ns", "1s", "How long `adaptive` spins before it sleeps.");
-    public static final Key<Optional<Integer>> SHARD_CPU =
-            Key.optional("shard.cpu", ValueTypes.integer(0, 1023), "CPU that the shard's thread is bound to.");
+    public static final Key<Integer> SHARD_COUNT = Key.integer(
+            "shard.count",
+            1,
+            1,
+            LinkOptions.MAX_SHARDS,
+            "Threads that move pages. Guests are spread over them; a guest whose VMM hands over several userfaultfds, too.");
+    public static final Key<List<Integer>> SHARD_CPU = Key.of(
+            "shard.cpu",
+            ValueTypes.listOf(ValueTypes.integer(0, 1023)),
+            "",
+            "CPUs that the threads that move pages are bound to: one for each of `shard.count`, such as `2,3`, or none.");
 
     public static final Key<Optional<Integer>> SHARD_PRIORITY = Key.optional(
             "shard.realtime_priority",
@@ -70,7 +80,7 @@ public final class AgentKeys {
             "Real-time priority (SCHED_FIFO) of threads that move pages; keeps the longest faults short on a busy host.");
 
     public static final Key<Integer> GUEST_DEPTH =
-            Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each guest.");
+            Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each pager of a guest.");
     public static final Key<Integer> FETCH_DEPTH =
             Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
     public static final Key<Duration> FETCH_DEADLINE = Key.duration(
@@ -161,6 +171,7 @@ public final class AgentKeys {
             POOL_LOCK,
             POOL_NUMA_NODE,
             TRANSPORT_MODE,
+            SHARD_COUNT,
             SHARD_IDLE,
             SHARD_SPIN,
             SHARD_CPU,

@@ -10,10 +10,12 @@ import io.farpage.verbs.soft.SoftOptions;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** Makes the options of each part from the configuration. */
 public final class AgentOptions {
@@ -71,6 +73,25 @@ public final class AgentOptions {
     /** How links are made. */
     public static LinkOptions links(Config config) {
         return LinkOptions.of(queuePairs(config), config.get(AgentKeys.LINK_GRACE));
+    }
+
+    /**
+     * The CPU of each shard's thread, if it is to be bound to one.
+     *
+     * @throws IllegalArgumentException if there are CPUs, but not one for each shard
+     */
+    public static List<OptionalInt> shardCpus(Config config) {
+        int shards = config.get(AgentKeys.SHARD_COUNT);
+        List<Integer> cpus = config.get(AgentKeys.SHARD_CPU);
+        if (cpus.isEmpty()) {
+            return Collections.nCopies(shards, OptionalInt.empty());
+        }
+        if (cpus.size() != shards) {
+            throw new IllegalArgumentException(
+                    "shard.cpu names %d CPUs, %s, but shard.count is %d; name one for each shard, or leave it out"
+                            .formatted(cpus.size(), cpus, shards));
+        }
+        return cpus.stream().map(OptionalInt::of).toList();
     }
 
     /** Completions that all queue pairs of a shard may have outstanding. */

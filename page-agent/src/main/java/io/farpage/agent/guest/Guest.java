@@ -1,18 +1,13 @@
 package io.farpage.agent.guest;
 
-import io.farpage.agent.pager.GuestRegion;
-import io.farpage.agent.pager.Heat;
-import io.farpage.agent.pager.Pager;
-import io.farpage.agent.pager.PagerCounters;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
-import io.farpage.agent.pager.PagerStatus;
 import io.farpage.agent.pager.WorkingSet;
-import io.farpage.agent.shard.LatencyTotals;
 import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.coordinator.model.HeatReport;
 import io.farpage.posix.Errno;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.Sockets;
@@ -22,17 +17,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One guest from its attachment to its end. A thread of its own waits for the VMM, checks what it hands over, has a pager serve it, and
+ * One guest from its attachment to its end. A thread of its own waits for the VMM, checks what it hands over, has pagers serve it, and
  * looks after whether the VMM is still there. Whatever a VMM sends, only its own guest suffers from it.
  */
 final class Guest {
@@ -52,7 +43,7 @@ final class Guest {
     private final WorkingSet workingSet;
     private final Path path;
     private final PagerOptions options;
-    private final PagerHost host;
+    private final PagerHosts hosts;
     private final HandoffSocket socket;
     private final Listener listener;
     private final Thread thread;
@@ -61,13 +52,13 @@ final class Guest {
     private volatile String detail = "";
     private volatile int pid;
     private volatile boolean evictable;
-    private volatile @Nullable Serving serving;
+    private volatile @Nullable Paging paging;
     private volatile boolean stopping;
 
     /** Who is told of what happens to a guest. */
     interface Listener {
         /** How warm its pages are. */
-        void heat(SpaceMap map, Heat heat);
+        void heat(SpaceMap map, HeatReport heat);
 
         /** It has ended, and this was here. */
         void left(SpaceMap map, WorkingSet workingSet);
@@ -75,16 +66,6 @@ final class Guest {
         /** Its space is no longer used. */
         void released(SpaceMap map);
     }
-
-    /** A pager at work, and what it was given. */
-    private record Serving(
-            Pager pager,
-            Userfaultfd uffd,
-            @Nullable MemoryFile file,
-            LatencyTotals fault,
-            LatencyTotals fetch,
-            LatencyTotals install,
-            CompletableFuture<PagerEnd> ended) {}
 
     /**
      * Listens, and starts to wait for the VMM.
@@ -100,7 +81,7 @@ final class Guest {
             WorkingSet workingSet,
             Path path,
             PagerOptions options,
-            PagerHost host,
+            PagerHosts hosts,
             Listener listener)
             throws IOException {
         this.use = use;
@@ -108,7 +89,7 @@ final class Guest {
         this.workingSet = workingSet;
         this.path = path;
         this.options = options;
-        this.host = host;
+        this.hosts = hosts;
         this.listener = listener;
         socket = HandoffSocket.listen(path);
         thread = Thread.ofPlatform().daemon().name("guest-" + use.map().name()).unstarted(this::run);
@@ -124,13 +105,13 @@ final class Guest {
 
     private void run() {
         try {
-            Serving now = awaitHandoff();
+            Paging now = awaitHandoff();
             socket.stopListening();
             if (now == null) {
                 detail = "detached before a VMM came";
                 return;
             }
-            serving = now;
+            paging = now;
             state = State.ATTACHED;
             PagerEnd end = awaitEnd(now);
             listener.left(use.map(), end.workingSet());
@@ -148,7 +129,7 @@ final class Guest {
     }
 
     /** Takes connections until one brings a proper handoff; null if the guest is to be detached before. */
-    private @Nullable Serving awaitHandoff() {
+    private @Nullable Paging awaitHandoff() {
         while (!stopping) {
             int connection = socket.accept();
             if (connection < 0) {
@@ -167,76 +148,63 @@ final class Guest {
         return null;
     }
 
-    private Serving take(HandoffSocket.Message message) throws HandoffException {
+    private Paging take(HandoffSocket.Message message) throws HandoffException {
         List<Integer> open = new ArrayList<>(message.descriptors());
         try {
-            List<GuestRegion> regions = Handoff.parse(
-                    message.json(),
-                    use.map().pageSize(),
-                    use.map().pages() * use.map().pageSize());
-            Descriptors.check(open, regions);
-            Sockets.setBlocking(Errno.ofThread(), open.getFirst(), false);
-            Userfaultfd uffd = Userfaultfd.adopt(open.getFirst());
-            MemoryFile file = open.size() > 1 ? MemoryFile.adopt(open.get(1)) : null;
-            CompletableFuture<PagerEnd> ended = new CompletableFuture<>();
-            Pager pager = host.serve(
-                    new Pager.Guest(space(), uffd, file, regions, use.map().pageSize(), written, workingSet),
-                    use::map,
+            int pageBytes = use.map().pageSize();
+            List<Slice> slices =
+                    Handoff.parse(message.json(), pageBytes, use.map().pages() * pageBytes);
+            Descriptors.check(open, slices);
+            List<Userfaultfd> uffds = new ArrayList<>();
+            for (int fd : open.subList(0, slices.size())) {
+                Sockets.setBlocking(Errno.ofThread(), fd, false);
+                uffds.add(Userfaultfd.adopt(fd));
+            }
+            MemoryFile file = open.size() > slices.size() ? MemoryFile.adopt(open.getLast()) : null;
+            Paging now = new Paging(
+                    new Paging.Memory(space(), use::map, pageBytes, written, workingSet),
+                    slices,
+                    uffds,
+                    file,
                     options,
-                    ended);
+                    hosts);
+            open.clear();
             pid = message.pid();
             evictable = file != null;
             detail = "";
             log.info(
-                    "space {}: guest of process {} attached, {} bytes in {} regions{}",
+                    "space {}: guest of process {} attached, {} bytes, {} userfaultfds{}",
                     space(),
                     pid,
-                    regions.stream().mapToLong(GuestRegion::length).sum(),
-                    regions.size(),
+                    slices.stream().mapToLong(Slice::mappedBytes).sum(),
+                    slices.size(),
                     file == null ? "; without its memory file, so nothing of it can be evicted" : "");
-            open.clear();
-            PagerCounters counters = pager.counters();
-            return new Serving(
-                    pager,
-                    uffd,
-                    file,
-                    new LatencyTotals(counters.fault()),
-                    new LatencyTotals(counters.fetch()),
-                    new LatencyTotals(counters.install()),
-                    ended);
+            return now;
         } finally {
             open.forEach(fd -> FileIo.close(Errno.ofThread(), fd));
         }
     }
 
-    /** Waits for the pager to end, having it look now and then whether the VMM is still there. */
-    private PagerEnd awaitEnd(Serving now) {
+    /** Waits for the pagers to end, having them look now and then whether the VMM is still there. */
+    private PagerEnd awaitEnd(Paging now) {
         long heatReported = System.nanoTime();
         try {
             while (true) {
                 try {
-                    return now.ended().get(LOOK.toMillis(), TimeUnit.MILLISECONDS);
+                    return now.await(LOOK);
                 } catch (TimeoutException e) {
-                    host.probe(now.pager());
+                    now.look();
                     if (System.nanoTime() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = System.nanoTime();
-                        listener.heat(use.map(), now.pager().heat());
+                        listener.heat(use.map(), now.heat());
                     }
-                } catch (ExecutionException e) {
-                    throw new IllegalStateException(e.getCause());
-                } catch (InterruptedException e) {
-                    return new PagerEnd(
-                            "the agent is shutting down while its VMM runs; the VMM will stall",
-                            false,
-                            WorkingSet.EMPTY);
                 }
             }
+        } catch (InterruptedException e) {
+            return new PagerEnd(
+                    "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
         } finally {
-            host.retire(now.pager());
-            now.uffd().close();
-            if (now.file() != null) {
-                now.file().close();
-            }
+            now.close();
         }
     }
 
@@ -269,21 +237,17 @@ final class Guest {
         }
     }
 
+    /** @throws IllegalArgumentException if that is too few pages */
     void resize(int localPages) {
-        Serving now = serving;
+        Paging now = paging;
         if (now != null) {
-            now.pager().resize(localPages);
-            host.wake();
+            now.resize(localPages);
         }
     }
 
-    /** The pager, once attached. */
-    Optional<Pager> pager() {
-        return Optional.ofNullable(serving).map(Serving::pager);
-    }
-
     GuestStatus status() {
-        Serving now = serving;
+        Paging now = paging;
+        PagingStatus seen = now == null ? PagingStatus.NONE : now.status();
         return new GuestStatus(
                 space(),
                 state.name().toLowerCase(java.util.Locale.ROOT),
@@ -291,27 +255,8 @@ final class Guest {
                 state == State.WAITING || now == null ? Optional.empty() : Optional.of(pid),
                 evictable,
                 detail,
-                now == null ? PagerStatus.NONE : now.pager().status(),
-                now == null ? GuestStatus.Faults.NONE : faults(now));
-    }
-
-    private static GuestStatus.Faults faults(Serving now) {
-        PagerCounters counters = now.pager().counters();
-        Histogram fault = now.fault().sample();
-        return new GuestStatus.Faults(
-                counters.faults(),
-                counters.fetched().get(),
-                counters.zeros().get(),
-                counters.writeProtect().get(),
-                counters.repeated().get(),
-                counters.waits().get(),
-                counters.removed().get(),
-                counters.prefetched().get(),
-                fault.getValueAtPercentile(50),
-                fault.getValueAtPercentile(99),
-                fault.getValueAtPercentile(99.9),
-                fault.getMaxValue(),
-                now.fetch().sample().getValueAtPercentile(50),
-                now.install().sample().getValueAtPercentile(50));
+                seen.where(),
+                seen.faults(),
+                seen.parts());
     }
 }

@@ -2,6 +2,7 @@ package io.farpage.agent.guest;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.farpage.agent.pager.PagerStatus;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param detail how it ended, or what the last attempt to hand over lacked; empty if there is nothing to say
  * @param where its pages are
  * @param faults what came of its faults
+ * @param pagers that serve it, one for each userfaultfd of the VMM's; empty before it has come
  */
 public record GuestStatus(
         String space,
@@ -24,7 +26,20 @@ public record GuestStatus(
         boolean evictable,
         String detail,
         @JsonUnwrapped PagerStatus where,
-        @JsonUnwrapped Faults faults) {
+        @JsonUnwrapped Faults faults,
+        List<Part> pagers) {
+
+    /**
+     * What one pager serves.
+     *
+     * @param shard whose thread it is on
+     * @param firstPage of its slice of the space
+     * @param pages of its slice
+     * @param residentPages of them that are here
+     * @param localLimitPages the most of them that may be here at the moment
+     * @param faults so far
+     */
+    public record Part(int shard, int firstPage, int pages, long residentPages, int localLimitPages, long faults) {}
 
     /**
      * Faults so far. Latencies are in nanoseconds, from reading the fault to having installed the page.
@@ -42,7 +57,9 @@ public record GuestStatus(
      * @param faultP999Ns 99.9th percentile
      * @param faultMaxNs the longest
      * @param fetchP50Ns median of the part until the page was here
+     * @param fetchP99Ns its 99th percentile
      * @param installP50Ns median of the part from then on
+     * @param installP99Ns its 99th percentile
      */
     public record Faults(
             long faults,
@@ -58,9 +75,11 @@ public record GuestStatus(
             long faultP999Ns,
             long faultMaxNs,
             long fetchP50Ns,
-            long installP50Ns) {
+            long fetchP99Ns,
+            long installP50Ns,
+            long installP99Ns) {
 
         /** Before there is a guest. */
-        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

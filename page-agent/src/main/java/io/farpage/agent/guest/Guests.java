@@ -1,7 +1,6 @@
 package io.farpage.agent.guest;
 
 import io.farpage.agent.guest.GuestException.Obstacle;
-import io.farpage.agent.pager.Heat;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.shard.PeerLink;
@@ -12,6 +11,7 @@ import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.space.Spaces;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
@@ -19,12 +19,12 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.pool.PagePool;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,15 +36,16 @@ public final class Guests implements AutoCloseable {
     private final CoordinatorClient coordinator;
     private final String node;
     private final Spaces spaces;
-    private final PagerHost host;
+    private final PagerHosts hosts;
     private final Map<String, Guest> guests = new ConcurrentHashMap<>();
 
     /** What was here of spaces whose guests have ended, by the space's id. */
     private final Map<Long, WorkingSet> workingSets = new ConcurrentHashMap<>();
 
     /**
-     * @param links the shard's side of the link to a node
-     * @param depth transfers that each guest may have under way
+     * @param shards that guests are spread over
+     * @param links a shard's side of the link to a node, by the shard's number
+     * @param depth transfers that each pager may have under way
      * @param deadline of one of them
      */
     public Guests(
@@ -53,14 +54,27 @@ public final class Guests implements AutoCloseable {
             long incarnation,
             Spaces spaces,
             PagePool pool,
-            ShardLoop shard,
-            Function<String, PeerLink> links,
+            List<ShardLoop> shards,
+            ShardLinks links,
             int depth,
             Duration deadline) {
         this.coordinator = coordinator;
         this.node = node;
         this.spaces = spaces;
-        this.host = new PagerHost(node, incarnation, pool, shard, links, depth, deadline);
+        List<PagerHost> each = new ArrayList<>();
+        for (ShardLoop shard : shards) {
+            int number = each.size();
+            each.add(new PagerHost(
+                    number, node, incarnation, pool, shard, peer -> links.link(peer, number), depth, deadline));
+        }
+        hosts = new PagerHosts(each);
+    }
+
+    /** Links as shards have them. */
+    @FunctionalInterface
+    public interface ShardLinks {
+        /** A shard's side of the link to a node, which may not be up. Any thread. */
+        PeerLink link(String peer, int shard);
     }
 
     /**
@@ -77,9 +91,10 @@ public final class Guests implements AutoCloseable {
                     "space '" + name + "' has a guest already ("
                             + before.status().state() + "); detach it first");
         }
-        if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= ShardLoop.MAX_DESCRIPTORS) {
+        if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
             throw new GuestException(
-                    Obstacle.CONFLICT, "this agent serves " + ShardLoop.MAX_DESCRIPTORS + " guests, and no more");
+                    Obstacle.CONFLICT,
+                    "this agent serves %d guests, and no more; raise shard.count".formatted(hosts.capacity()));
         }
         boolean fresh = makeSpace(name, request);
         try {
@@ -103,7 +118,7 @@ public final class Guests implements AutoCloseable {
                 throw new GuestException(
                         Obstacle.INVALID, "space '" + name + "' has more pages than a guest may have, 2^31 - 1");
             }
-            host.requireStaging(use.map().pageSize());
+            hosts.requireStaging(use.map().pageSize());
             Guest guest = new Guest(
                     use,
                     !fresh,
@@ -112,7 +127,7 @@ public final class Guests implements AutoCloseable {
                             : WorkingSet.EMPTY,
                     request.path(),
                     options(request, use.map().pageSize()),
-                    host,
+                    hosts,
                     new GuestListener());
             done = true;
             return guest;
@@ -232,9 +247,9 @@ public final class Guests implements AutoCloseable {
 
     private final class GuestListener implements Guest.Listener {
         @Override
-        public void heat(SpaceMap map, Heat heat) {
+        public void heat(SpaceMap map, HeatReport heat) {
             try {
-                coordinator.reportHeat(map.name(), heat.report());
+                coordinator.reportHeat(map.name(), heat);
             } catch (CoordinatorException e) {
                 log.debug("the heat of space {} is not reported: {}", map.name(), e.toString());
             }

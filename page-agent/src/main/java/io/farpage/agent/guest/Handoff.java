@@ -6,15 +6,20 @@ import io.farpage.rest.Json;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.ToLongFunction;
 import tools.jackson.core.JacksonException;
 
 /**
  * What a VMM says of its memory: the JSON array of Firecracker's page fault handler
- * (docs/snapshotting/handling-page-faults-on-snapshot-resume.md there). Nothing of it is trusted.
+ * (docs/snapshotting/handling-page-faults-on-snapshot-resume.md there), each region of which may name its userfaultfd, if there are
+ * several. Nothing of it is trusted.
  */
 final class Handoff {
+    /** Userfaultfds, and with them pagers, that a guest may have. */
+    static final int MAX_USERFAULTFDS = 16;
+
     private static final int MAX_REGIONS = 1024;
     private static final long USER_SPACE_END = 1L << 56;
 
@@ -28,7 +33,8 @@ final class Handoff {
             @JsonProperty(required = true) long size,
             @JsonProperty(required = true) long offset,
             @JsonProperty("page_size") OptionalLong pageSize,
-            @JsonProperty("page_size_kib") OptionalLong pageSizeKib) {
+            @JsonProperty("page_size_kib") OptionalLong pageSizeKib,
+            OptionalInt userfaultfd) {
 
         long pageBytes() {
             return pageSize.orElse(pageSizeKib.orElse(4096));
@@ -39,10 +45,11 @@ final class Handoff {
      * Reads a message.
      *
      * @param pageBytes of the space
-     * @param spaceBytes size of the space
+     * @param spaceBytes size of the space, of fewer than 2<sup>31</sup> pages
+     * @return a slice of the space for each userfaultfd, one or more
      * @throws HandoffException naming the first thing that is wrong
      */
-    static List<GuestRegion> parse(String json, int pageBytes, long spaceBytes) throws HandoffException {
+    static List<Slice> parse(String json, int pageBytes, long spaceBytes) throws HandoffException {
         Mapping[] mappings;
         try {
             mappings = Json.LENIENT.readValue(json, Mapping[].class);
@@ -58,7 +65,30 @@ final class Handoff {
         }
         refuseOverlap(regions, GuestRegion::hostAddress, "host addresses");
         refuseOverlap(regions, GuestRegion::offset, "offsets");
-        return regions;
+        return Slice.of(byUserfaultfd(mappings, regions), pageBytes, (int) (spaceBytes / pageBytes));
+    }
+
+    private static List<List<GuestRegion>> byUserfaultfd(Mapping[] mappings, List<GuestRegion> regions)
+            throws HandoffException {
+        List<List<GuestRegion>> all = new ArrayList<>();
+        for (int i = 0; i < mappings.length; i++) {
+            int index = mappings[i].userfaultfd().orElse(0);
+            if (index < 0 || index >= MAX_USERFAULTFDS) {
+                throw new HandoffException(
+                        "a region names userfaultfd %d; 0 to %d are allowed".formatted(index, MAX_USERFAULTFDS - 1));
+            }
+            while (all.size() <= index) {
+                all.add(new ArrayList<>());
+            }
+            all.get(index).add(regions.get(i));
+        }
+        for (int index = 0; index < all.size(); index++) {
+            if (all.get(index).isEmpty()) {
+                throw new HandoffException("no region names userfaultfd %d, and one names userfaultfd %d"
+                        .formatted(index, all.size() - 1));
+            }
+        }
+        return all;
     }
 
     private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {

@@ -23,7 +23,9 @@ final class HandoffSocket implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private static final int MAX_MESSAGE = 1 << 20;
-    private static final int MAX_DESCRIPTORS = 16;
+    /** More than a handoff may have, so that one with too many is told how many it sent. */
+    private static final int MAX_DESCRIPTORS = 2 * Handoff.MAX_USERFAULTFDS;
+
     private static final int BACKLOG = 4;
 
     private final Path path;

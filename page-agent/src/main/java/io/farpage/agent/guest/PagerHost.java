@@ -23,8 +23,10 @@ import java.util.function.Supplier;
 
 /** Puts pagers on a shard and takes them off again. Thread-safe. */
 final class PagerHost {
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** How long a shard may take to do what it is asked; it is never long about it. */
+    static final Duration PATIENCE = Duration.ofSeconds(5);
 
+    private final int number;
     private final String node;
     private final long incarnation;
     private final PagePool pool;
@@ -38,10 +40,13 @@ final class PagerHost {
     private final Map<Pager, Fetcher> lent = new HashMap<>();
 
     /**
+     * @param number of the shard
+     * @param links the shard's side of the link to a node
      * @param depth transfers that a pager may have under way
      * @param deadline of one of them
      */
     PagerHost(
+            int number,
             String node,
             long incarnation,
             PagePool pool,
@@ -49,6 +54,7 @@ final class PagerHost {
             Function<String, PeerLink> links,
             int depth,
             Duration deadline) {
+        this.number = number;
         this.node = node;
         this.incarnation = incarnation;
         this.pool = pool;
@@ -66,6 +72,11 @@ final class PagerHost {
                     "pool.staging has %d bytes, too few for pages of %d; set it to %d or more"
                             .formatted(staging, pageSize, 2L * pageSize));
         }
+    }
+
+    /** Number of the shard. */
+    int number() {
+        return number;
     }
 
     /** Makes a pager and has the shard turn it. {@code ended} learns of its end. */
@@ -94,6 +105,21 @@ final class PagerHost {
     /** Has the pager look whether its VMM is still there. */
     void probe(Pager pager) {
         shard.submit(new ShardCommand.Run(pager::probe));
+    }
+
+    /**
+     * Tells a pager of its limit and has it look whether its VMM is still there.
+     *
+     * @return the pages that it holds at the moment from which on it keeps to that limit
+     */
+    CompletableFuture<Long> limit(Pager pager, int localPages) {
+        CompletableFuture<Long> held = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            pager.resize(localPages);
+            pager.probe();
+            held.complete(pager.held());
+        }));
+        return held;
     }
 
     /** Wakes the shard, a pager of which was told something. */

@@ -14,6 +14,8 @@ import java.util.OptionalLong;
  *       on offer. So an offer that the peer has long since used for a link that died is never taken for a fresh one.
  *   <li>Who is connected and sees the peer publish another attempt knows that the link is dead on the other side, and gives it up.
  *   <li>Who has no offer out answers the peer's if it is fresh, and otherwise makes one of its own when it has reason to.
+ *   <li>Who has more shards than the peer's offer has queue pairs cannot connect to it, and makes one of its own; the peer sees that and
+ *       connects to it with as many queue pairs as are asked for.
  * </ul>
  *
  * <p>Two that start at once both publish fresh offers, and each connects to the other's: one link. Two that both lost their link do the
@@ -37,8 +39,12 @@ final class Handshake {
         record Leaving() implements Mine {}
     }
 
-    /** What the peer has published toward this side. */
-    record Theirs(long attempt, OptionalLong answers) {}
+    /**
+     * What the peer has published toward this side.
+     *
+     * @param suffices whether it has a queue pair for each of this side's shards
+     */
+    record Theirs(long attempt, OptionalLong answers, boolean suffices) {}
 
     /** What to do next. */
     enum Step {
@@ -70,7 +76,9 @@ final class Handshake {
                 if (theirs.isPresent() && isFresh(theirs.get(), lastUsed)) {
                     yield Step.ANSWER;
                 }
-                // An offer that is not fresh is connected to queue pairs of this side that are gone: tell the peer so.
+                // An offer that is not fresh is connected to queue pairs of this side that are gone, or has too few:
+                // tell
+                // the peer so.
                 yield eager || theirs.isPresent() ? Step.OFFER : Step.WAIT;
             }
         };
@@ -81,6 +89,8 @@ final class Handshake {
     }
 
     private static boolean isFresh(Theirs theirs, OptionalLong lastUsed) {
-        return theirs.answers().isEmpty() && (lastUsed.isEmpty() || lastUsed.getAsLong() != theirs.attempt());
+        return theirs.suffices()
+                && theirs.answers().isEmpty()
+                && (lastUsed.isEmpty() || lastUsed.getAsLong() != theirs.attempt());
     }
 }

@@ -15,20 +15,15 @@ import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.Region;
 import io.farpage.verbs.VerbsException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -62,16 +57,11 @@ public final class LinkControl implements AutoCloseable {
     private final SecureRandom random = new SecureRandom();
 
     private final Map<String, LinkSession> sessions = new ConcurrentHashMap<>();
-    private final Map<String, PeerView> views = new ConcurrentHashMap<>();
-    private final Map<String, Optional<Endpoint>> offers = new HashMap<>();
-    private final Map<String, Long> firstSeen = new HashMap<>();
+    private final KnownPeers peers;
 
     private final Semaphore signal = new Semaphore(0);
-    private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
     private final Set<String> asked = ConcurrentHashMap.newKeySet();
     private final Map<OpenDevice, CompletableFuture<Void>> abandoned = new ConcurrentHashMap<>();
-    private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
-    private volatile boolean staleNodes = true;
     private volatile boolean stopping;
     private boolean away;
     private final Thread thread;
@@ -91,6 +81,7 @@ public final class LinkControl implements AutoCloseable {
         this.shards = List.copyOf(shards);
         this.rails = List.copyOf(rails);
         this.options = options;
+        this.peers = new KnownPeers(node, coordinator, new Peers());
         this.thread = Thread.ofVirtual().name("links").unstarted(this::run);
     }
 
@@ -100,14 +91,14 @@ public final class LinkControl implements AutoCloseable {
 
     /** Something about nodes or regions changed. Any thread. */
     public void nodesChanged() {
-        staleNodes = true;
+        peers.nodesChanged();
         signal.release();
     }
 
     /** {@code peer} published a region. Any thread. */
     public void regionsChanged(String peer) {
-        staleRegions.add(peer);
-        nodesChanged();
+        peers.regionsChanged(peer);
+        signal.release();
     }
 
     /** Whether devices can be used changed. Any thread. */
@@ -124,7 +115,7 @@ public final class LinkControl implements AutoCloseable {
 
     /** {@code peer} published toward this node, or withdrew. Any thread. */
     public void offerChanged(String peer) {
-        staleOffers.add(peer);
+        peers.offerChanged(peer);
         signal.release();
     }
 
@@ -139,7 +130,7 @@ public final class LinkControl implements AutoCloseable {
      * @return false if the coordinator knows no other node of that id
      */
     public boolean connect(String peer) {
-        if (!views.containsKey(peer)) {
+        if (!peers.has(peer)) {
             return false;
         }
         asked.add(peer);
@@ -174,8 +165,8 @@ public final class LinkControl implements AutoCloseable {
                 signal.drainPermits();
                 takeNotices();
                 leaveDevices();
-                refresh();
-                for (String peer : List.copyOf(views.keySet())) {
+                peers.refresh();
+                for (String peer : peers.ids()) {
                     step(peer);
                 }
                 away = false;
@@ -183,7 +174,7 @@ public final class LinkControl implements AutoCloseable {
                 pause(e);
             } catch (CoordinatorRefusedException e) {
                 log.warn("{}", e.getMessage());
-                staleNodes = true;
+                peers.nodesChanged();
             } catch (CoordinatorException | InterruptedException e) {
                 log.debug("links: {}", e.toString());
             } catch (RuntimeException e) {
@@ -238,68 +229,15 @@ public final class LinkControl implements AutoCloseable {
         });
     }
 
-    private void refresh() throws CoordinatorException {
-        if (staleNodes) {
-            staleNodes = false;
-            try {
-                refreshNodes();
-            } catch (CoordinatorException | RuntimeException e) {
-                staleNodes = true;
-                throw e;
-            }
-        }
-        for (String peer : List.copyOf(staleOffers)) {
-            staleOffers.remove(peer);
-            try {
-                offers.put(peer, coordinator.endpoint(/* node= */ peer, /* peer= */ node));
-            } catch (CoordinatorException | RuntimeException e) {
-                staleOffers.add(peer);
-                throw e;
-            }
-        }
-    }
-
-    private void refreshNodes() throws CoordinatorException {
-        Set<String> present = new HashSet<>();
-        for (Node peer : coordinator.nodes()) {
-            if (peer.id().equals(node)) {
-                continue;
-            }
-            present.add(peer.id());
-            PeerView known = views.get(peer.id());
-            boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
-            boolean stale = staleRegions.remove(peer.id());
-            PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : look(peer);
-            if (fresh) {
-                firstSeen.put(peer.id(), System.nanoTime());
-                session(peer.id()).knownIncarnation(peer.incarnation().value());
-            }
-            // The endpoint may have been published, or its event dropped, before this node knew of the peer.
-            staleOffers.add(peer.id());
-            views.put(peer.id(), view);
-        }
-        for (String gone : List.copyOf(views.keySet())) {
-            if (!present.contains(gone)) {
-                views.remove(gone);
-                offers.remove(gone);
-                asked.remove(gone);
-                session(gone).giveUp("the node was removed from the cluster");
-                session(gone).knownIncarnation(0);
-            }
-        }
-    }
-
-    private PeerView look(Node peer) throws CoordinatorException {
-        return new PeerView(
-                peer, coordinator.region(peer.id(), PeerView.HEADER), coordinator.region(peer.id(), Region.POOL));
-    }
-
     private void step(String peer) throws CoordinatorException {
-        PeerView view = views.get(peer);
-        if (view == null) {
-            return;
+        Optional<PeerView> known = peers.view(peer);
+        if (known.isPresent()) {
+            step(session(peer), known.get());
         }
-        LinkSession session = session(peer);
+    }
+
+    private void step(LinkSession session, PeerView view) throws CoordinatorException {
+        String peer = session.peer();
         long now = System.nanoTime();
         boolean hasQueuePairs = session.mine() instanceof Mine.Offered || session.mine() instanceof Mine.Connected;
         if (hasQueuePairs && session.peerIncarnation() != view.incarnation()) {
@@ -315,11 +253,11 @@ public final class LinkControl implements AutoCloseable {
         if (!wanted) {
             return;
         }
-        Optional<Endpoint> offer = offers.getOrDefault(peer, Optional.empty()).filter(o -> isCurrent(o, view));
-        Optional<Theirs> theirs = offer.flatMap(LinkControl::theirs);
+        Optional<Endpoint> offer = peers.offer(peer).filter(o -> isCurrent(o, view));
+        Optional<Theirs> theirs = offer.flatMap(session::theirs);
         boolean eager = isAsked
                 || node.compareTo(peer) < 0
-                || now - firstSeen.getOrDefault(peer, now) > options.grace().toNanos();
+                || peers.age(peer, now) > options.grace().toNanos();
         Handshake.Step next = Handshake.next(session.mine(), theirs, session.lastUsed(), eager);
         if (next != Handshake.Step.WAIT) {
             asked.remove(peer);
@@ -332,13 +270,6 @@ public final class LinkControl implements AutoCloseable {
                 && offer.peerIncarnation().equals(incarnation);
     }
 
-    private static Optional<Theirs> theirs(Endpoint offer) {
-        return offer.attempt()
-                .map(attempt -> new Theirs(
-                        attempt.value(),
-                        offer.answers().map(a -> OptionalLong.of(a.value())).orElse(OptionalLong.empty())));
-    }
-
     private void take(Handshake.Step step, LinkSession session, PeerView view, Optional<Endpoint> offer)
             throws CoordinatorException {
         try {
@@ -346,7 +277,7 @@ public final class LinkControl implements AutoCloseable {
                 case WAIT -> {}
                 case OFFER -> {
                     long attempt = newAttempt();
-                    publish(session, view, attempt, Optional.empty(), session.offer(attempt, view));
+                    publish(session, view, attempt, Optional.empty(), session.offer(attempt, view, offer));
                 }
                 case ANSWER -> {
                     long attempt = newAttempt();
@@ -403,6 +334,20 @@ public final class LinkControl implements AutoCloseable {
             if (session.mine() instanceof Mine.Offered) {
                 session.giveUp("the agent is shutting down");
             }
+        }
+    }
+
+    private final class Peers implements KnownPeers.Listener {
+        @Override
+        public void appeared(String peer, long incarnation) {
+            session(peer).knownIncarnation(incarnation);
+        }
+
+        @Override
+        public void gone(String peer) {
+            asked.remove(peer);
+            session(peer).giveUp("the node was removed from the cluster");
+            session(peer).knownIncarnation(0);
         }
     }
 }

@@ -15,6 +15,9 @@ import java.time.Duration;
 public record LinkOptions(
         QpOptions queuePairs, Duration grace, Duration firstBackoff, Duration longestBackoff, Duration rdmaPause) {
 
+    /** Shards that a node may have. */
+    public static final int MAX_SHARDS = 16;
+
     /** Backoff of 50 ms to 2 s; 5 s without RDMA after it failed. */
     public static LinkOptions of(QpOptions queuePairs, Duration grace) {
         return new LinkOptions(queuePairs, grace, Duration.ofMillis(50), Duration.ofSeconds(2), Duration.ofSeconds(5));

@@ -1,6 +1,7 @@
 package io.farpage.agent.link;
 
 import io.farpage.agent.link.Handshake.Mine;
+import io.farpage.agent.link.Handshake.Theirs;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.ShardCommand;
 import io.farpage.agent.shard.ShardLoop;
@@ -15,8 +16,10 @@ import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -101,11 +104,15 @@ final class LinkSession {
                 && rdmaPausedUntil - now < 0;
     }
 
-    /** Creates queue pairs on every transport and moves them to INIT. */
-    List<QpEntry> offer(long attempt, PeerView view) {
+    /**
+     * Creates queue pairs on every transport and moves them to INIT.
+     *
+     * @param theirs what the peer has published, whatever has become of it: it takes as many queue pairs to suffice the peer
+     */
+    List<QpEntry> offer(long attempt, PeerView view, Optional<Endpoint> theirs) {
         begin(view);
         for (OpenDevice device : usableDevices()) {
-            tryCreate(device);
+            tryCreate(device, theirs.map(t -> needed(t, device)).orElse(shards.size()));
         }
         if (queuePairs.isEmpty()) {
             throw new VerbsException("no device is usable: " + transports.describe());
@@ -118,7 +125,7 @@ final class LinkSession {
     List<QpEntry> answer(long attempt, PeerView view, Endpoint theirs) {
         begin(view);
         OpenDevice device = bestOf(theirs);
-        create(device);
+        create(device, 0, needed(theirs, device));
         connect(theirs, device);
         mine = new Mine.Connected(attempt, theirs.attempt().orElseThrow().value());
         lastUsed = OptionalLong.of(theirs.attempt().orElseThrow().value());
@@ -130,6 +137,7 @@ final class LinkSession {
         long attempt = ((Mine.Offered) mine).attempt();
         OpenDevice device = bestOf(theirs);
         close(queuePairs.stream().filter(q -> !q.device().equals(device)).toList());
+        create(device, queuePairs.size(), needed(theirs, device));
         connect(theirs, device);
         mine = new Mine.Connected(attempt, theirs.attempt().orElseThrow().value());
         lastUsed = OptionalLong.of(theirs.attempt().orElseThrow().value());
@@ -157,18 +165,22 @@ final class LinkSession {
     }
 
     /** A device that fails while others work is left out of the offer. */
-    private void tryCreate(OpenDevice device) {
+    private void tryCreate(OpenDevice device, int count) {
         try {
-            create(device);
+            create(device, 0, count);
         } catch (VerbsException e) {
             log.warn("link to {} is not offered over {}: {}", peer, device, e.getMessage());
             close(queuePairs.stream().filter(q -> q.device().equals(device)).toList());
         }
     }
 
-    private void create(OpenDevice device) {
-        for (int shard = 0; shard < shards.size(); shard++) {
-            var rail = rails.get(shard).on(device);
+    /**
+     * Creates queue pairs from the {@code from}th up to the {@code to}th. What is above the number of this node's shards answers the
+     * requests of shards that only the peer has, and posts none.
+     */
+    private void create(OpenDevice device, int from, int to) {
+        for (int shard = from; shard < to; shard++) {
+            var rail = rails.get(shard % shards.size()).on(device);
             QueuePair queuePair = device.domain()
                     .createQueuePair(rail.completionQueue(), rail.completionQueue(), options.queuePairs());
             queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair));
@@ -189,10 +201,33 @@ final class LinkSession {
                         .toList() + ", this node " + usableDevices());
     }
 
+    private static Stream<QpEntry> entries(Endpoint theirs, OpenDevice device) {
+        return theirs.entries().stream().filter(e -> kind(device) == e.transport() && e.rail() == device.rail());
+    }
+
     private static Optional<QpEntry> entry(Endpoint theirs, OpenDevice device, int shard) {
-        return theirs.entries().stream()
-                .filter(e -> kind(device) == e.transport() && e.rail() == device.rail() && e.shard() == shard)
-                .findFirst();
+        return entries(theirs, device).filter(e -> e.shard() == shard).findFirst();
+    }
+
+    /** How many queue pairs a link with the peer takes: one for each shard of the node that has more of them. */
+    private int needed(Endpoint theirs, OpenDevice device) {
+        int offered = (int) entries(theirs, device).count();
+        if (offered > LinkOptions.MAX_SHARDS) {
+            throw new VerbsException("peer %s offers %d queue pairs on %s; a node has %d shards at most"
+                    .formatted(peer, offered, device, LinkOptions.MAX_SHARDS));
+        }
+        return Math.max(shards.size(), offered);
+    }
+
+    /** What the handshake needs to know of the peer's offer. */
+    Optional<Theirs> theirs(Endpoint offer) {
+        int shardsServed =
+                1 + offer.entries().stream().mapToInt(QpEntry::shard).max().orElse(-1);
+        return offer.attempt()
+                .map(attempt -> new Theirs(
+                        attempt.value(),
+                        offer.answers().map(a -> OptionalLong.of(a.value())).orElse(OptionalLong.empty()),
+                        shardsServed >= shards.size()));
     }
 
     static TransportKind kind(OpenDevice device) {
@@ -203,8 +238,9 @@ final class LinkSession {
         transportInUse = device.transport().word();
         for (LinkQueuePair one : queuePairs) {
             QpEntry entry = entry(theirs, device, one.shard())
-                    .orElseThrow(() -> new VerbsException("peer " + peer + " has no queue pair for shard " + one.shard()
-                            + ": both nodes must have the same number of shards, this one has " + shards.size()));
+                    .orElseThrow(() -> new VerbsException(
+                            "peer %s offers no queue pair %d on %s; one for each shard of both is needed"
+                                    .formatted(peer, one.shard(), device)));
             one.queuePair().modifyToRtr(LinkQueuePair.toEndpoint(entry));
         }
     }
@@ -213,13 +249,15 @@ final class LinkSession {
         return queuePairs.stream().map(LinkQueuePair::toEntry).toList();
     }
 
-    /** Moves the connected queue pairs to RTS and hands them to the shards, which read the peer's header next. */
+    /** Moves the connected queue pairs of this node's shards to RTS and hands them to the shards, which read the peer's header next. */
     void finish(PeerView view) {
         long attempt = ((Mine.Connected) mine).attempt();
-        for (LinkQueuePair one : queuePairs) {
+        List<LinkQueuePair> own =
+                queuePairs.stream().filter(one -> one.shard() < shards.size()).toList();
+        for (LinkQueuePair one : own) {
             one.queuePair().modifyToRts();
         }
-        for (LinkQueuePair one : queuePairs) {
+        for (LinkQueuePair one : own) {
             var memory = view.memory(kind(one.device()), one.device().rail())
                     .orElseThrow(() -> new VerbsException("peer " + peer + " has not published its memory"));
             shards.get(one.shard())
@@ -322,6 +360,10 @@ final class LinkSession {
             case Mine.Connected(long attempt, long to) -> isUp() ? "up" : "connecting";
             case Mine.Leaving() -> "leaving";
         };
-        return new LinkStatus(peer, state, transportInUse, links.getFirst().transport(), lastFailure);
+        List<LinkStatus.OfShard> each = new ArrayList<>();
+        for (PeerLink link : links) {
+            each.add(new LinkStatus.OfShard(each.size(), link.phase().name().toLowerCase(Locale.ROOT)));
+        }
+        return new LinkStatus(peer, state, transportInUse, links.getFirst().transport(), lastFailure, each);
     }
 }

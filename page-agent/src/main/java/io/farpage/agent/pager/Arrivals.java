@@ -139,7 +139,9 @@ final class Arrivals {
             table.become(page + i, PageTable.FETCHING);
         }
         incoming += run;
-        table.set(page, PageTable.REFERENCED);
+        if (seenAt != NOBODY_WAITS) {
+            table.set(page, PageTable.REFERENCED);
+        }
         return run;
     }
 

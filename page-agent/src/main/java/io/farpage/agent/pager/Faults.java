@@ -26,6 +26,7 @@ final class Faults implements KernelMessages.Receiver {
     private final Streams streams;
     private final Streams stores;
     private final FaultQueue queue = new FaultQueue();
+    private int brought;
 
     /** How many pages may come at the moment. */
     @FunctionalInterface
@@ -174,27 +175,70 @@ final class Faults implements KernelMessages.Receiver {
         }
         int foreseen = streams.fault(page);
         heat.add(page);
-        int kind = table.kind(page);
-        int run = 1;
         int most = Math.min(free, foreseen);
         int reach = most == 1 ? 1 : homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
-        while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
-            run++;
-        }
-        int had = kind == PageTable.ZERO ? installZeros(page, run) : fetch(page, run, write, seenAt);
-        if (had == 0) {
+        int spanned = span(page, reach, write, seenAt);
+        if (spanned == 0) {
             streams.takeBack();
             return false;
         }
-        if (had < run || (run == free && run < foreseen)) {
-            streams.crowd(had);
-        } else if (had < foreseen) {
-            streams.cut(had);
+        if (spanned < reach || (spanned == free && spanned < foreseen)) {
+            streams.crowd(spanned, brought);
+        } else if (spanned < foreseen) {
+            streams.cut(spanned, brought);
+        } else if (foreseen > 1) {
+            streams.span(spanned + here(page + spanned, foreseen), brought);
         }
         for (int ahead = 1; ahead <= streams.strides() && ahead < free; ahead++) {
             arrivals.prefetch(page + ahead * streams.stride(), 1);
         }
         return true;
+    }
+
+    /**
+     * Brings a page, and of those behind it all that are where it was; what is here already, such as a page that eviction passed over, is no
+     * end of a stream. How many pages that were brought is in {@link #brought}.
+     *
+     * @return how many pages were dealt with, fewer than {@code reach} if there is not room for all, 0 if there is none at all
+     */
+    private int span(int page, int reach, boolean write, long seenAt) {
+        int kind = table.kind(page);
+        int run = 1 + run(page + 1, reach - 1, kind);
+        int spanned = bring(page, run, kind, write, seenAt);
+        brought = spanned;
+        boolean goesOn = spanned == run;
+        while (goesOn && spanned < reach) {
+            int next = page + spanned;
+            run = run(next, reach - spanned, kind);
+            int more = run == 0 ? 1 : bring(next, run, kind, false, Arrivals.NOBODY_WAITS);
+            goesOn = run == 0 || more == run;
+            brought += run == 0 ? 0 : more;
+            spanned += more;
+        }
+        return spanned;
+    }
+
+    /** How many pages from one on are of a kind, and nobody waits for them in the queue. */
+    private int run(int page, int reach, int kind) {
+        int run = 0;
+        while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
+            run++;
+        }
+        return run;
+    }
+
+    private int bring(int page, int count, int kind, boolean write, long seenAt) {
+        return kind == PageTable.ZERO ? installZeros(page, count, seenAt) : fetch(page, count, write, seenAt);
+    }
+
+    /** How many pages from one on are here, up to {@code most}. */
+    private int here(int page, int most) {
+        int end = Math.min(table.pages() - page, most);
+        int here = 0;
+        while (here < end && table.isResident(page + here)) {
+            here++;
+        }
+        return here;
     }
 
     /** Fetches a page and those behind it, in transfers that keep nobody waiting for long. Returns how many pages. */
@@ -211,12 +255,15 @@ final class Faults implements KernelMessages.Receiver {
         return had;
     }
 
-    private int installZeros(int page, int count) {
+    private int installZeros(int page, int count, long seenAt) {
         int settled = installer.zero(page, count);
         if (settled > 0) {
-            counters.zeros().add(1);
-            counters.prefetched().add(settled - 1L);
-            table.set(page, PageTable.REFERENCED);
+            int asked = seenAt == Arrivals.NOBODY_WAITS ? 0 : 1;
+            counters.zeros().add(asked);
+            counters.prefetched().add((long) settled - asked);
+            if (asked > 0) {
+                table.set(page, PageTable.REFERENCED);
+            }
         }
         return settled;
     }
@@ -226,7 +273,7 @@ final class Faults implements KernelMessages.Receiver {
         int foreseen = stores.fault(page);
         int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
         int run = 1;
-        while (run < reach && table.kind(page + run) == PageTable.CLEAN) {
+        while (run < reach && mayBeWritten(page + run)) {
             run++;
         }
         if (!installer.unprotect(page, run)) {
@@ -234,7 +281,7 @@ final class Faults implements KernelMessages.Receiver {
             return false;
         }
         if (run < foreseen) {
-            stores.cut(run);
+            stores.cut(run, run);
         }
         for (int i = 0; i < run; i++) {
             // A write-back under way goes on; what it writes no longer counts.
@@ -243,6 +290,12 @@ final class Faults implements KernelMessages.Receiver {
         table.set(page, PageTable.REFERENCED);
         counters.writeProtect().add(1);
         return true;
+    }
+
+    /** Whether allowing stores to a page, beside another, takes nothing away from a write-back under way. */
+    private boolean mayBeWritten(int page) {
+        int kind = table.kind(page);
+        return kind == PageTable.CLEAN || kind == PageTable.DIRTY;
     }
 
     /** A fault of a page that is here: it came meanwhile, or the VMM took it away without a word, and then it is zeros. */

@@ -162,6 +162,11 @@ public final class Pager implements DutyCycle {
         return limit;
     }
 
+    /** Pages that are here or on their way. What comes later stays within {@link #limit()}. */
+    public long held() {
+        return table.resident() + arrivals.incoming();
+    }
+
     /** The VMM has ended: writes back what its memory held, and ends. Any thread, which wakes the shard. */
     public void finish(String reason) {
         finishing = reason;

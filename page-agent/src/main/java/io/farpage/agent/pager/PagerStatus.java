@@ -6,7 +6,7 @@ package io.farpage.agent.pager;
  * @param pages how many there are
  * @param pageSize bytes of one
  * @param residentPages here
- * @param peakResidentPages the most that were here at once
+ * @param peakResidentPages the most that were here at once; with several pagers an upper bound of that
  * @param localLimitPages the most that may be here
  * @param remotePages at their homes, or on their way here
  * @param zeroPages zeros, and so nowhere

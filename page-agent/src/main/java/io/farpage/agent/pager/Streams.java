@@ -34,8 +34,9 @@ final class Streams {
     private final Counter hits = new Counter();
     private final Counter wasted = new Counter();
 
-    // What the latest fault changed, as it was before.
+    // What the latest fault was, and what it changed, as it was before.
     private int lastStream;
+    private int started;
     private boolean lastVoted;
     private int nextBefore;
     private int windowBefore;
@@ -85,6 +86,7 @@ final class Streams {
     }
 
     private int follow(int stream, int page) {
+        started = page;
         next[stream] = page + window[stream];
         had[stream] = window[stream];
         usedAt[stream] = turn;
@@ -104,25 +106,31 @@ final class Streams {
         strideBefore = stride;
     }
 
-    /** Of what the latest fault foresaw only {@code count} pages are to be fetched: the stream goes on behind them, with a smaller window. */
-    void cut(int count) {
+    /**
+     * Of what the latest fault foresaw only some pages are to be had: the stream goes on behind them, with a smaller window.
+     *
+     * @param spanned pages from the fault's on
+     * @param brought how many of these were not here already
+     */
+    void cut(int spanned, int brought) {
         if (maxWindow > 1) {
-            goOnBehind(count);
-            window[lastStream] = count;
+            span(spanned, brought);
+            window[lastStream] = spanned;
         }
     }
 
-    /** Of what the latest fault foresaw there was room for {@code count} pages only: the stream goes on behind them, as before. */
-    void crowd(int count) {
+    /** Of what the latest fault foresaw there was room for some pages only: the stream goes on behind them, as before; see {@link #cut}. */
+    void crowd(int spanned, int brought) {
         if (maxWindow > 1) {
-            goOnBehind(count);
-            window[lastStream] = Math.max(windowBefore, count);
+            span(spanned, brought);
+            window[lastStream] = Math.max(windowBefore, spanned);
         }
     }
 
-    private void goOnBehind(int count) {
-        next[lastStream] += count - had[lastStream];
-        had[lastStream] = count;
+    /** What the latest fault foresaw reaches over pages that are here already, and the stream goes on behind these; see {@link #cut}. */
+    void span(int spanned, int brought) {
+        next[lastStream] = started + spanned;
+        had[lastStream] = brought;
     }
 
     /** There was no room for anything at all: the latest fault will be told of again, as if for the first time. */

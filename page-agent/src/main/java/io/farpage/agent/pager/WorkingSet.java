@@ -39,6 +39,33 @@ public final class WorkingSet {
         return new WorkingSet(Arrays.copyOf(first, runs), Arrays.copyOf(count, runs));
     }
 
+    /** What of it lies within a slice of the pages, counted from the slice's start. */
+    public WorkingSet slice(int start, int pages) {
+        int[] ofFirst = new int[first.length];
+        int[] ofCount = new int[first.length];
+        int runs = 0;
+        for (int run = 0; run < first.length; run++) {
+            int from = Math.max(first[run], start);
+            int to = Math.min(first[run] + count[run], start + pages);
+            if (from < to) {
+                ofFirst[runs] = from - start;
+                ofCount[runs++] = to - from;
+            }
+        }
+        return new WorkingSet(Arrays.copyOf(ofFirst, runs), Arrays.copyOf(ofCount, runs));
+    }
+
+    /** This and what is of a slice that starts at {@code start}, of whose pages this has none. */
+    public WorkingSet with(WorkingSet slice, int start) {
+        int[] ofFirst = Arrays.copyOf(first, first.length + slice.first.length);
+        int[] ofCount = Arrays.copyOf(count, ofFirst.length);
+        for (int run = 0; run < slice.first.length; run++) {
+            ofFirst[first.length + run] = slice.first[run] + start;
+            ofCount[first.length + run] = slice.count[run];
+        }
+        return new WorkingSet(ofFirst, ofCount);
+    }
+
     /** How many runs there are. */
     public int runs() {
         return first.length;

@@ -100,11 +100,13 @@ public final class GuestMetrics {
                 .register(registry);
         GaugeWithCallback.builder()
                 .name("farpage_agent_guest_phase_seconds")
-                .help("Median of a phase of faults, over all so far")
-                .labelNames("space", "phase")
+                .help("A phase of faults: until the page was here (fetch), and from then on (install); over all so far")
+                .labelNames("space", "phase", "quantile")
                 .callback(callback -> guests.status().forEach(g -> {
-                    callback.call(g.faults().fetchP50Ns() / NANOS_PER_SECOND, g.space(), "fetch");
-                    callback.call(g.faults().installP50Ns() / NANOS_PER_SECOND, g.space(), "install");
+                    callback.call(g.faults().fetchP50Ns() / NANOS_PER_SECOND, g.space(), "fetch", "0.5");
+                    callback.call(g.faults().fetchP99Ns() / NANOS_PER_SECOND, g.space(), "fetch", "0.99");
+                    callback.call(g.faults().installP50Ns() / NANOS_PER_SECOND, g.space(), "install", "0.5");
+                    callback.call(g.faults().installP99Ns() / NANOS_PER_SECOND, g.space(), "install", "0.99");
                 }))
                 .register(registry);
     }

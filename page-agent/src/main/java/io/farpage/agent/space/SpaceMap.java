@@ -3,6 +3,7 @@ package io.farpage.agent.space;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceExtents;
+import java.util.Arrays;
 import java.util.List;
 
 /** Where the pages of one space live. Immutable; looking up a page allocates nothing. */
@@ -54,6 +55,34 @@ public final class SpaceMap {
                     .formatted(from.space().name(), next, from.space().pages()));
         }
         return new SpaceMap(from);
+    }
+
+    private SpaceMap(SpaceMap whole, long start, long count) {
+        int first = whole.extent(start);
+        int end = whole.extent(start + count - 1) + 1;
+        name = whole.name;
+        id = whole.id;
+        pages = count;
+        pageSize = whole.pageSize;
+        lost = Arrays.copyOfRange(whole.lost, first, end);
+        node = Arrays.copyOfRange(whole.node, first, end);
+        incarnation = Arrays.copyOfRange(whole.incarnation, first, end);
+        firstPage = Arrays.copyOfRange(whole.firstPage, first, end);
+        offset = Arrays.copyOfRange(whole.offset, first, end);
+        for (int i = 0; i < firstPage.length; i++) {
+            long cut = Math.max(0, start - firstPage[i]);
+            offset[i] += cut * pageSize;
+            firstPage[i] += cut - start;
+        }
+    }
+
+    /**
+     * A run of the pages as a map of its own, in which {@code start} is page 0.
+     *
+     * @throws IndexOutOfBoundsException if the space has no such pages
+     */
+    public SpaceMap slice(long start, long count) {
+        return new SpaceMap(this, start, count);
     }
 
     public String name() {

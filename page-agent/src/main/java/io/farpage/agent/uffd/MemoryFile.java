@@ -37,16 +37,25 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
             Libc.capturing("fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
 
     private final int fd;
+    private final long base;
     private final Errno errno = Errno.create();
     private boolean closed;
 
-    private MemoryFile(int fd) {
+    private MemoryFile(int fd, long base) {
         this.fd = fd;
+        this.base = base;
     }
 
     /** Takes over a descriptor; closing this closes it. */
     public static MemoryFile adopt(int fd) {
-        return new MemoryFile(fd);
+        return new MemoryFile(fd, 0);
+    }
+
+    /** The same file, for another thread, with offsets that count from {@code start}; to be used until this is closed. */
+    public MemoryFile from(long start) {
+        MemoryFile part = new MemoryFile(fd, base + start);
+        part.closed = true; // has no descriptor of its own
+        return part;
     }
 
     /**
@@ -67,7 +76,7 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
         Errno errno = Errno.create();
         try (Arena arena = Arena.ofConfined()) {
             int fd = (int) memfd_create$mh.invokeExact(errno.segment(), arena.allocateFrom(name), flags);
-            MemoryFile file = new MemoryFile(errno.require(fd, "memfd_create(" + name + ")"));
+            MemoryFile file = new MemoryFile(errno.require(fd, "memfd_create(" + name + ")"), 0);
             errno.require((int) ftruncate$mh.invokeExact(errno.segment(), fd, length), "ftruncate(" + length + ")");
             return file;
         } catch (Throwable t) {
@@ -93,7 +102,7 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
     public long read(long offset, long address, long length) {
         try {
             // SAFETY: the caller owns length bytes at address.
-            return errno.check((long) pread$mh.invokeExact(errno.segment(), fd, address, length, offset));
+            return errno.check((long) pread$mh.invokeExact(errno.segment(), fd, address, length, base + offset));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }
@@ -103,7 +112,7 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
     public int punchHole(long offset, long length) {
         try {
             return errno.check((int) fallocate$mh.invokeExact(
-                    errno.segment(), fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length));
+                    errno.segment(), fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, base + offset, length));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

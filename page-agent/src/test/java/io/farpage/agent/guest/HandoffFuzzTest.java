@@ -1,6 +1,7 @@
 package io.farpage.agent.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.code_intelligence.jazzer.api.FuzzedDataProvider;
@@ -8,6 +9,8 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import io.farpage.agent.pager.GuestRegion;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Any message is taken or refused, with nothing thrown but the refusal, and what is taken lies within the space, nothing twice.
@@ -21,29 +24,47 @@ class HandoffFuzzTest {
     @FuzzTest(maxDuration = "30s")
     void shouldTakeOrRefuseAnyMessage(FuzzedDataProvider data) {
         String message = data.consumeBoolean() ? data.consumeRemainingAsString() : regions(data);
-        List<GuestRegion> regions;
+        List<Slice> slices;
         try {
-            regions = Handoff.parse(message, PAGE, SPACE);
+            slices = Handoff.parse(message, PAGE, SPACE);
         } catch (HandoffException e) {
             return;
         }
+        assertTrue(slices.size() <= Handoff.MAX_USERFAULTFDS, slices.toString());
+        assertEquals(SPACE / PAGE, slices.stream().mapToInt(Slice::pages).sum(), slices.toString());
         boolean[] taken = new boolean[(int) (SPACE / PAGE)];
-        for (GuestRegion region : regions) {
-            assertTrue(region.offset() >= 0 && region.length() > 0 && region.end() <= SPACE, region.toString());
-            assertTrue(region.hostAddress() >= 0 && region.hostEnd() > region.hostAddress(), region.toString());
-            for (long at = region.offset(); at < region.end(); at += PAGE) {
-                assertTrue(!taken[(int) (at / PAGE)], region + " overlaps");
-                taken[(int) (at / PAGE)] = true;
+        for (Slice slice : slices) {
+            assertTrue(!slice.regions().isEmpty(), slice.toString());
+            assertEquals(slice.base(), (long) slice.firstPage() * PAGE);
+            for (GuestRegion region : slice.regions()) {
+                check(region, slice, taken);
             }
+        }
+    }
+
+    /** It lies within its slice, and so the slice within the space, and nobody else has its pages. */
+    private static void check(GuestRegion region, Slice slice, boolean[] taken) {
+        assertTrue(region.offset() >= 0 && region.length() > 0, region.toString());
+        assertTrue(region.end() <= (long) slice.pages() * PAGE, region + " in " + slice);
+        assertTrue(region.hostAddress() >= 0 && region.hostEnd() > region.hostAddress(), region.toString());
+        for (long at = region.offset(); at < region.end(); at += PAGE) {
+            int page = slice.firstPage() + (int) (at / PAGE);
+            assertTrue(!taken[page], region + " overlaps");
+            taken[page] = true;
         }
     }
 
     private static String regions(FuzzedDataProvider data) {
         StringBuilder json = new StringBuilder("[");
         for (int i = data.consumeInt(1, 4); i > 0; i--) {
-            json.append("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d}%s"
+            json.append("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d%s}%s"
                     .formatted(
-                            number(data), number(data), number(data), data.consumeInt(0, 1) * PAGE, i > 1 ? "," : "]"));
+                            number(data),
+                            number(data),
+                            number(data),
+                            data.consumeInt(0, 1) * PAGE,
+                            data.consumeBoolean() ? ",\"userfaultfd\":" + data.consumeInt(-1, 17) : "",
+                            i > 1 ? "," : "]"));
         }
         return json.toString();
     }
@@ -56,10 +77,54 @@ class HandoffFuzzTest {
     void shouldTakeWhatFirecrackerSends() throws HandoffException {
         String one = "{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":4096,\"page_size_kib\":4096}";
         long low = 140107225071616L;
-        List<GuestRegion> regions = Handoff.parse(
+        List<Slice> slices = Handoff.parse(
                 "[" + one.formatted(low, 524288, 0) + "," + one.formatted(low + (1 << 30), 4096, 524288) + "]",
                 PAGE,
                 SPACE);
-        assertEquals(List.of(new GuestRegion(low, 524288, 0), new GuestRegion(low + (1 << 30), 4096, 524288)), regions);
+        List<GuestRegion> regions =
+                List.of(new GuestRegion(low, 524288, 0), new GuestRegion(low + (1 << 30), 4096, 524288));
+        assertEquals(List.of(new Slice(0, 0, (int) (SPACE / PAGE), regions)), slices);
+    }
+
+    @Test
+    void shouldCutTheSpaceWhereTheRegionsOfAnotherUserfaultfdBegin() throws HandoffException {
+        String one = "{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"userfaultfd\":%d}";
+        List<Slice> slices = Handoff.parse(
+                "[" + one.formatted(1 << 20, 8192, 65536, 0) + "," + one.formatted(1 << 21, 4096, 4096, 1) + ","
+                        + one.formatted(1 << 22, 4096, 16384, 1) + "]",
+                PAGE,
+                SPACE);
+        assertEquals(
+                List.of(
+                        new Slice(65536, 16, 240, List.of(new GuestRegion(1 << 20, 8192, 0))),
+                        new Slice(
+                                0,
+                                0,
+                                16,
+                                List.of(new GuestRegion(1 << 21, 4096, 4096), new GuestRegion(1 << 22, 4096, 16384)))),
+                slices);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, -1, userfaultfd -1; 0 to 15",
+        "0, 16, userfaultfd 16; 0 to 15",
+        "0, 2, 'no region names userfaultfd 1, and one names userfaultfd 2'",
+        "1, 1, 'no region names userfaultfd 0, and one names userfaultfd 1'"
+    })
+    void shouldSayWhichUserfaultfdHasNoRegion(int first, int second, String said) {
+        String one = "{\"base_host_virt_addr\":%d,\"size\":4096,\"offset\":%d,\"userfaultfd\":%d}";
+        String json = "[" + one.formatted(4096, 0, first) + "," + one.formatted(8192, 4096, second) + "]";
+        HandoffException refused = assertThrows(HandoffException.class, () -> Handoff.parse(json, PAGE, SPACE));
+        assertTrue(String.valueOf(refused.getMessage()).contains(said), refused.getMessage());
+    }
+
+    @Test
+    void shouldRefuseUserfaultfdsWhoseRegionsLieBetweenOneAnother() {
+        String one = "{\"base_host_virt_addr\":%d,\"size\":4096,\"offset\":%d,\"userfaultfd\":%d}";
+        String json = "[" + one.formatted(4096, 0, 0) + "," + one.formatted(8192, 4096, 1) + ","
+                + one.formatted(12288, 8192, 0) + "]";
+        HandoffException refused = assertThrows(HandoffException.class, () -> Handoff.parse(json, PAGE, SPACE));
+        assertTrue(String.valueOf(refused.getMessage()).contains("userfaultfd 0 and of userfaultfd 1 lie between"));
     }
 }

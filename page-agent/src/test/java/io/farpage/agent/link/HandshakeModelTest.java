@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Two sides and a board to publish on, run step by step in random order: looking, creating and publishing are separate moments, links
- * fail, and either may start. Once nothing fails any more the two must end up connected to each other, and soon.
+ * fail, either may start, and they have different numbers of shards. Once nothing fails any more the two must end up connected to each other, and soon.
  */
 final class HandshakeModelTest {
     private static final int RUNS = 20_000;
@@ -43,12 +43,14 @@ final class HandshakeModelTest {
 
     private static final class World {
         final Random random;
-        final Side a = new Side();
-        final Side b = new Side();
+        final Side a;
+        final Side b;
         long nextAttempt = 1;
 
         World(Random random) {
             this.random = random;
+            a = new Side(1 + random.nextInt(3));
+            b = new Side(1 + random.nextInt(3));
         }
 
         void step(boolean troubled) {
@@ -60,7 +62,9 @@ final class HandshakeModelTest {
             return a.mine instanceof Mine.Connected(long ofA, long toB)
                     && b.mine instanceof Mine.Connected(long ofB, long toA)
                     && toB == ofB
-                    && toA == ofA;
+                    && toA == ofA
+                    && a.queuePairs == Math.max(a.shards, b.shards)
+                    && b.queuePairs == a.queuePairs;
         }
 
         @Override
@@ -70,6 +74,9 @@ final class HandshakeModelTest {
     }
 
     private static final class Side {
+        final int shards;
+        int queuePairs;
+        int publishedQueuePairs;
         Mine mine = new Mine.Nothing();
         Optional<Theirs> published = Optional.empty();
         OptionalLong lastUsed = OptionalLong.empty();
@@ -77,9 +84,14 @@ final class HandshakeModelTest {
         @Nullable
         Theirs toPublish;
 
+        Side(int shards) {
+            this.shards = shards;
+        }
+
         void step(World world, Side peer, boolean troubled) {
             if (toPublish != null) {
                 published = Optional.of(toPublish);
+                publishedQueuePairs = queuePairs;
                 toPublish = null;
                 return;
             }
@@ -98,32 +110,34 @@ final class HandshakeModelTest {
                 mine = new Mine.Leaving();
                 return;
             }
-            switch (Handshake.next(mine, peer.published, lastUsed, world.random.nextInt(4) == 0)) {
+            Optional<Theirs> theirs =
+                    peer.published.map(p -> new Theirs(p.attempt(), p.answers(), peer.publishedQueuePairs >= shards));
+            switch (Handshake.next(mine, theirs, lastUsed, world.random.nextInt(4) == 0)) {
                 case WAIT -> {}
                 case OFFER -> {
                     long attempt = world.nextAttempt++;
                     mine = new Mine.Offered(attempt);
-                    toPublish = new Theirs(attempt, OptionalLong.empty());
+                    queuePairs = Math.max(shards, peer.publishedQueuePairs);
+                    toPublish = new Theirs(attempt, OptionalLong.empty(), true);
                 }
-                case ANSWER ->
-                    connect(world.nextAttempt++, peer.published.orElseThrow().attempt());
-                case CONNECT ->
-                    connect(
-                            ((Mine.Offered) mine).attempt(),
-                            peer.published.orElseThrow().attempt());
+                case ANSWER -> connect(world.nextAttempt++, peer);
+                case CONNECT -> connect(((Mine.Offered) mine).attempt(), peer);
                 case GIVE_UP -> mine = new Mine.Leaving();
             }
         }
 
-        private void connect(long attempt, long to) {
+        private void connect(long attempt, Side peer) {
+            long to = peer.published.orElseThrow().attempt();
             mine = new Mine.Connected(attempt, to);
             lastUsed = OptionalLong.of(to);
-            toPublish = new Theirs(attempt, OptionalLong.of(to));
+            queuePairs = Math.max(shards, peer.publishedQueuePairs);
+            toPublish = new Theirs(attempt, OptionalLong.of(to), true);
         }
 
         @Override
         public String toString() {
-            return mine + " published " + published + " used " + lastUsed;
+            return shards + " shards, " + queuePairs + " queue pairs, " + mine + " published " + published + " used "
+                    + lastUsed;
         }
     }
 }

@@ -55,11 +55,18 @@ final class HandshakeTest {
         assertEquals(Step.WAIT, Handshake.next(new Mine.Connected(1, 7), answering(7, 1), OptionalLong.of(7), true));
     }
 
+    @Test
+    void shouldOfferAsManyQueuePairsAsItsShardsNeedIfThePeersAreFewer() {
+        Optional<Theirs> few = Optional.of(new Theirs(7, OptionalLong.empty(), false));
+        assertEquals(Step.OFFER, Handshake.next(new Mine.Nothing(), few, OptionalLong.empty(), false));
+        assertEquals(Step.WAIT, Handshake.next(new Mine.Offered(1), few, OptionalLong.empty(), true));
+    }
+
     private static Optional<Theirs> fresh(long attempt) {
-        return Optional.of(new Theirs(attempt, OptionalLong.empty()));
+        return Optional.of(new Theirs(attempt, OptionalLong.empty(), true));
     }
 
     private static Optional<Theirs> answering(long attempt, long answers) {
-        return Optional.of(new Theirs(attempt, OptionalLong.of(answers)));
+        return Optional.of(new Theirs(attempt, OptionalLong.of(answers), true));
     }
 }

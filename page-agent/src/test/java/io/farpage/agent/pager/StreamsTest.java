@@ -34,7 +34,7 @@ class StreamsTest {
     void shouldGoOnBehindWhatWasHad() {
         streams.fault(7);
         assertEquals(4, streams.fault(8));
-        streams.cut(2);
+        streams.cut(2, 2);
         assertEquals(4, streams.fault(10));
         assertEquals(8, streams.fault(14));
     }
@@ -44,10 +44,19 @@ class StreamsTest {
         streams.fault(7);
         assertEquals(4, streams.fault(8));
         assertEquals(8, streams.fault(12));
-        streams.crowd(3);
+        streams.crowd(3, 3);
         assertEquals(8, streams.fault(15), "not 4, and nothing is forgotten");
         assertEquals(16, streams.fault(23));
         assertEquals(3 + 2 + 7, streams.hits().get(), "what was not fetched was of no use");
+    }
+
+    @Test
+    void shouldGoOnBehindPagesThatWereHereAlready() {
+        streams.fault(7);
+        assertEquals(4, streams.fault(8));
+        streams.span(4 + 2, 3);
+        assertEquals(8, streams.fault(14));
+        assertEquals(3 - 1, streams.hits().get(), "of the four one was here");
     }
 
     @Test

@@ -210,6 +210,9 @@ final class SimulatedKernel implements PageFaults {
             return refusal;
         }
         int page = pageAt(start);
+        if (page < 0 || page >= cached.length) {
+            return -Errno.ENOENT;
+        }
         if (!cached[page]) {
             return -Errno.EFAULT;
         }

@@ -1,0 +1,90 @@
+package io.farpage.agent;
+
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.link.ShardRails;
+import io.farpage.agent.shard.Shard;
+import io.farpage.agent.shard.ShardLoop;
+import io.farpage.agent.transport.OpenDevice;
+import io.farpage.agent.transport.Transports;
+import io.farpage.config.Config;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.header.PoolHeader;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+
+/** The threads that move pages, {@code shard-0} and on, each with completion queues and header frames of its own. */
+final class Shards implements AutoCloseable {
+    private final List<ShardLoop> loops = new ArrayList<>();
+    private final List<ShardRails> rails = new ArrayList<>();
+
+    /**
+     * @param cpus that their threads are bound to: one for each shard
+     * @param noticed called, on a shard's thread, when that shard has a notice
+     * @throws IllegalArgumentException if the pool has no room for the headers of peers
+     */
+    Shards(Config config, List<OptionalInt> cpus, PagePool pool, Transports transports, Runnable noticed) {
+        try {
+            for (OptionalInt cpu : cpus) {
+                ShardRails ownRails = new ShardRails(transports.devices(), AgentOptions.completionQueueEntries(config));
+                rails.add(ownRails);
+                loops.add(new ShardLoop(
+                        "shard-" + loops.size(),
+                        new Shard(ownRails.rails(), headerFrames(config, pool), System::nanoTime, noticed),
+                        config.get(AgentKeys.SHARD_IDLE),
+                        config.get(AgentKeys.SHARD_SPIN),
+                        cpu,
+                        config.get(AgentKeys.SHARD_PRIORITY)
+                                .map(OptionalInt::of)
+                                .orElse(OptionalInt.empty())));
+            }
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static MemorySegment headerFrames(Config config, PagePool pool) {
+        long bytes = (long) config.get(AgentKeys.LINK_MAX) * PoolHeader.BYTES;
+        int frames = Math.ceilDiv(Math.toIntExact(bytes), pool.frameBytes());
+        if (2L * frames * config.get(AgentKeys.SHARD_COUNT)
+                > pool.stagingFrames().capacity()) {
+            throw new IllegalArgumentException(
+                    "pool.staging of %d bytes has too little room beside the pool headers of link.max %d peers at each of shard.count %d shards; raise it"
+                            .formatted(
+                                    config.get(AgentKeys.POOL_STAGING),
+                                    config.get(AgentKeys.LINK_MAX),
+                                    config.get(AgentKeys.SHARD_COUNT)));
+        }
+        int first = pool.stagingFrames().allocateRun(frames);
+        return pool.staging().asSlice(pool.offset(first), bytes);
+    }
+
+    void start() {
+        loops.forEach(ShardLoop::start);
+    }
+
+    List<ShardLoop> loops() {
+        return List.copyOf(loops);
+    }
+
+    List<ShardRails> rails() {
+        return List.copyOf(rails);
+    }
+
+    /** Gives every shard a completion queue on a device that was opened later. */
+    void add(OpenDevice device) {
+        for (int shard = 0; shard < loops.size(); shard++) {
+            rails.get(shard).add(device, loops.get(shard));
+        }
+    }
+
+    /** Stops the threads, and then destroys the completion queues. */
+    @Override
+    public void close() {
+        loops.forEach(ShardLoop::close);
+        rails.forEach(ShardRails::close);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.config;
+
+import org.jspecify.annotations.NullMarked;

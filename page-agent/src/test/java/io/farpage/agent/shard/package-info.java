@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.shard;
+
+import org.jspecify.annotations.NullMarked;

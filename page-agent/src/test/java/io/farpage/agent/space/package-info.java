@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.space;
+
+import org.jspecify.annotations.NullMarked;

@@ -4,6 +4,7 @@ import io.farpage.agent.shard.Rail;
 import io.farpage.agent.shard.ShardCommand;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.transport.OpenDevice;
+import io.farpage.agent.transport.Transport;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
 import java.util.List;
@@ -14,6 +15,12 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** The completion queues of one shard: one for each open device. Thread-safe. */
 public final class ShardRails implements AutoCloseable {
+    /** A microsecond or two of looking, beside which the rest of a turn is short. */
+    private static final int RDMA_LOOKS = 64;
+
+    /** A look is recv(2), and a fault may come meanwhile. */
+    private static final int TCP_LOOKS = 4;
+
     private final int cqe;
     private final Map<OpenDevice, Opened> byDevice = new ConcurrentHashMap<>();
 
@@ -43,9 +50,16 @@ public final class ShardRails implements AutoCloseable {
             throw e;
         }
         Rail rail = new Rail(
-                device.device().name(), queue, channel, device.staging().lkey());
+                device.device().name(), queue, channel, device.staging().lkey(), looks(device.transport()));
         byDevice.put(device, new Opened(rail, channel, queue));
         return rail;
+    }
+
+    private static int looks(Transport transport) {
+        return switch (transport) {
+            case RDMA -> RDMA_LOOKS;
+            case TCP -> TCP_LOOKS;
+        };
     }
 
     /** All of them, in no order. */

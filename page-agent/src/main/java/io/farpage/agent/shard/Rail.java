@@ -12,6 +12,7 @@ public final class Rail {
     private final CompletionQueue completionQueue;
     private final CompletionChannel channel;
     private final int stagingLkey;
+    private final int looks;
     private final WorkCompletion[] batch = WorkCompletion.array(BATCH);
 
     /**
@@ -19,12 +20,15 @@ public final class Rail {
      * @param completionQueue polled by the shard's thread only
      * @param channel wakes the shard's thread
      * @param stagingLkey key of the pool's staging frames on this device
+     * @param looks how often a spinning turn looks into the completion queue while transfers are under way: often where that is a load from
+     *     memory, and less so where it is a system call
      */
-    public Rail(String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey) {
+    public Rail(String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey, int looks) {
         this.name = name;
         this.completionQueue = completionQueue;
         this.channel = channel;
         this.stagingLkey = stagingLkey;
+        this.looks = looks;
     }
 
     public String name() {
@@ -41,6 +45,10 @@ public final class Rail {
 
     int stagingLkey() {
         return stagingLkey;
+    }
+
+    int looks() {
+        return looks;
     }
 
     WorkCompletion[] batch() {

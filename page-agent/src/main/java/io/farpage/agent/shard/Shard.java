@@ -41,6 +41,7 @@ public final class Shard {
     private int mustPostCount;
     private int turnsUntilClockRead;
     private boolean polledAll;
+    private int looks;
     private long lastHousekeeping;
     private int busyLinks;
     private boolean closed;
@@ -60,6 +61,11 @@ public final class Shard {
         this.mustPost = new PeerLink[maxLinks];
         this.expectedPeer = new String[maxLinks];
         this.lastHousekeeping = clock.getAsLong();
+        this.looks = mostLooks();
+    }
+
+    private int mostLooks() {
+        return rails.stream().mapToInt(Rail::looks).max().orElse(1);
     }
 
     /** Tells the shard something. Any thread; the caller wakes the shard's thread afterwards if it may be asleep. */
@@ -101,22 +107,22 @@ public final class Shard {
         return rails;
     }
 
-    /** One turn that looks once for completions; see {@link #doWork(int)}. */
+    /** One turn that looks once for completions; see {@link #doWork(boolean)}. */
     public int doWork() {
-        return doWork(1);
+        return doWork(false);
     }
 
     /**
      * One turn: completions, commands, sources, doorbells, and now and then deadlines. Returns how much there was to do. Completions come
      * first, so that what they set off leaves in the same turn, and nothing asks for the answer to a request that has only just left.
      *
-     * @param looks how often to look for completions while transfers are under way, until there are some: these are waited for, whereas
-     *     the rest of a turn may find something
+     * @param spins whether to look for completions again and again while transfers are under way, until there are some: these are waited
+     *     for, whereas the rest of a turn may find something
      */
-    int doWork(int looks) {
-        int work = pollCompletions();
-        for (int i = 1; i < looks && work == 0 && hasTransfers(); i++) {
-            work = pollCompletions();
+    int doWork(boolean spins) {
+        int work = pollCompletions(0);
+        for (int look = 1; spins && look < looks && work == 0 && hasTransfers(); look++) {
+            work = pollCompletions(look);
         }
         work += runCommands();
         for (int i = 0; i < cycles.size(); i++) {
@@ -232,9 +238,13 @@ public final class Shard {
                     giveUp(link, reason);
                 }
             }
-            case ShardCommand.AddRail(Rail rail) -> rails.add(rail);
+            case ShardCommand.AddRail(Rail rail) -> {
+                rails.add(rail);
+                looks = mostLooks();
+            }
             case ShardCommand.RemoveRail(Rail rail, CompletableFuture<Void> done) -> {
                 rails.remove(rail);
+                looks = mostLooks();
                 done.complete(null);
             }
             case ShardCommand.AddCycle(DutyCycle cycle) -> cycles.add(cycle);
@@ -299,11 +309,15 @@ public final class Shard {
         return work;
     }
 
-    private int pollCompletions() {
+    /** Looks into the completion queues of those rails that are to be looked at so often in one turn. */
+    private int pollCompletions(int look) {
         int work = 0;
         polledAll = true;
         for (int r = 0; r < rails.size(); r++) {
             Rail rail = rails.get(r);
+            if (look >= rail.looks()) {
+                continue;
+            }
             WorkCompletion[] batch = rail.batch();
             int count = rail.completionQueue().poll(batch);
             for (int i = 0; i < count; i++) {

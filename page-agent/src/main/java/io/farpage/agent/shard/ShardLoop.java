@@ -28,9 +28,6 @@ public final class ShardLoop implements AutoCloseable {
     private static final long SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    /** How often a spinning turn looks for completions: what is under way is waited for, all else may come. */
-    private static final int LOOKS = 4;
-
     private static final int MAX_RAILS = 16;
 
     /** Guests whose faults one shard serves; the agent refuses more. */
@@ -146,7 +143,7 @@ public final class ShardLoop implements AutoCloseable {
     /** Spins while something may come that no descriptor tells of, or is awaited; a node that only serves its peers sleeps. */
     private void spin() {
         while (!stopping) {
-            if (shard.doWork(LOOKS) > 0) {
+            if (shard.doWork(true) > 0) {
                 continue;
             }
             if (shard.needsPolling() || shard.hasDeadlines()) {
@@ -160,7 +157,7 @@ public final class ShardLoop implements AutoCloseable {
     private void spinThenSleep() {
         long idleSince = System.nanoTime();
         while (!stopping) {
-            if (shard.doWork(LOOKS) > 0 || shard.needsPolling()) {
+            if (shard.doWork(true) > 0 || shard.needsPolling()) {
                 idleSince = System.nanoTime();
             } else if (System.nanoTime() - idleSince < spinNanos) {
                 Thread.onSpinWait();

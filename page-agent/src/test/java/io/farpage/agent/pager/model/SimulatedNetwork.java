@@ -32,7 +32,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     private final Deque<Transfer> underWay = new ArrayDeque<>();
     private final List<LateWrite> late = new ArrayList<>();
     private final Deque<Completion> completions = new ArrayDeque<>();
-    private final Rail rail = new Rail("simulated", this, this, 0);
+    private final Rail rail = new Rail("simulated", this, this, 0, 1);
     private int links;
 
     /** @param node the home's name */

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/** A queue pair in RTS, of a simulated network. */
+/** A queue pair in RTS, of a simulated network. What no pager asks for, such as SEND or atomics, it refuses, which fails the model. */
 final class SimulatedQueuePair implements QueuePair {
     private static final int SPACE = 64;
 

@@ -12,8 +12,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** {@code page-bench install}. */
 @Command(
@@ -28,8 +33,17 @@ public final class InstallCommand implements Callable<Integer> {
     /** Three times the pages that the program works on, and one more. */
     private static final int HUGEPAGES = 49;
 
-    @Option(names = "--rounds", defaultValue = "1000", description = "Pages by each way (${DEFAULT-VALUE})")
+    private static final int MIN_ROUNDS = 20;
+    private static final int MAX_ROUNDS = 1_000_000;
+
+    @Option(
+            names = "--rounds",
+            defaultValue = "1000",
+            description = "Pages by each way, 20 to 1000000; a tenth is not recorded (${DEFAULT-VALUE})")
     private int rounds;
+
+    @Spec
+    private @Nullable CommandSpec spec;
 
     @Option(
             names = "--patience",
@@ -40,6 +54,11 @@ public final class InstallCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException, IOException {
+        if (rounds < MIN_ROUNDS || rounds > MAX_ROUNDS) {
+            throw new ParameterException(
+                    spec == null ? new CommandLine(this) : spec.commandLine(),
+                    "--rounds " + rounds + ": must be from " + MIN_ROUNDS + " to " + MAX_ROUNDS);
+        }
         Path directory = Files.createTempDirectory("farpage-install");
         try (HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, HUGEPAGES)) {
             if (!hugepages.isSufficient()) {

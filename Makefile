@@ -24,10 +24,12 @@ aot: build ## record AOT caches, which halve the programs' time to start
 	@build/aot-caches
 
 .PHONY: test
-test: ## build, run every test, and count what ran and what was skipped
-	@$(JDK); rm -rf */target/surefire-reports; status=0; \
-	$(MVN) $(MVN_FLAGS) -fae verify || status=$$?; \
-	build/test-summary */target/surefire-reports || status=1; exit $$status
+test: ## build, run every test but the soaks, and count what ran and what was skipped
+	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests quick
+
+.PHONY: test-soak
+test-soak: ## the tests that take long: the same under load, for longer, with more seeds
+	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests soak
 
 .PHONY: bench
 bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options

@@ -18,13 +18,13 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Agents that are killed while they take pages out: no page is lost with one. */
 class KilledAgentTest {
-    private static final int ROUNDS = 5;
     private static final List<String> NODES = List.of("a", "c", "d", "e");
     private static final String HOME = "b";
     private static final int PAGE = 4096;
@@ -55,14 +55,24 @@ class KilledAgentTest {
 
     /** Every page is in the memory file in its newest version, or is not there and its home has the newest version. */
     @Test
+    void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWhenTheAgentIsKilled() throws Exception {
+        killAgents(1);
+    }
+
+    @Test
+    @Tag("soak")
     @Timeout(300)
     void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWheneverTheAgentIsKilled() throws Exception {
+        killAgents(5);
+    }
+
+    private void killAgents(int rounds) throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
         SplittableRandom random = new SplittableRandom(seed);
         int kills = 0;
         int atHome = 0;
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < rounds; round++) {
             List<Victim> victims = new ArrayList<>();
             try {
                 for (String node : NODES) {
@@ -82,7 +92,7 @@ class KilledAgentTest {
                 victims.forEach(KilledAgentTest::end);
             }
         }
-        assertEquals(ROUNDS * NODES.size(), kills);
+        assertEquals(rounds * NODES.size(), kills);
         assertTrue(atHome > kills * PAGES / 8, "only " + atHome + " pages were at their home");
     }
 

@@ -48,6 +48,7 @@ public final class Sockets {
     }
 
     private static final int SOL_SOCKET = 1;
+    private static final int SO_LINGER = 13;
     private static final int SO_RCVTIMEO = 20;
     private static final long FIONBIO = 0x5421;
 
@@ -183,6 +184,21 @@ public final class Sockets {
             int result = (int) setsockopt$mh.invokeExact(
                     errno.segment(), fd, SOL_SOCKET, SO_RCVTIMEO, timeval.address(), (int) timeval.byteSize());
             errno.require(result, "setsockopt(SO_RCVTIMEO)");
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /**
+     * Has close(2) discard what the socket has not sent and reset the connection, instead of sending the rest in the background
+     * (SO_LINGER with a time of 0, socket(7)).
+     */
+    public static void resetOnClose(Errno errno, int fd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment linger = arena.allocateFrom(JAVA_INT, 1, 0);
+            int result = (int) setsockopt$mh.invokeExact(
+                    errno.segment(), fd, SOL_SOCKET, SO_LINGER, linger.address(), (int) linger.byteSize());
+            errno.require(result, "setsockopt(SO_LINGER)");
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

@@ -28,10 +28,18 @@ public interface QueuePair extends AutoCloseable {
     /**
      * INIT→RTR: from now on the peer's requests are answered.
      *
+     * @param remote the peer's endpoint
+     * @param peer what the peer takes. The path MTU becomes the smaller of the two ends' ones, and at most as many READs and atomics
+     *     are in flight toward the peer as it answers at once
      * @throws IllegalTransitionException from another state
      * @throws VerbsException if the peer cannot be routed to
      */
-    void modifyToRtr(QpEndpoint remote);
+    void modifyToRtr(QpEndpoint remote, PathLimits peer);
+
+    /** As {@link #modifyToRtr(QpEndpoint, PathLimits)} with a peer that takes what this queue pair takes. */
+    default void modifyToRtr(QpEndpoint remote) {
+        modifyToRtr(remote, PathLimits.of(options()));
+    }
 
     /** RTR→RTS: from now on sends are processed. @throws IllegalTransitionException from another state */
     void modifyToRts();

@@ -55,6 +55,7 @@ public final class Links {
                 said.attempt(),
                 said.answers(),
                 said.entries(),
+                said.trial(),
                 index);
     }
 

@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param attempt the publisher's mark of this publication
  * @param answers the attempt of the peer's endpoint that this one answers
  * @param entries its queue pairs
+ * @param trial queue pairs that are brought up beside these, to take their place
  * @param index of the event that told of it
  */
 public record Endpoint(
@@ -24,6 +25,7 @@ public record Endpoint(
         Optional<Attempt> attempt,
         Optional<Attempt> answers,
         @JsonProperty(required = true) List<QpEntry> entries,
+        Optional<TrialOffer> trial,
         @JsonProperty(required = true) long index) {
 
     /** Copies the entries. */

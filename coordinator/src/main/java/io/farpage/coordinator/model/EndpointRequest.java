@@ -14,17 +14,29 @@ import java.util.Set;
  * @param attempt the publisher's mark of this publication
  * @param answers the attempt of the peer's endpoint that this one was made in answer to
  * @param entries one for each queue pair that the node can offer this peer; 1..4096, no two with the same transport, shard and rail
+ * @param trial queue pairs that are brought up beside these, to take their place
  */
 public record EndpointRequest(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) Incarnation peerIncarnation,
         Optional<Attempt> attempt,
         Optional<Attempt> answers,
-        @JsonProperty(required = true) List<QpEntry> entries) {
+        @JsonProperty(required = true) List<QpEntry> entries,
+        Optional<TrialOffer> trial) {
 
     /** Checks the entries. */
     public EndpointRequest {
         entries = checked(entries);
+    }
+
+    /** A request without a trial. */
+    public EndpointRequest(
+            Incarnation incarnation,
+            Incarnation peerIncarnation,
+            Optional<Attempt> attempt,
+            Optional<Attempt> answers,
+            List<QpEntry> entries) {
+        this(incarnation, peerIncarnation, attempt, answers, entries, Optional.empty());
     }
 
     static List<QpEntry> checked(List<QpEntry> entries) {

@@ -17,6 +17,7 @@ import java.util.OptionalInt;
  * @param mtu path MTU it can take: 256, 512, 1024, 2048 or 4096
  * @param host for tcp, where its provider listens; forbidden for rdma
  * @param port for tcp, where its provider listens, 1..65535; forbidden for rdma
+ * @param maxRdAtomic READs and atomics that it answers at once, 1..255; agents before 0.2 leave it out
  */
 public record QpEntry(
         @JsonProperty(required = true) TransportKind transport,
@@ -28,7 +29,8 @@ public record QpEntry(
         @JsonProperty(required = true) int psn,
         @JsonProperty(required = true) int mtu,
         Optional<String> host,
-        OptionalInt port) {
+        OptionalInt port,
+        OptionalInt maxRdAtomic) {
 
     /** Checks the fields and what the transport asks of them. */
     public QpEntry {
@@ -40,6 +42,7 @@ public record QpEntry(
         if (mtu < 256 || mtu > 4096 || Integer.bitCount(mtu) != 1) {
             throw new IllegalArgumentException("mtu: %d is not one of 256, 512, 1024, 2048, 4096".formatted(mtu));
         }
+        maxRdAtomic.ifPresent(depth -> Check.range("maxRdAtomic", depth, 1, 255));
         gid = Optional.of(gid.orElse(Gid.ZERO));
         switch (transport) {
             case TCP -> {
@@ -72,6 +75,7 @@ public record QpEntry(
                 psn,
                 mtu,
                 Optional.empty(),
+                OptionalInt.empty(),
                 OptionalInt.empty());
     }
 
@@ -87,7 +91,13 @@ public record QpEntry(
                 psn,
                 mtu,
                 Optional.of(host),
-                OptionalInt.of(port));
+                OptionalInt.of(port),
+                OptionalInt.empty());
+    }
+
+    /** The same entry of a queue pair that answers {@code depth} READs and atomics at once. */
+    public QpEntry withMaxRdAtomic(int depth) {
+        return new QpEntry(transport, shard, rail, qpn, lid, gid, psn, mtu, host, port, OptionalInt.of(depth));
     }
 
     /** What makes an entry unique within an endpoint. */

@@ -87,11 +87,35 @@ class ModelTest {
         assertTrue(refusal(() -> QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 0, 1024, "h", 0))
                 .startsWith("port"));
         assertTrue(refusal(() -> new QpEntry(
-                        TransportKind.TCP, 0, 0, 1, 0, Optional.empty(), 0, 256, Optional.of("h"), OptionalInt.empty()))
+                        TransportKind.TCP,
+                        0,
+                        0,
+                        1,
+                        0,
+                        Optional.empty(),
+                        0,
+                        256,
+                        Optional.of("h"),
+                        OptionalInt.empty(),
+                        OptionalInt.empty()))
                 .startsWith("host and port"));
         assertTrue(refusal(() -> new QpEntry(
-                        TransportKind.RDMA, 0, 0, 1, 7, Optional.empty(), 0, 256, Optional.of("h"), OptionalInt.of(1)))
+                        TransportKind.RDMA,
+                        0,
+                        0,
+                        1,
+                        7,
+                        Optional.empty(),
+                        0,
+                        256,
+                        Optional.of("h"),
+                        OptionalInt.of(1),
+                        OptionalInt.empty()))
                 .startsWith("host and port"));
+        QpEntry entry = QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 0, 1024, "h", 1);
+        assertTrue(refusal(() -> entry.withMaxRdAtomic(0)).startsWith("maxRdAtomic"));
+        assertTrue(refusal(() -> entry.withMaxRdAtomic(256)).startsWith("maxRdAtomic"));
+        assertEquals(OptionalInt.of(255), entry.withMaxRdAtomic(255).maxRdAtomic());
     }
 
     @Test
@@ -130,7 +154,12 @@ class ModelTest {
                 Optional.empty(),
                 List.of(
                         QpEntry.tcp(0, 0, 1, 0, Gid.ZERO, 2, 1024, "::1", 3),
-                        QpEntry.rdma(0, 1, 1, 2, Gid.parse("fe80::1"), 2, 1024)),
+                        QpEntry.rdma(0, 1, 1, 2, Gid.parse("fe80::1"), 2, 1024).withMaxRdAtomic(16)),
+                Optional.of(new TrialOffer(
+                        new Attempt(8),
+                        Optional.of(new Attempt(9)),
+                        true,
+                        List.of(QpEntry.rdma(0, 0, 4, 2, Gid.parse("fe80::1"), 2, 1024)))),
                 7);
         assertEquals(endpoint, Json.LENIENT.readValue(Json.STRICT.writeValueAsString(endpoint), Endpoint.class));
     }

@@ -241,7 +241,7 @@ final class LinkSession {
                     .orElseThrow(() -> new VerbsException(
                             "peer %s offers no queue pair %d on %s; one for each shard of both is needed"
                                     .formatted(peer, one.shard(), device)));
-            one.queuePair().modifyToRtr(LinkQueuePair.toEndpoint(entry));
+            one.connect(entry);
         }
     }
 

@@ -159,7 +159,7 @@ final class Arrivals {
     void failed(int slot, FetchStatus status, @Nullable FaultQueue again) {
         int first = transfers.first(slot);
         int count = transfers.count(slot);
-        boolean anew = status == FetchStatus.DEADLINE && again != null;
+        boolean anew = (status == FetchStatus.DEADLINE || status == FetchStatus.REFUSED) && again != null;
         log.error(
                 "space {}: fetching pages {} to {} failed: {}{}",
                 space,

@@ -349,7 +349,7 @@ final class Evictor {
                 }
             }
             pause();
-            if (status == FetchStatus.PAGE_LOST || status == FetchStatus.REFUSED) {
+            if (status == FetchStatus.PAGE_LOST) {
                 giveUp("pages " + first + " and on cannot be written to their home: " + status);
             }
         }

@@ -10,7 +10,10 @@ public enum FetchStatus {
     DEADLINE,
     /** The home that held the page has restarted since: its memory is gone. */
     PAGE_LOST,
-    /** The home refused the request; a sign of wrong extents or keys, never retried. */
+    /**
+     * The home refused the request more than once: a sign of wrong extents or keys, or of queue pairs that do not fit each other. Says
+     * nothing about the page, which is where it was; only {@link #PAGE_LOST} does.
+     */
     REFUSED,
     /** The shard was closed meanwhile. */
     CLOSED;

@@ -22,8 +22,12 @@ public final class Fetcher {
     private static final byte POSTED = 1;
     private static final byte PARKED = 2;
     private static final byte DONE = 3;
+    private static final byte REFUSED = 4;
 
     private static final int REFUSALS_BEFORE_GIVING_UP = 2;
+    /** A source that asks again as soon as it learns of a refusal fails the link once in this time, not as fast as it can be made. */
+    private static final long REFUSAL_PAUSE_NANOS = 1_000_000_000L;
+
     private static final long HIGHEST_LATENCY_NANOS = 100_000_000_000L;
 
     private final Shard shard;
@@ -39,6 +43,7 @@ public final class Fetcher {
     private final int[] length;
     private final long[] local;
     private final long[] startedAt;
+    private final long[] refusedAt;
     private final int[] refusals;
     private final char[] generation;
     private final FetchStatus[] status;
@@ -72,6 +77,7 @@ public final class Fetcher {
         length = new int[capacity];
         local = new long[capacity];
         startedAt = new long[capacity];
+        refusedAt = new long[capacity];
         refusals = new int[capacity];
         generation = new char[capacity];
         status = new FetchStatus[capacity];
@@ -142,7 +148,7 @@ public final class Fetcher {
         } else if (!home.isUp() || home.incarnation() != incarnation[slot]) {
             park(slot);
         } else if (!home.holds(offset[slot], length[slot])) {
-            finish(slot, FetchStatus.REFUSED);
+            refuse(slot);
         } else if (home.prepare(
                 isWrite[slot], WrId.of(index, ++generation[slot], slot), offset[slot], length[slot], local[slot])) {
             state[slot] = POSTED;
@@ -150,6 +156,11 @@ public final class Fetcher {
         } else {
             park(slot);
         }
+    }
+
+    private void refuse(int slot) {
+        state[slot] = REFUSED;
+        refusedAt[slot] = shard.now();
     }
 
     private void park(int slot) {
@@ -179,7 +190,10 @@ public final class Fetcher {
         }
     }
 
-    /** Ends what is past its deadline: at once if it is parked, otherwise by giving up its link, since the device still owns the memory. */
+    /**
+     * Ends what is past its deadline: at once if it is parked, otherwise by giving up its link, since the device still owns the memory.
+     * Ends what was refused after a pause, and at its deadline at the latest.
+     */
     void expire(long nowNanos) {
         if (inUse() == doneCount) {
             return;
@@ -190,6 +204,10 @@ public final class Fetcher {
                 finish(slot, FetchStatus.DEADLINE);
             } else if (state[slot] == POSTED && nowNanos - startedAt[slot] > deadlineNanos) {
                 shard.giveUp(link[slot], "a transfer was not answered within its deadline");
+            } else if (state[slot] == REFUSED
+                    && (nowNanos - refusedAt[slot] > REFUSAL_PAUSE_NANOS
+                            || nowNanos - startedAt[slot] > deadlineNanos)) {
+                finish(slot, FetchStatus.REFUSED);
             }
         }
     }
@@ -207,7 +225,7 @@ public final class Fetcher {
             return;
         }
         if (isRefusal(how) && ++refusals[slot] >= REFUSALS_BEFORE_GIVING_UP) {
-            finish(slot, FetchStatus.REFUSED);
+            refuse(slot);
             return;
         }
         replays.add(1);
@@ -215,7 +233,7 @@ public final class Fetcher {
     }
 
     /** What a peer, or the own device, answers to a request that is wrong in itself, rather than to a link that broke. */
-    private static boolean isRefusal(WcStatus how) {
+    static boolean isRefusal(WcStatus how) {
         return switch (how) {
             case REM_ACCESS_ERR, REM_INV_REQ_ERR, REM_INV_RD_REQ_ERR, LOC_PROT_ERR, LOC_LEN_ERR, LOC_QP_OP_ERR -> true;
             default -> false;
@@ -237,6 +255,8 @@ public final class Fetcher {
         for (int slot = 0; slot < capacity; slot++) {
             if (state[slot] == PARKED) {
                 parked--;
+                finish(slot, FetchStatus.CLOSED);
+            } else if (state[slot] == REFUSED) {
                 finish(slot, FetchStatus.CLOSED);
             }
         }

@@ -25,6 +25,8 @@ public final class Shard {
     private static final long HOUSEKEEPING_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final int TURNS_BETWEEN_CLOCK_READS = 64;
+    private static final String REFUSED =
+            "the peer refused a request; its keys, access flags, rdma.mtu or rdma.max_rd_atomic may not fit: ";
 
     private final List<Rail> rails;
     private final MemorySegment headerFrames;
@@ -351,7 +353,7 @@ public final class Shard {
         link.completed();
         WcStatus status = wc.status();
         if (status != WcStatus.SUCCESS && link.phase() != LinkPhase.DRAINING) {
-            giveUp(link, wc.toString());
+            giveUp(link, Fetcher.isRefusal(status) ? REFUSED + wc : wc.toString());
         }
         owner.complete(slot, status);
     }

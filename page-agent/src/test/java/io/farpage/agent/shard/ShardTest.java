@@ -171,9 +171,38 @@ class ShardTest {
         attach(1, Home.INCARNATION);
         turnUntil(() -> link.phase() == LinkPhase.UP);
         int slot = fetcher.read(link, Home.INCARNATION, Home.BYTES, PAGE, here.pool.stagingAddress());
+        move(TimeUnit.SECONDS.toNanos(1));
+        assertFalse(fetcher.hasDone(), "a source that asks again at once would turn for ever");
+        move(1_000_000);
         assertEquals(slot, fetcher.poll());
         assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
         assertEquals(LinkPhase.UP, link.phase());
+    }
+
+    @Test
+    void shouldFailTheLinkAndReportRefusalAfterAPauseWhenAHealthyHomeRefuses() {
+        PeerMemory right = home.memory();
+        PeerMemory wrongKey = new PeerMemory(
+                right.headerAddress(),
+                right.headerRkey(),
+                right.exportedAddress(),
+                right.exportedLength(),
+                right.exportedRkey() ^ 0x0100_0000);
+        shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION));
+        int slot = read(0);
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            attach(attempt, Home.INCARNATION, wrongKey);
+            turnUntil(() -> link.phase() == LinkPhase.UP);
+            assertEquals(new ShardNotice.Up(link, attempt), shard.pollNotice());
+            turnUntilReleased();
+            String reason = released().reason();
+            assertTrue(reason.startsWith("the peer refused a request"), reason);
+            assertTrue(reason.contains("REM_ACCESS_ERR"), reason);
+        }
+        assertFalse(fetcher.hasDone(), "a source that asks again at once would fail the link again at once");
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
     }
 
     @Test
@@ -246,13 +275,17 @@ class ShardTest {
 
     /** Connects a new queue pair with the home's and gives it to the shard. */
     private QueuePair attach(long attempt, long incarnation) {
+        return attach(attempt, incarnation, home.memory());
+    }
+
+    private QueuePair attach(long attempt, long incarnation, PeerMemory memory) {
         QueuePair mine = here.queuePair();
         QueuePair theirs = home.queuePair();
         theirs.modifyToRtr(mine.endpoint());
         mine.modifyToRtr(theirs.endpoint());
         theirs.modifyToRts();
         mine.modifyToRts();
-        shard.submit(new ShardCommand.Attach(link, mine, here.rail(), incarnation, home.memory(), attempt));
+        shard.submit(new ShardCommand.Attach(link, mine, here.rail(), incarnation, memory, attempt));
         return mine;
     }
 

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.farpage.posix.Errno;
 import io.farpage.verbs.Gid;
 import io.farpage.verbs.IllegalTransitionException;
+import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
@@ -37,6 +38,9 @@ final class IbvQueuePair implements QueuePair {
     private final RecvChain recvChain;
     private final MemorySegment badWr = Arena.ofAuto().allocate(JAVA_LONG);
     private int psn = randomPsn();
+    /** READs and atomics in flight at once that both ends take. */
+    private int initiatorDepth = 1;
+
     /** What it was last known to be: the device moves it to ERR by itself. */
     private volatile QpState known = QpState.RESET;
 
@@ -146,13 +150,16 @@ final class IbvQueuePair implements QueuePair {
     }
 
     @Override
-    public void modifyToRtr(QpEndpoint remote) {
-        modify(QpState.RTR, () -> qp.toRtr(options, device.queryPort(), remote));
+    public void modifyToRtr(QpEndpoint remote, PathLimits peer) {
+        modify(QpState.RTR, () -> {
+            qp.toRtr(options, device.queryPort(), remote, peer.mtu());
+            initiatorDepth = Math.min(options.maxRdAtomic(), peer.maxRdAtomic());
+        });
     }
 
     @Override
     public void modifyToRts() {
-        modify(QpState.RTS, () -> qp.toRts(options, psn));
+        modify(QpState.RTS, () -> qp.toRts(options, psn, initiatorDepth));
     }
 
     @Override

@@ -8,6 +8,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import io.farpage.posix.Errno;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.LinkLayer;
+import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
@@ -74,14 +75,15 @@ record NativeQp(long pointer, int number, IbvDevice device) {
         });
     }
 
-    void toRtr(QpOptions options, PortAttributes port, QpEndpoint remote) {
+    /** @param peerMtu the largest path MTU that the peer can use */
+    void toRtr(QpOptions options, PortAttributes port, QpEndpoint remote, Mtu peerMtu) {
         String hint = "remote gid " + remote.gid() + " is not reachable from gid index " + port.gidIndex() + " ("
                 + port.gid() + "), or the port is " + port.state();
         modify("INIT→RTR", Value.QPS_RTR, hint, attr -> {
             attr.set(
                     JAVA_INT,
                     QpAttr.PATH_MTU,
-                    options.mtu().min(port.activeMtu()).code());
+                    options.mtu().min(port.activeMtu()).min(peerMtu).code());
             attr.set(JAVA_INT, QpAttr.DEST_QP_NUM, remote.qpn());
             attr.set(JAVA_INT, QpAttr.RQ_PSN, remote.psn());
             attr.set(JAVA_BYTE, QpAttr.MAX_DEST_RD_ATOMIC, (byte) options.maxRdAtomic());
@@ -107,13 +109,14 @@ record NativeQp(long pointer, int number, IbvDevice device) {
         });
     }
 
-    void toRts(QpOptions options, int psn) {
+    /** @param initiatorDepth READs and atomics in flight at once, no more than the peer's max_dest_rd_atomic */
+    void toRts(QpOptions options, int psn, int initiatorDepth) {
         modify("RTR→RTS", Value.QPS_RTS, "an attribute of " + options + " is not permitted", attr -> {
             attr.set(JAVA_INT, QpAttr.SQ_PSN, psn);
             attr.set(JAVA_BYTE, QpAttr.TIMEOUT, (byte) options.timeout());
             attr.set(JAVA_BYTE, QpAttr.RETRY_CNT, (byte) options.retryCnt());
             attr.set(JAVA_BYTE, QpAttr.RNR_RETRY, (byte) options.rnrRetry());
-            attr.set(JAVA_BYTE, QpAttr.MAX_RD_ATOMIC, (byte) options.maxRdAtomic());
+            attr.set(JAVA_BYTE, QpAttr.MAX_RD_ATOMIC, (byte) initiatorDepth);
             return Value.MASK_TIMEOUT
                     | Value.MASK_RETRY_CNT
                     | Value.MASK_RNR_RETRY

@@ -175,8 +175,7 @@ final class Initiator {
         if (!connection.advance()) {
             return false;
         }
-        maxReads = Math.min(
-                queuePair.options().maxRdAtomic(), connection.accepted().maxRdAtomic());
+        maxReads = Math.min(queuePair.initiatorDepth(), connection.accepted().maxRdAtomic());
         timer.connected(connection.accepted().minRnrTimer());
         return true;
     }

@@ -108,6 +108,8 @@ final class InitiatorConnection {
     private void connect() {
         try {
             fd = owner.device().openSocket(errno, peer.getAddress(), Sockets.SOCK_NONBLOCK);
+            // A WRITE that waits in the socket's buffer when the queue pair ends must not reach the peer afterwards.
+            Sockets.resetOnClose(errno, fd);
         } catch (PosixException e) {
             retry(e.toString());
             return;

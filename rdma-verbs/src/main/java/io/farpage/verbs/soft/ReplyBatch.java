@@ -18,6 +18,7 @@ final class ReplyBatch {
     private final MemorySegment headers = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.REPLY_SIZE, 64);
     private final MemorySegment results = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.ATOMIC_RESULT_SIZE, 8);
     private int count;
+    private int reads;
     private boolean hasMemory;
 
     ReplyBatch(int fd, Errno errno) {
@@ -34,11 +35,17 @@ final class ReplyBatch {
         return hasMemory;
     }
 
+    /** Answers to READs and atomics that wait: a lower bound of what the peer has in flight. */
+    int reads() {
+        return reads;
+    }
+
     void add(int opcode, WcStatus status, int psn) {
         header(opcode, status, psn, 0);
     }
 
     void addData(int opcode, int psn, long address, int length) {
+        reads++;
         header(opcode, WcStatus.SUCCESS, psn, length);
         if (length > 0) {
             message.append(address, length);
@@ -48,6 +55,7 @@ final class ReplyBatch {
 
     void addResult(int opcode, int psn, long value) {
         long at = (long) count * Wire.ATOMIC_RESULT_SIZE;
+        reads++;
         header(opcode, WcStatus.SUCCESS, psn, Wire.ATOMIC_RESULT_SIZE);
         results.set(Wire.LONG, at, value);
         message.append(results.address() + at, Wire.ATOMIC_RESULT_SIZE);
@@ -86,6 +94,7 @@ final class ReplyBatch {
     private void clear() {
         message.clear();
         count = 0;
+        reads = 0;
         hasMemory = false;
     }
 }

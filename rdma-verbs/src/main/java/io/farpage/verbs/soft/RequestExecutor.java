@@ -15,17 +15,19 @@ final class RequestExecutor {
     private final ReplyBatch replies;
     private final int accessBits;
     private final long rnrBudgetNanos;
+    private final int responderDepth;
 
     RequestExecutor(
-            SoftQueuePair queuePair, Responder responder, RequestStream stream, ReplyBatch replies, int rnrRetry) {
+            SoftQueuePair queuePair, Responder responder, RequestStream stream, ReplyBatch replies, Hello hello) {
         this.queuePair = queuePair;
         this.responder = responder;
         this.stream = stream;
         this.replies = replies;
         this.accessBits = AccessFlag.bits(queuePair.options().access());
-        this.rnrBudgetNanos = rnrRetry == 7
+        this.rnrBudgetNanos = hello.rnrRetry() == 7
                 ? Long.MAX_VALUE
-                : rnrRetry * RnrTimer.nanos(queuePair.options().minRnrTimer());
+                : hello.rnrRetry() * RnrTimer.nanos(queuePair.options().minRnrTimer());
+        this.responderDepth = Math.min(hello.maxRdAtomic(), queuePair.options().maxRdAtomic());
     }
 
     /**
@@ -35,6 +37,9 @@ final class RequestExecutor {
      */
     @Nullable
     WcStatus execute(RequestHeader request) {
+        if (Wire.isReadOrAtomic(request.opcode) && replies.reads() >= responderDepth) {
+            return WcStatus.REM_INV_REQ_ERR; // more at once than both ends agreed on
+        }
         return switch (request.opcode) {
             case Wire.READ -> read(request);
             case Wire.WRITE -> write(request);

@@ -40,7 +40,7 @@ final class Responder {
         this.stream =
                 new RequestStream(fd, errno, options.idle(), options.spin().toNanos());
         this.replies = new ReplyBatch(fd, errno);
-        this.executor = new RequestExecutor(queuePair, this, stream, replies, hello.rnrRetry());
+        this.executor = new RequestExecutor(queuePair, this, stream, replies, hello);
         this.thread = Thread.ofPlatform()
                 .daemon()
                 .name("soft-responder-%06x".formatted(queuePair.qpn()))

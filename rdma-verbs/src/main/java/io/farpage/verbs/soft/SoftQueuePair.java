@@ -3,6 +3,7 @@ package io.farpage.verbs.soft;
 import io.farpage.posix.Errno;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.IllegalTransitionException;
+import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
@@ -45,6 +46,7 @@ final class SoftQueuePair implements QueuePair {
     private volatile int generation;
     private volatile int psn;
     private volatile @Nullable QpEndpoint remote;
+    private volatile int initiatorDepth = 1;
     private volatile boolean closed;
 
     private final Object responderLock = new Object();
@@ -110,6 +112,11 @@ final class SoftQueuePair implements QueuePair {
         return generation;
     }
 
+    /** READs and atomics of this side that may be in flight at once, as far as the endpoints told. */
+    int initiatorDepth() {
+        return initiatorDepth;
+    }
+
     boolean isResponding() {
         QpState now = state;
         return now == QpState.RTR || now == QpState.RTS;
@@ -159,7 +166,7 @@ final class SoftQueuePair implements QueuePair {
     }
 
     @Override
-    public void modifyToRtr(QpEndpoint peer) {
+    public void modifyToRtr(QpEndpoint peer, PathLimits limits) {
         synchronized (stateLock) {
             if (state == QpState.INIT && (peer.gid().isZero() || peer.lid() == 0)) {
                 throw new VerbsException(
@@ -175,6 +182,7 @@ final class SoftQueuePair implements QueuePair {
                 remote = before;
                 throw e;
             }
+            initiatorDepth = Math.min(options.maxRdAtomic(), limits.maxRdAtomic());
         }
         device.peerMayBeWaiting();
     }
@@ -194,7 +202,7 @@ final class SoftQueuePair implements QueuePair {
                             peer.qpn(),
                             psn,
                             peer.psn(),
-                            options.maxRdAtomic(),
+                            initiatorDepth,
                             options.rnrRetry(),
                             options.mtu().code()));
             connection.advance();

@@ -7,6 +7,7 @@ import io.farpage.verbs.contract.FlushContract;
 import io.farpage.verbs.contract.LargeRegionContract;
 import io.farpage.verbs.contract.NotificationContract;
 import io.farpage.verbs.contract.OrderingContract;
+import io.farpage.verbs.contract.PathLimitsContract;
 import io.farpage.verbs.contract.PeerLossContract;
 import io.farpage.verbs.contract.ProtectionContract;
 import io.farpage.verbs.contract.QueueLimitContract;
@@ -69,6 +70,14 @@ final class IbverbsContractTest {
 
     @Nested
     final class Ordering extends OrderingContract {
+        @Override
+        protected VerbsFixture open() {
+            return IbverbsFixture.open();
+        }
+    }
+
+    @Nested
+    final class PathLimits extends PathLimitsContract {
         @Override
         protected VerbsFixture open() {
             return IbverbsFixture.open();

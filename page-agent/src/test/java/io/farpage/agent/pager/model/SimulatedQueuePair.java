@@ -1,6 +1,7 @@
 package io.farpage.agent.pager.model;
 
 import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
+import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
@@ -97,7 +98,7 @@ final class SimulatedQueuePair implements QueuePair {
     }
 
     @Override
-    public void modifyToRtr(QpEndpoint remote) {
+    public void modifyToRtr(QpEndpoint remote, PathLimits peer) {
         throw new UnsupportedOperationException();
     }
 

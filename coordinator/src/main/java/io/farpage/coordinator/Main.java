@@ -3,6 +3,7 @@ package io.farpage.coordinator;
 import io.farpage.config.ConfigException;
 import io.farpage.config.ReferencePage;
 import io.farpage.config.Version;
+import io.farpage.log.Printable;
 import java.io.PrintWriter;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -54,7 +55,7 @@ public final class Main implements Callable<Integer> {
         if (e instanceof ConfigException config) {
             config.problems().forEach(problem -> err.println("coordinator: " + problem));
         } else {
-            err.println("coordinator: " + (e.getMessage() == null ? e.toString() : e.getMessage()));
+            err.println("coordinator: " + Printable.of(e.getMessage() == null ? e.toString() : e.getMessage()));
         }
         err.flush();
     }

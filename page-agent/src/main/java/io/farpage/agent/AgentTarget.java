@@ -1,5 +1,6 @@
 package io.farpage.agent;
 
+import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import io.farpage.rest.Problem;
 import java.io.IOException;
@@ -81,7 +82,7 @@ final class AgentTarget {
 
     static String detail(int status, byte[] body) {
         try {
-            return Json.LENIENT.readValue(body, Problem.class).detail();
+            return Printable.of(Json.LENIENT.readValue(body, Problem.class).detail());
         } catch (RuntimeException e) {
             return "the agent answered " + status;
         }

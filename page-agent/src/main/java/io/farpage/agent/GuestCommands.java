@@ -4,6 +4,7 @@ import io.farpage.agent.guest.GuestRequest;
 import io.farpage.agent.guest.GuestStatus;
 import io.farpage.agent.guest.LocalLimit;
 import io.farpage.config.ValueTypes;
+import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -87,6 +88,12 @@ final class GuestCommands {
                 description = "Do not fetch ahead what was here when the space's last guest ended")
         private boolean noReplay;
 
+        @Option(
+                names = "--socket-mode",
+                paramLabel = "OCTAL",
+                description = "Permissions of the socket, such as 0660 for a VMM of another user; 0600, when left out")
+        private @Nullable String socketMode;
+
         @Override
         public Integer call() throws InterruptedException {
             GuestRequest request = new GuestRequest(
@@ -96,7 +103,8 @@ final class GuestCommands {
                     Optional.ofNullable(homes),
                     local == null ? OptionalLong.empty() : OptionalLong.of(local),
                     prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch),
-                    noReplay ? Optional.of(false) : Optional.empty());
+                    noReplay ? Optional.of(false) : Optional.empty(),
+                    Optional.ofNullable(socketMode));
             byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
             if (answer == null) {
                 return REFUSED;
@@ -184,7 +192,7 @@ final class GuestCommands {
                                 guest.faults().faultP50Ns() / 1e3,
                                 guest.faults().faultP99Ns() / 1e3));
                 if (!guest.detail().isEmpty()) {
-                    table.append("%n    %s".formatted(guest.detail()));
+                    table.append("%n    %s".formatted(Printable.of(guest.detail())));
                 }
             }
             return table.toString();

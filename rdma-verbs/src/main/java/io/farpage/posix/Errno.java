@@ -23,12 +23,14 @@ public final class Errno {
     public static final int EFAULT = 14;
     public static final int EEXIST = 17;
     public static final int EINVAL = 22;
+    public static final int ENFILE = 23;
     public static final int EMFILE = 24;
     public static final int EPIPE = 32;
     public static final int EADDRINUSE = 98;
     public static final int EADDRNOTAVAIL = 99;
     public static final int ECONNABORTED = 103;
     public static final int ECONNRESET = 104;
+    public static final int ENOBUFS = 105;
     public static final int ENOTCONN = 107;
     public static final int ETIMEDOUT = 110;
     public static final int ECONNREFUSED = 111;

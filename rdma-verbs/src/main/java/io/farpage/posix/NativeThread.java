@@ -17,6 +17,7 @@ public final class NativeThread {
     private static final int SCHED_FIFO = 1;
 
     private static final MethodHandle gettid$mh = Libc.plain("gettid", FunctionDescriptor.of(JAVA_INT));
+    private static final MethodHandle geteuid$mh = Libc.plain("geteuid", FunctionDescriptor.of(JAVA_INT));
     private static final MethodHandle sched_setaffinity$mh =
             Libc.capturing("sched_setaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle sched_setscheduler$mh =
@@ -28,6 +29,15 @@ public final class NativeThread {
     public static int id() {
         try {
             return (int) gettid$mh.invokeExact();
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** The effective user id of the process (geteuid(2)). */
+    public static int effectiveUser() {
+        try {
+            return (int) geteuid$mh.invokeExact();
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

@@ -28,6 +28,8 @@ public final class UnixSockets {
 
     private static final MethodHandle bind$mh =
             Libc.capturing("bind", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle fchmod$mh =
+            Libc.capturing("fchmod", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle connect$mh =
             Libc.capturing("connect", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
     private static final MethodHandle getsockopt$mh = Libc.capturing(
@@ -49,6 +51,21 @@ public final class UnixSockets {
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }
+    }
+
+    /**
+     * As {@link #bind(Errno, int, Path)}, creating the path with permissions. bind(2) takes them from the socket's own inode, less the umask,
+     * so that the path never has others.
+     *
+     * @param mode permission bits, such as 0600
+     */
+    public static void bind(Errno errno, int fd, Path path, int mode) {
+        try {
+            errno.require((int) fchmod$mh.invokeExact(errno.segment(), fd, mode), "fchmod(socket)");
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+        bind(errno, fd, path);
     }
 
     /** Connects to who listens at a path; 0, or a negative error number. */

@@ -13,6 +13,24 @@ import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 
 final class PosixTest {
+    @Test
+    void shouldPauseAndSayExhaustionOnceASecondWhenDescriptorsRunOut() {
+        Exhaustion exhaustion = new Exhaustion();
+        assertFalse(exhaustion.isOf(Errno.EAGAIN, 0));
+        assertEquals(0, exhaustion.remainingNanos(0));
+        int said = 0;
+        long now = 5;
+        for (; now < 3_000_000_000L; now += exhaustion.remainingNanos(now)) {
+            if (exhaustion.isOf(Errno.EMFILE, now)) {
+                said++;
+                assertTrue(exhaustion.describe("EMFILE").startsWith("EMFILE, " + (said == 1 ? 1 : 10) + " times"));
+            }
+            assertEquals(100_000_000, exhaustion.remainingNanos(now));
+        }
+        assertEquals(3, said);
+        assertEquals(0, exhaustion.remainingNanos(now));
+    }
+
     private final Errno errno = Errno.create();
 
     @Test

@@ -110,7 +110,8 @@ final class FaultAgents implements AutoCloseable {
                         ? OptionalLong.of(side.local().getAsLong() * FaultPlan.PAGE_BYTES)
                         : OptionalLong.empty(),
                 OptionalInt.of(side.prefetch()),
-                Optional.of(false)));
+                Optional.of(false),
+                Optional.empty()));
     }
 
     /** One round: a guest comes, touches its memory and goes. */

@@ -1,5 +1,6 @@
 package io.farpage.coordinator.model;
 
+import io.farpage.log.Printable;
 import java.util.regex.Pattern;
 
 /** The checks that the records share. */
@@ -34,7 +35,7 @@ final class Check {
     }
 
     static String text(String field, String value, int longest) {
-        if (value.isBlank() || value.length() > longest || value.chars().anyMatch(c -> c < ' ')) {
+        if (value.isBlank() || value.length() > longest || !Printable.of(value).equals(value)) {
             throw new IllegalArgumentException(
                     "%s: '%s' must be 1 to %d printable characters".formatted(field, value, longest));
         }

@@ -11,8 +11,6 @@ import io.farpage.coordinator.model.HeatReport;
 import io.farpage.posix.Errno;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.Sockets;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,12 +39,12 @@ final class Guest {
     private final SpaceUse use;
     private final boolean written;
     private final WorkingSet workingSet;
-    private final Path path;
     private final PagerOptions options;
     private final PagerHosts hosts;
     private final HandoffSocket socket;
     private final Listener listener;
     private final Thread thread;
+    private final RefusalLog refusals = new RefusalLog();
 
     private volatile State state = State.WAITING;
     private volatile String detail = "";
@@ -68,30 +66,29 @@ final class Guest {
     }
 
     /**
-     * Listens, and starts to wait for the VMM.
+     * Makes it ready to wait for the VMM.
      *
      * @param use of the space, alone; closed at the end
      * @param written whether the space may hold something
      * @param workingSet what to fetch before it is asked for
+     * @param socket on which the VMM hands its memory over; closed at the end
      * @param listener told of what happens to the guest, on its thread
      */
     Guest(
             SpaceUse use,
             boolean written,
             WorkingSet workingSet,
-            Path path,
+            HandoffSocket socket,
             PagerOptions options,
             PagerHosts hosts,
-            Listener listener)
-            throws IOException {
+            Listener listener) {
         this.use = use;
         this.written = written;
         this.workingSet = workingSet;
-        this.path = path;
+        this.socket = socket;
         this.options = options;
         this.hosts = hosts;
         this.listener = listener;
-        socket = HandoffSocket.listen(path);
         thread = Thread.ofPlatform().daemon().name("guest-" + use.map().name()).unstarted(this::run);
     }
 
@@ -131,24 +128,24 @@ final class Guest {
     /** Takes connections until one brings a proper handoff; null if the guest is to be detached before. */
     private @Nullable Paging awaitHandoff() {
         while (!stopping) {
-            int connection = socket.accept();
-            if (connection < 0) {
+            Optional<HandoffConnection> next = socket.next();
+            if (next.isEmpty()) {
                 continue;
             }
-            try {
-                return take(socket.receive(connection));
-            } catch (HandoffException e) {
-                detail = e.getMessage() == null ? "" : e.getMessage();
-                log.warn("space {}: a handoff on {} was refused: {}", space(), path, detail);
-                socket.refuse(connection, detail);
-            } finally {
-                FileIo.close(Errno.ofThread(), connection);
+            try (HandoffConnection connection = next.get()) {
+                try {
+                    return take(connection.message());
+                } catch (HandoffException e) {
+                    detail = e.getMessage() == null ? "" : e.getMessage();
+                    refusals.refused(space(), socket.path(), detail);
+                    connection.refuse(detail);
+                }
             }
         }
         return null;
     }
 
-    private Paging take(HandoffSocket.Message message) throws HandoffException {
+    private Paging take(HandoffConnection.Message message) throws HandoffException {
         List<Integer> open = new ArrayList<>(message.descriptors());
         try {
             int pageBytes = use.map().pageSize();
@@ -251,7 +248,7 @@ final class Guest {
         return new GuestStatus(
                 space(),
                 state.name().toLowerCase(java.util.Locale.ROOT),
-                path.toString(),
+                socket.path().toString(),
                 state == State.WAITING || now == null ? Optional.empty() : Optional.of(pid),
                 evictable,
                 detail,

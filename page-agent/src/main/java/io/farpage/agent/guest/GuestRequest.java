@@ -17,6 +17,7 @@ import java.util.OptionalLong;
  * @param localBytes how much of the guest may be here; all of it, when left out
  * @param prefetchPages pages that one fetch may bring, 1 to 64; 32 when left out
  * @param replay whether to fetch, before it is asked for, what was here when the space's last guest ended; true when left out
+ * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
  */
 public record GuestRequest(
         @JsonProperty(required = true) String socket,
@@ -25,7 +26,26 @@ public record GuestRequest(
         Optional<List<String>> homes,
         OptionalLong localBytes,
         OptionalInt prefetchPages,
-        Optional<Boolean> replay) {
+        Optional<Boolean> replay,
+        Optional<String> socketMode) {
+
+    private static final int DEFAULT_MODE = 0600;
+
+    /**
+     * The permissions of the socket.
+     *
+     * @throws IllegalArgumentException if they are no permissions
+     */
+    int mode() {
+        if (socketMode.isEmpty()) {
+            return DEFAULT_MODE;
+        }
+        if (!socketMode.get().matches("0?[0-7]{3}")) {
+            throw new IllegalArgumentException(
+                    "socketMode: '%s' is not three octal digits such as 0660".formatted(socketMode.get()));
+        }
+        return Integer.parseInt(socketMode.get(), 8);
+    }
 
     /** The socket's path. */
     Path path() {

@@ -82,8 +82,31 @@ public final class Guests implements AutoCloseable {
      *
      * @return what there is to see of it
      */
-    public synchronized GuestStatus attach(String name, GuestRequest request)
-            throws CoordinatorException, GuestException {
+    public GuestStatus attach(String name, GuestRequest request) throws CoordinatorException, GuestException {
+        requireNoGuest(name);
+        // Outside the lock: a file system that does not answer holds up this attach alone.
+        HandoffSocket socket = listen(request);
+        boolean served = false;
+        try {
+            GuestStatus status = attach(name, request, socket);
+            served = true;
+            return status;
+        } finally {
+            if (!served) {
+                socket.close();
+            }
+        }
+    }
+
+    private static HandoffSocket listen(GuestRequest request) throws GuestException {
+        try {
+            return HandoffSocket.listen(request.path(), request.mode());
+        } catch (IOException | IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void requireNoGuest(String name) throws GuestException {
         Guest before = guests.get(name);
         if (before != null && !before.hasEnded()) {
             throw new GuestException(
@@ -91,6 +114,11 @@ public final class Guests implements AutoCloseable {
                     "space '" + name + "' has a guest already ("
                             + before.status().state() + "); detach it first");
         }
+    }
+
+    private synchronized GuestStatus attach(String name, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
+        requireNoGuest(name);
         if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
@@ -102,7 +130,7 @@ public final class Guests implements AutoCloseable {
                     .orElseThrow(() -> new GuestException(
                             Obstacle.NOT_FOUND,
                             "there is no space '" + name + "'; give sizeBytes (--size) to have it made"));
-            Guest guest = open(name, use, fresh, request);
+            Guest guest = open(name, use, fresh, request, socket);
             guests.put(name, guest);
             guest.start();
             return guest.status();
@@ -111,7 +139,8 @@ public final class Guests implements AutoCloseable {
         }
     }
 
-    private Guest open(String name, SpaceUse use, boolean fresh, GuestRequest request) throws GuestException {
+    private Guest open(String name, SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket)
+            throws GuestException {
         boolean done = false;
         try {
             if (use.map().pages() > Integer.MAX_VALUE) {
@@ -125,13 +154,13 @@ public final class Guests implements AutoCloseable {
                     request.replay().orElse(true)
                             ? workingSets.getOrDefault(use.map().id(), WorkingSet.EMPTY)
                             : WorkingSet.EMPTY,
-                    request.path(),
+                    socket,
                     options(request, use.map().pageSize()),
                     hosts,
                     new GuestListener());
             done = true;
             return guest;
-        } catch (IOException | IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         } finally {
             if (!done) {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 
 /**
@@ -50,29 +51,37 @@ final class Handoff {
      * @throws HandoffException naming the first thing that is wrong
      */
     static List<Slice> parse(String json, int pageBytes, long spaceBytes) throws HandoffException {
-        Mapping[] mappings;
+        @Nullable Mapping @Nullable [] mappings;
         try {
             mappings = Json.LENIENT.readValue(json, Mapping[].class);
         } catch (JacksonException e) {
             throw new HandoffException("the message is no JSON array of memory regions: " + e.getOriginalMessage());
         }
+        if (mappings == null) {
+            throw new HandoffException("the message is no JSON array of memory regions: it is null");
+        }
         if (mappings.length == 0 || mappings.length > MAX_REGIONS) {
             throw new HandoffException(mappings.length + " memory regions; 1 to " + MAX_REGIONS + " are allowed");
         }
+        List<Mapping> known = new ArrayList<>();
         List<GuestRegion> regions = new ArrayList<>();
         for (Mapping mapping : mappings) {
+            if (mapping == null) {
+                throw new HandoffException("memory region %d is null".formatted(regions.size()));
+            }
+            known.add(mapping);
             regions.add(check(mapping, pageBytes, spaceBytes));
         }
         refuseOverlap(regions, GuestRegion::hostAddress, "host addresses");
         refuseOverlap(regions, GuestRegion::offset, "offsets");
-        return Slice.of(byUserfaultfd(mappings, regions), pageBytes, (int) (spaceBytes / pageBytes));
+        return Slice.of(byUserfaultfd(known, regions), pageBytes, (int) (spaceBytes / pageBytes));
     }
 
-    private static List<List<GuestRegion>> byUserfaultfd(Mapping[] mappings, List<GuestRegion> regions)
+    private static List<List<GuestRegion>> byUserfaultfd(List<Mapping> mappings, List<GuestRegion> regions)
             throws HandoffException {
         List<List<GuestRegion>> all = new ArrayList<>();
-        for (int i = 0; i < mappings.length; i++) {
-            int index = mappings[i].userfaultfd().orElse(0);
+        for (int i = 0; i < mappings.size(); i++) {
+            int index = mappings.get(i).userfaultfd().orElse(0);
             if (index < 0 || index >= MAX_USERFAULTFDS) {
                 throw new HandoffException(
                         "a region names userfaultfd %d; 0 to %d are allowed".formatted(index, MAX_USERFAULTFDS - 1));

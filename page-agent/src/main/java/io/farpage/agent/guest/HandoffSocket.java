@@ -3,6 +3,7 @@ package io.farpage.agent.guest;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import io.farpage.posix.EventFd;
+import io.farpage.posix.Exhaustion;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.PollSet;
 import io.farpage.posix.Sockets;
@@ -10,163 +11,151 @@ import io.farpage.posix.UnixSockets;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The Unix socket on which a VMM hands its memory over. One thread waits on it; any thread may wake or close it. */
+/**
+ * The Unix socket on which a VMM hands its memory over. One thread waits on it, for all its connections together, so that a slow one does not
+ * hold up another; any thread may wake or close it.
+ */
 final class HandoffSocket implements AutoCloseable {
-    /** How long a VMM that has connected may take to send its message. */
+    /** How long a message may take from the connection on, in however many pieces. */
     static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** Connections whose messages are awaited at once; one more ends the oldest. */
+    static final int MAX_CONNECTIONS = 8;
 
-    private static final int MAX_MESSAGE = 1 << 20;
-    /** More than a handoff may have, so that one with too many is told how many it sent. */
-    private static final int MAX_DESCRIPTORS = 2 * Handoff.MAX_USERFAULTFDS;
+    private static final Logger log = LoggerFactory.getLogger(HandoffSocket.class);
+    private static final int BACKLOG = 16;
+    private static final int SCRATCH_BYTES = 1 << 16;
 
-    private static final int BACKLOG = 4;
-
-    private final Path path;
+    private final SocketPath path;
     private final int fd;
     private final EventFd wake = new EventFd();
     private final Errno errno = Errno.create();
-    private boolean listening;
+    private final MemorySegment scratch = Arena.ofAuto().allocate(SCRATCH_BYTES);
+    private final PollSet ready = new PollSet(MAX_CONNECTIONS + 2);
+    private final List<HandoffConnection> connections = new ArrayList<>();
+    private final Exhaustion exhaustion = new Exhaustion();
+    private boolean listening = true;
 
-    /**
-     * One message of a VMM.
-     *
-     * @param json its text
-     * @param descriptors that came with it; the receiver's to close
-     * @param pid of the process that sent it
-     */
-    record Message(String json, List<Integer> descriptors, int pid) {}
-
-    private HandoffSocket(Path path, int fd) {
+    private HandoffSocket(SocketPath path, int fd) {
         this.path = path;
         this.fd = fd;
     }
 
     /**
-     * Listens.
+     * Listens. A socket at the path that belongs to this user and that no process listens on is replaced; anything else stays.
      *
+     * @param mode permissions of the socket, such as 0600
      * @throws IOException saying what is in the way
      */
-    static HandoffSocket listen(Path path) throws IOException {
-        if (Files.exists(path)) {
-            removeStale(path);
-        }
+    static HandoffSocket listen(Path path, int mode) throws IOException {
+        SocketPath.removeStale(path);
         Errno errno = Errno.create();
         int fd = Sockets.openUnix(errno);
         try {
-            UnixSockets.bind(errno, fd, path);
+            UnixSockets.bind(errno, fd, path, mode);
             Sockets.listen(errno, fd, BACKLOG);
-        } catch (RuntimeException e) {
+            Sockets.setBlocking(errno, fd, false);
+            return new HandoffSocket(SocketPath.bound(path), fd);
+        } catch (RuntimeException | IOException e) {
             FileIo.close(errno, fd);
             throw new IOException("cannot listen on " + path + ": " + e.getMessage(), e);
         }
-        HandoffSocket socket = new HandoffSocket(path, fd);
-        socket.listening = true;
-        return socket;
-    }
-
-    /** A socket that nobody listens on any more is of an agent that was killed. Anything else stays. */
-    private static void removeStale(Path path) throws IOException {
-        Errno errno = Errno.create();
-        int fd = Sockets.openUnix(errno);
-        int result = UnixSockets.connect(errno, fd, path);
-        FileIo.close(errno, fd);
-        if (result == 0) {
-            throw new IOException(path + " is in use: somebody listens there; choose another path");
-        }
-        if (result != -Errno.ECONNREFUSED || Files.isRegularFile(path) || Files.isDirectory(path)) {
-            throw new IOException(path + " exists and is no socket of this agent's (" + ErrnoName.of(-result)
-                    + "); remove it or choose another path");
-        }
-        Files.delete(path);
     }
 
     /**
-     * Waits for a VMM to connect.
+     * Waits for a connection to bring a message, fail, or pass its deadline.
      *
-     * @return its connection, or a negative number after {@link #wakeUp}
+     * @return the connection, which is then the caller's; empty after {@link #wakeUp}
      */
-    int accept() {
-        PollSet waiting = new PollSet(2);
-        waiting.add(fd, PollSet.POLLIN);
-        waiting.add(wake.fd(), PollSet.POLLIN);
-        waiting.await(-1);
-        if (waiting.ready(1) != 0) {
-            return -Errno.EINTR;
-        }
-        return Sockets.accept(errno, fd, 0);
-    }
-
-    /**
-     * Receives a VMM's message, whatever the pieces that it comes in.
-     *
-     * @throws HandoffException if none comes in time; nothing stays open then
-     */
-    Message receive(int connection) throws HandoffException {
-        Sockets.setReceiveTimeout(errno, connection, PATIENCE);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment buffer = arena.allocate(MAX_MESSAGE);
-            UnixSockets.Received first = UnixSockets.receive(errno, connection, buffer, MAX_DESCRIPTORS);
-            if (first.bytes() <= 0) {
-                first.descriptors().forEach(stray -> FileIo.close(errno, stray));
-                throw new HandoffException(
-                        first.bytes() == 0
-                                ? "the VMM closed the connection without a message"
-                                : "no message came within " + PATIENCE.toSeconds() + " s: "
-                                        + ErrnoName.of(-first.bytes()));
+    Optional<HandoffConnection> next() {
+        while (true) {
+            Optional<HandoffConnection> finished = takeFinished();
+            if (finished.isPresent()) {
+                return finished;
             }
-            int length = first.bytes();
-            // A stream may cut the message; its last byte is the array's closing bracket.
-            while (length < MAX_MESSAGE && lastCharacter(buffer, length) != ']') {
-                UnixSockets.Received more =
-                        UnixSockets.receive(errno, connection, buffer.asSlice(length), MAX_DESCRIPTORS);
-                more.descriptors().forEach(stray -> FileIo.close(errno, stray));
-                if (more.bytes() <= 0) {
-                    break;
+            await();
+            if (ready.ready(0) != 0) {
+                return Optional.empty();
+            }
+            for (int i = 0; i < connections.size(); i++) {
+                if (ready.ready(i + 2) != 0) {
+                    connections.get(i).read(scratch);
                 }
-                length += more.bytes();
             }
-            String json = new String(buffer.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
-            return new Message(json, first.descriptors(), UnixSockets.peer(errno, connection));
-        }
-    }
-
-    /** Tells a VMM why its handoff was not taken, if it still listens. One that was taken hears nothing but the end of the connection. */
-    void refuse(int connection, String reason) {
-        UnixSockets.send(errno, connection, (reason + "\n").getBytes(StandardCharsets.UTF_8), List.of());
-    }
-
-    private static int lastCharacter(MemorySegment buffer, int length) {
-        for (int i = length - 1; i >= 0; i--) {
-            byte b = buffer.get(ValueLayout.JAVA_BYTE, i);
-            if (b > ' ') {
-                return b;
+            if (ready.ready(1) != 0) {
+                accept();
             }
         }
-        return 0;
     }
 
-    /** Makes {@link #accept} return. Any thread. */
+    private Optional<HandoffConnection> takeFinished() {
+        long now = System.nanoTime();
+        for (HandoffConnection connection : connections) {
+            if (now - connection.deadline() >= 0) {
+                connection.fail("no message came within " + PATIENCE.toSeconds() + " s");
+            }
+            if (connection.isFinished()) {
+                connections.remove(connection);
+                return Optional.of(connection);
+            }
+        }
+        return Optional.empty();
+    }
+
+    private void await() {
+        long now = System.nanoTime();
+        long pause = exhaustion.remainingNanos(now);
+        long due = pause > 0 ? pause : Long.MAX_VALUE;
+        ready.clear();
+        ready.add(wake.fd(), PollSet.POLLIN);
+        ready.add(fd, pause > 0 ? 0 : PollSet.POLLIN);
+        for (HandoffConnection connection : connections) {
+            ready.add(connection.fd(), PollSet.POLLIN);
+            due = Math.min(due, Math.max(0, connection.deadline() - now));
+        }
+        ready.await(due == Long.MAX_VALUE ? -1 : due);
+    }
+
+    private void accept() {
+        int accepted = Sockets.accept(errno, fd, Sockets.SOCK_NONBLOCK);
+        if (accepted < 0) {
+            if (exhaustion.isOf(-accepted, System.nanoTime())) {
+                log.warn("{} cannot take a connection: {}", path, exhaustion.describe(ErrnoName.of(-accepted)));
+            }
+            return;
+        }
+        if (connections.size() == MAX_CONNECTIONS) {
+            connections.getFirst().fail("%d newer connections came before its message".formatted(MAX_CONNECTIONS));
+        }
+        HandoffConnection connection = new HandoffConnection(accepted, errno, System.nanoTime() + PATIENCE.toNanos());
+        connections.add(connection);
+        connection.read(scratch);
+    }
+
+    Path path() {
+        return path.path();
+    }
+
+    /** Makes {@link #next} return. Any thread. */
     void wakeUp() {
         wake.signal(Errno.create());
     }
 
-    /** Stops listening and removes the path. By the thread that waits, or when there is none. */
+    /** Stops listening, ends the connections and removes the path. By the thread that waits, or when there is none. */
     void stopListening() {
         if (listening) {
             listening = false;
             FileIo.close(errno, fd);
-            try {
-                Files.deleteIfExists(path);
-            } catch (IOException e) {
-                // A path that stays is found stale by the next to listen there.
-            }
+            connections.forEach(HandoffConnection::close);
+            connections.clear();
+            path.remove();
         }
     }
 

@@ -7,10 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.code_intelligence.jazzer.api.FuzzedDataProvider;
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import io.farpage.agent.pager.GuestRegion;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Any message is taken or refused, with nothing thrown but the refusal, and what is taken lies within the space, nothing twice.
@@ -23,7 +26,11 @@ class HandoffFuzzTest {
 
     @FuzzTest(maxDuration = "30s")
     void shouldTakeOrRefuseAnyMessage(FuzzedDataProvider data) {
-        String message = data.consumeBoolean() ? data.consumeRemainingAsString() : regions(data);
+        String message = switch (data.consumeInt(0, 2)) {
+            case 0 -> data.consumeRemainingAsString();
+            case 1 -> regions(data);
+            default -> json(data, 4);
+        };
         List<Slice> slices;
         try {
             slices = Handoff.parse(message, PAGE, SPACE);
@@ -51,6 +58,67 @@ class HandoffFuzzTest {
             int page = slice.firstPage() + (int) (at / PAGE);
             assertTrue(!taken[page], region + " overlaps");
             taken[page] = true;
+        }
+    }
+
+    /** Any JSON, with the names that a message has as keys now and then. */
+    private static String json(FuzzedDataProvider data, int depth) {
+        return switch (data.consumeInt(0, depth > 0 ? 6 : 4)) {
+            case 0 -> "null";
+            case 1 -> data.consumeBoolean() ? "true" : "false";
+            case 2 -> Long.toString(data.consumeLong());
+            case 3 -> Double.toString(data.consumeRegularDouble());
+            case 4 -> "\"" + data.consumeAsciiString(8).replaceAll("[\\\\\"\\p{Cntrl}]", "") + "\"";
+            case 5 -> {
+                List<String> elements = new ArrayList<>();
+                for (int i = data.consumeInt(0, 4); i > 0; i--) {
+                    elements.add(json(data, depth - 1));
+                }
+                yield "[" + String.join(",", elements) + "]";
+            }
+            default -> {
+                List<String> fields = new ArrayList<>();
+                for (String name : List.of("base_host_virt_addr", "size", "offset", "page_size", "userfaultfd", "x")) {
+                    if (data.consumeBoolean()) {
+                        fields.add("\"" + name + "\":" + json(data, depth - 1));
+                    }
+                }
+                yield "{" + String.join(",", fields) + "}";
+            }
+        };
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "null",
+                "[null]",
+                "[[]]",
+                "[{}]",
+                "{}",
+                "0",
+                "\"x\"",
+                "true",
+                "[{\"size\":null}]",
+                "[[null]]",
+                " "
+            })
+    void shouldRefuseJsonThatIsNoMemoryLayout(String json) {
+        HandoffException refused = assertThrows(HandoffException.class, () -> Handoff.parse(json, PAGE, SPACE));
+        assertTrue(String.valueOf(refused.getMessage()).contains("memory region"), refused.getMessage());
+    }
+
+    @Test
+    void shouldFindTheEndOfAnArrayInWhateverPieces() {
+        for (String array : List.of("[]", " [ { \"a]}\" : [1, \"\\\"]\"] } ]", "[[[]],[]]", "[\"\\\\\"]")) {
+            JsonEnd end = new JsonEnd();
+            byte[] bytes = array.getBytes(StandardCharsets.UTF_8);
+            for (int i = 0; i < bytes.length; i++) {
+                assertEquals(i == bytes.length - 1, end.isAt(bytes[i]), array + " at " + i);
+            }
+        }
+        for (String first : List.of("n", "0", "\"", "{", "]", "}", "\u00ff")) {
+            assertTrue(new JsonEnd().isAt((byte) first.charAt(0)), first + " begins no array");
         }
     }
 

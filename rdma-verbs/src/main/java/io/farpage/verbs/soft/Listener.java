@@ -1,7 +1,9 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.posix.Errno;
+import io.farpage.posix.ErrnoName;
 import io.farpage.posix.EventFd;
+import io.farpage.posix.Exhaustion;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.PollSet;
 import io.farpage.posix.PosixException;
@@ -22,12 +24,12 @@ import org.slf4j.LoggerFactory;
 final class Listener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
     private static final long JOIN_MILLIS = 5_000;
-    private static final long EXHAUSTED_PAUSE_NANOS = 10_000_000;
 
     private final SoftDevice device;
     private final int fd;
     private final int port;
     private final Errno errno = Errno.create();
+    private final Exhaustion exhaustion = new Exhaustion();
     private final EventFd event = new EventFd();
     private final PollSet ready;
     private final List<Handshake> pending = new ArrayList<>();
@@ -86,7 +88,9 @@ final class Listener implements AutoCloseable {
                 await();
                 event.drain(errno);
                 advance();
-                accept();
+                if (exhaustion.remainingNanos(System.nanoTime()) == 0) {
+                    accept();
+                }
             }
         } catch (RuntimeException | Error e) {
             LOG.error("{}: listener failed", device, e);
@@ -97,17 +101,18 @@ final class Listener implements AutoCloseable {
     }
 
     private void await() {
+        long now = System.nanoTime();
+        long pause = exhaustion.remainingNanos(now);
+        long due = pause > 0 ? pause : Long.MAX_VALUE;
         ready.clear();
         ready.add(event.fd(), PollSet.POLLIN);
-        ready.add(fd, PollSet.POLLIN);
-        long due = Long.MAX_VALUE;
-        long now = System.nanoTime();
+        ready.add(fd, pause > 0 ? 0 : PollSet.POLLIN);
         for (Handshake handshake : pending) {
             // One that is parked has nothing more to say; only its end matters, which poll reports unasked.
             ready.add(handshake.fd(), handshake.isParked() ? 0 : PollSet.POLLIN);
             due = Math.min(due, Math.max(0, handshake.deadline() - now));
         }
-        ready.await(pending.isEmpty() ? -1 : due);
+        ready.await(due == Long.MAX_VALUE ? -1 : due);
     }
 
     private void advance() {
@@ -137,9 +142,8 @@ final class Listener implements AutoCloseable {
             }
             accepted = Sockets.accept(errno, fd, 0);
         }
-        if (accepted == -Errno.EMFILE || accepted == -Errno.ENOMEM) {
-            LOG.warn("{}: cannot accept: {}", device, io.farpage.posix.ErrnoName.of(-accepted));
-            java.util.concurrent.locks.LockSupport.parkNanos(EXHAUSTED_PAUSE_NANOS);
+        if (exhaustion.isOf(-accepted, System.nanoTime())) {
+            LOG.warn("{}: cannot accept: {}", device, exhaustion.describe(ErrnoName.of(-accepted)));
         }
     }
 

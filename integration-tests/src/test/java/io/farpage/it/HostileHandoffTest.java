@@ -1,0 +1,288 @@
+package io.farpage.it;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.it.harness.Answer;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.ProcFs;
+import io.farpage.posix.Errno;
+import io.farpage.posix.FileIo;
+import io.farpage.posix.Sockets;
+import io.farpage.posix.UnixSockets;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The socket on which a VMM hands its memory over: a peer that sends nonsense, slowly, or to the wrong path stops no other VMM. */
+class HostileHandoffTest {
+    private static final int PAGES = 64;
+    private static final long BYTES = PAGES * 4096L;
+    private static final Cluster cluster = Cluster.start();
+
+    private final Guests guests = new Guests(cluster, "a", "b");
+    private final Errno errno = Errno.create();
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @BeforeAll
+    static void startNodes() {
+        for (String node : List.of("a", "b")) {
+            cluster.launchAgent(node, Map.of("pool.exported", "16MiB")).awaitListening();
+        }
+        cluster.awaitAllLinks();
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        cluster.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"null", "[null]", "[[]]", "[{}]", "{}", "0", "\"]\"", "[{\"size\":null}]"})
+    @Timeout(60)
+    void shouldRefuseAMessageThatIsJsonButNoMemoryLayoutAndServeTheNext(String message) {
+        guests.attach("nonsense", socket(), BYTES, BYTES);
+        try {
+            String answer = sendAndReadAnswer(message);
+            assertTrue(answer.contains("memory region"), answer);
+            assertEquals("waiting", guests.status("nonsense").get("state").asString());
+            serveProperly("nonsense");
+        } finally {
+            guests.drop("nonsense");
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldServeAVmmWhileManyOthersSendTheirMessagesByteByByte() throws Exception {
+        guests.attach("slow", socket(), BYTES, BYTES);
+        int before = ProcFs.descriptors(agent());
+        List<Integer> slow = new ArrayList<>();
+        try {
+            for (int i = 0; i < 20; i++) {
+                slow.add(connect());
+                sendBytes(slow.getLast(), "[");
+            }
+            long start = System.nanoTime();
+            serveProperly("slow");
+            long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+            assertTrue(millis < 4_000, "a proper VMM was served after " + millis + " ms");
+        } finally {
+            slow.forEach(fd -> FileIo.close(errno, fd));
+            guests.drop("slow");
+        }
+        await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldGiveAMessageOneDeadlineHoweverManyPiecesItComesIn() throws Exception {
+        guests.attach("dribble", socket(), BYTES, BYTES);
+        int connection = connect();
+        try {
+            long start = System.nanoTime();
+            String answer = "";
+            while (answer.isEmpty() && System.nanoTime() - start < TimeUnit.SECONDS.toNanos(20)) {
+                sendBytes(connection, " ");
+                answer = readAnswer(connection, Duration.ofSeconds(1));
+            }
+            long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
+            assertTrue(answer.contains("within 5 s"), "after " + seconds + " s: '" + answer + "'");
+            assertTrue(seconds <= 9, seconds + " s");
+            serveProperly("dribble");
+        } finally {
+            FileIo.close(errno, connection);
+            guests.drop("dribble");
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldRefuseASocketWhoseListenerIsFullAndAttachOthersMeanwhile() {
+        int listener = Sockets.openUnix(errno);
+        List<Integer> waiting = new ArrayList<>();
+        try {
+            UnixSockets.bind(errno, listener, socket());
+            Sockets.listen(errno, listener, 0);
+            waiting.add(connect());
+            long start = System.nanoTime();
+            Thread hung = Thread.ofPlatform().daemon().start(() -> {
+                Answer refused = guests.tryAttach("full", attach(socket()));
+                assertTrue(refused.problem().detail().contains("is in use"), refused.toString());
+            });
+            guests.tryAttach("beside", attach(directory.resolve("other"))).expect(200);
+            assertTrue(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start) < 10, "another attach waited");
+            await("the attach to the full socket is answered").until(() -> !hung.isAlive());
+            assertTrue(guests.tryAttach("full", attach(socket()))
+                    .expect(400)
+                    .problem()
+                    .detail()
+                    .contains("in use"));
+        } finally {
+            waiting.forEach(fd -> FileIo.close(errno, fd));
+            FileIo.close(errno, listener);
+            guests.drop("beside");
+            guests.drop("full");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"fifo", "character device", "file", "directory", "symlink to a stale socket", "dangling symlink"
+            })
+    @Timeout(60)
+    void shouldLeaveWhatIsNoSocketOfItsOwnAtThePath(String what) throws Exception {
+        Path stale = directory.resolve("stale");
+        makeStale(stale);
+        make(what, stale);
+        guests.tryAttach("paths", attach(socket())).expect(400);
+        assertTrue(Files.exists(socket(), LinkOption.NOFOLLOW_LINKS), what + " is gone");
+        assertTrue(Files.exists(stale, LinkOption.NOFOLLOW_LINKS), "the target of the symlink is gone");
+        assertFalse(Files.exists(directory.resolve("nothing"), LinkOption.NOFOLLOW_LINKS), "made through the symlink");
+        guests.drop("paths");
+    }
+
+    @Test
+    void shouldReplaceAStaleSocketAndKeepItsOwnFromOtherUsers() throws Exception {
+        makeStale(socket());
+        guests.attach("stale", socket(), BYTES, BYTES);
+        try {
+            assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(socket())));
+            serveProperly("stale");
+        } finally {
+            guests.drop("stale");
+        }
+    }
+
+    @Test
+    void shouldEscapeControlCharactersOfAMessageInTheLog() {
+        guests.attach("forged", socket(), BYTES, BYTES);
+        try {
+            String line = "2026-01-01T00:00:00.000Z ERROR PageAgent - forged";
+            String json = "[{\"base_host_virt_addr\":4096,\"size\":%s,\"offset\":0}]";
+            for (String size : List.of("\"\\r\\n" + line + "\"", "\"\\u001b[31m\\u2028" + line + "\"")) {
+                String answer = sendAndReadAnswer(json.formatted(size), List.of());
+                assertTrue(answer.contains("forged") && answer.strip().lines().count() == 1, answer);
+            }
+            try (Userfaultfd uffd = Userfaultfd.open(0);
+                    MemoryFile file = MemoryFile.create("x\n" + line, 4096)) {
+                String answer = sendAndReadAnswer(json.formatted(BYTES), List.of(uffd.fd(), file.fd()));
+                assertTrue(answer.contains("forged") && answer.strip().lines().count() == 1, answer);
+            }
+            String log = cluster.agent("a").process().err();
+            assertTrue(log.lines().noneMatch(l -> l.startsWith(line)), log);
+            assertFalse(log.contains("\u001b"), log);
+        } finally {
+            guests.drop("forged");
+        }
+    }
+
+    private static void makeStale(Path path) {
+        Errno errno = Errno.create();
+        int fd = Sockets.openUnix(errno);
+        UnixSockets.bind(errno, fd, path);
+        FileIo.close(errno, fd);
+    }
+
+    private void make(String what, Path stale) throws IOException, InterruptedException {
+        switch (what) {
+            case "fifo" -> run("mkfifo", socket().toString());
+            case "character device" -> run("mknod", socket().toString(), "c", "1", "3");
+            case "file" -> Files.writeString(socket(), "content");
+            case "directory" -> Files.createDirectory(socket());
+            case "symlink to a stale socket" -> Files.createSymbolicLink(socket(), stale);
+            case "dangling symlink" -> Files.createSymbolicLink(socket(), directory.resolve("nothing"));
+            default -> throw new IllegalArgumentException(what);
+        }
+    }
+
+    private static void run(String... command) throws IOException, InterruptedException {
+        int exit = new ProcessBuilder(command).inheritIO().start().waitFor();
+        org.junit.jupiter.api.Assumptions.assumeTrue(exit == 0, () -> String.join(" ", command) + ": exit " + exit);
+    }
+
+    private String attach(Path path) {
+        return "{\"socket\": \"%s\", \"sizeBytes\": %d, \"homes\": [\"b\"]}".formatted(path, BYTES);
+    }
+
+    private void serveProperly(String space) {
+        try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
+            for (int page = 0; page < PAGES; page += 9) {
+                ram.write(page, Pages.of(1, page, 4096));
+                assertArrayEquals(Pages.of(1, page, 4096), ram.read(page));
+            }
+        }
+        guests.awaitEnded(space);
+    }
+
+    private String sendAndReadAnswer(String message) {
+        return sendAndReadAnswer(message, List.of());
+    }
+
+    private String sendAndReadAnswer(String message, List<Integer> descriptors) {
+        int connection = connect();
+        try {
+            UnixSockets.send(errno, connection, message.getBytes(UTF_8), descriptors);
+            return readAnswer(connection, Duration.ofSeconds(20));
+        } finally {
+            FileIo.close(errno, connection);
+        }
+    }
+
+    private void sendBytes(int connection, String text) {
+        UnixSockets.send(errno, connection, text.getBytes(UTF_8), List.of());
+    }
+
+    /** What the agent says; empty if it says nothing in time. */
+    private String readAnswer(int connection, Duration patience) {
+        try (Arena arena = Arena.ofConfined()) {
+            Sockets.setReceiveTimeout(errno, connection, patience);
+            MemorySegment answer = arena.allocate(4096);
+            int length = UnixSockets.receive(errno, connection, answer, 0).bytes();
+            return new String(answer.asSlice(0, Math.max(0, length)).toArray(JAVA_BYTE), UTF_8);
+        }
+    }
+
+    private int connect() {
+        int fd = Sockets.openUnix(errno);
+        Sockets.setBlocking(errno, fd, true);
+        assertEquals(0, UnixSockets.connect(errno, fd, socket()));
+        return fd;
+    }
+
+    private long agent() {
+        return cluster.agent("a").process().pid();
+    }
+
+    private Path socket() {
+        return directory.resolve("socket");
+    }
+}

@@ -22,6 +22,8 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,6 +38,9 @@ final class DataPathTest {
     private static Path directory = Path.of("");
 
     private final WorkCompletion[] completions = WorkCompletion.array(32);
+    /** What a test has opened, the last first. It is empty where the library cannot be compiled. */
+    private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+
     private Device device = absent();
     private ProtectionDomain domain = absent();
     private CompletionQueue queue = absent();
@@ -48,21 +53,25 @@ final class DataPathTest {
 
     @BeforeEach
     void open() throws Exception {
-        device = fake(directory).open("fake0");
-        domain = device.allocateProtectionDomain();
-        queue = device.createCompletionQueue(256);
-        qp = domain.createQueuePair(queue, queue, QpOptions.DEFAULT.withQueueSizes(64, 16));
+        device = opened(fake(directory).open("fake0"));
+        domain = opened(device.allocateProtectionDomain());
+        queue = opened(device.createCompletionQueue(256));
+        qp = opened(domain.createQueuePair(queue, queue, QpOptions.DEFAULT.withQueueSizes(64, 16)));
         qp.modifyToInit();
         qp.modifyToRtr(PEER);
         qp.modifyToRts();
     }
 
+    private <T extends AutoCloseable> T opened(T resource) {
+        opened.push(resource);
+        return resource;
+    }
+
     @AfterEach
-    void close() {
-        qp.close();
-        queue.close();
-        domain.close();
-        device.close();
+    void close() throws Exception {
+        for (AutoCloseable resource : opened) {
+            resource.close();
+        }
     }
 
     /** A provider of the fake library. */

@@ -3,6 +3,7 @@ package io.farpage.agent.guest;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.pager.Pins;
 import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.uffd.MemoryFile;
@@ -104,7 +105,8 @@ final class Paging {
                             slice.regions(),
                             memory.pageBytes(),
                             memory.written(),
-                            memory.workingSet().slice(slice.firstPage(), slice.pages())),
+                            memory.workingSet().slice(slice.firstPage(), slice.pages()),
+                            Pins.NONE),
                     isPart ? new SliceMap(memory.map(), slice) : memory.map(),
                     options,
                     ended);

@@ -16,9 +16,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps what is resident under the limit. Victims are found by the clock algorithm, in runs of neighbours; a page that was asked for, as
- * opposed to prefetched, is passed over once. A clean run is taken out at once. A dirty one is write-protected, copied to staging
- * frames and written to its home, and only when it is there, and nobody wrote to it meanwhile, is it taken out: a page is at every moment
- * in at least one place. Zeros are not written unless the home holds something older, which would come back if the agent were killed.
+ * opposed to prefetched, is passed over once. A clean run is taken out at once. A dirty one is write-protected, waits until an inspection
+ * finds no {@link Pins pin} on it, is copied to staging frames and written to its home, and only when it is there, and nobody wrote to it
+ * meanwhile, is it taken out: a page is at every moment in at least one place. Zeros are not written unless the home holds something older,
+ * which would come back if the agent were killed.
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
@@ -38,8 +39,10 @@ final class Evictor {
     private final Fetcher fetcher;
     private final Transfers transfers;
     private final PagePool pool;
+    private final Pins pins;
     private final LongSupplier clock;
     private final boolean[] ofZeros;
+    private final Protected waiting = new Protected();
 
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
@@ -49,6 +52,9 @@ final class Evictor {
     private final int maxWriting;
     private final int maxTurn;
     private int hand;
+    /** Whether the last turn left nothing to be protected that can be. */
+    private boolean isSated;
+
     private int writing;
     private boolean evicting;
     private boolean broken;
@@ -65,6 +71,7 @@ final class Evictor {
             Fetcher fetcher,
             Transfers transfers,
             PagePool pool,
+            Pins pins,
             LongSupplier clock) {
         this.space = space;
         this.file = file;
@@ -75,6 +82,7 @@ final class Evictor {
         this.fetcher = fetcher;
         this.transfers = transfers;
         this.pool = pool;
+        this.pins = pins;
         this.maxRun = Math.min(MAX_RUN, transfers.maxRun());
         this.maxWriting = Math.min(MAX_WRITING, 2 * transfers.share());
         this.maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
@@ -102,9 +110,18 @@ final class Evictor {
         return installer.protects() && !broken;
     }
 
-    /** Whether there is something to be taken out that needs no completion to go on. */
+    /** Whether pages that were writable have to stay, because something may pin them. */
+    boolean isHeld() {
+        return pins.isHeld();
+    }
+
+    /** Whether there is something to be taken out that needs no completion, and no inspection, to go on. */
     boolean isBusy() {
-        return evicting && writing < maxWriting;
+        return evicting && writing < maxWriting && !awaitsInspection();
+    }
+
+    private boolean awaitsInspection() {
+        return isSated && writing == 0 && !waiting.isEmpty() && !isInspected();
     }
 
     /**
@@ -115,8 +132,13 @@ final class Evictor {
      * @return how many runs were dealt with
      */
     int doWork(int incoming, int limit) {
-        if (!works() || limit >= table.pages()) {
-            return 0;
+        if (!works() || pins.isHeld()) {
+            abandon();
+        }
+        int work = writeInspected(maxTurn);
+        if (!works() || limit >= table.pages() || !hasVictims()) {
+            evicting = false;
+            return work;
         }
         long resident = table.resident() + incoming;
         int slack = slack(limit);
@@ -124,22 +146,79 @@ final class Evictor {
             evicting = true;
         }
         if (!evicting || isPaused()) {
-            return 0;
+            return work;
         }
         long surplus = resident - table.count(PageTable.EVICTING) - (limit - 2L * slack);
-        int work = 0;
-        for (int pages = 0; surplus > 0 && writing < maxWriting && pages < maxTurn; work++) {
+        isSated = surplus <= 0;
+        int pages = 0;
+        while (!isSated && writing < maxWriting && pages < maxTurn) {
             int taken = evictRun((int) Math.min(surplus, maxRun));
-            if (taken == 0) {
-                return work;
-            }
             surplus -= taken;
             pages += taken;
+            isSated = taken == 0 || surplus <= 0;
+            work++;
+        }
+        if (waiting.hasFresh()) {
+            waiting.await(pins.inspect());
+            work += writeInspected(maxTurn);
         }
         if (surplus <= 0) {
             evicting = table.count(PageTable.EVICTING) > 0;
         }
         return work;
+    }
+
+    /** Whether pins leave something to be taken out. */
+    private boolean hasVictims() {
+        return !pins.isHeld() || (!pins.isLasting() && table.count(PageTable.CLEAN) > 0);
+    }
+
+    /** Pages that wait for an inspection stay, as pages that were stored to. */
+    void abandon() {
+        while (!waiting.isEmpty()) {
+            release(waiting.first());
+            waiting.take(1);
+        }
+    }
+
+    private void release(int page) {
+        table.clear(page, PageTable.WRITING);
+        if (table.kind(page) == PageTable.EVICTING) {
+            table.become(page, PageTable.DIRTY);
+        }
+    }
+
+    /** Begins to write pages whose inspection has passed, as far as nothing has been stored to them since. Returns how many runs. */
+    private int writeInspected(int most) {
+        int work = 0;
+        for (int left = most; left > 0 && writing < maxWriting && isInspected(); ) {
+            int first = waiting.first();
+            int reach = Math.min(waiting.count(), left);
+            int run = 0;
+            while (run < reach && table.kind(first + run) == PageTable.EVICTING) {
+                run++;
+            }
+            if (run == 0) {
+                release(first);
+                waiting.take(1);
+                continue;
+            }
+            int written = writeBack(first, run);
+            if (written == 0) {
+                break;
+            }
+            waiting.take(written);
+            left -= written;
+            work++;
+        }
+        if (!works()) {
+            abandon();
+        }
+        return work;
+    }
+
+    private boolean isInspected() {
+        return !waiting.isEmpty() && pins.passed(waiting.inspection());
     }
 
     /** Room kept free for faults, so that they need not wait for a write to end. */
@@ -165,6 +244,8 @@ final class Evictor {
         int first = victim();
         if (first < 0) {
             pause();
+            // What is left may stay so for long; the next fault looks again.
+            evicting &= !pins.isHeld();
             return 0;
         }
         int kind = table.kind(first);
@@ -174,7 +255,20 @@ final class Evictor {
             count++;
         }
         hand = first + count;
-        return kind == PageTable.CLEAN ? drop(first, count) : writeBack(first, count);
+        return kind == PageTable.CLEAN ? drop(first, count) : protect(first, count);
+    }
+
+    /** Write-protects a run, which then waits for an inspection. */
+    private int protect(int first, int count) {
+        if (waiting.isFull() || !installer.protect(first, count)) {
+            return 0;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.become(page, PageTable.EVICTING);
+            table.set(page, PageTable.WRITING);
+        }
+        waiting.add(first, count);
+        return count;
     }
 
     private int victim() {
@@ -195,7 +289,7 @@ final class Evictor {
 
     private boolean isVictim(int page) {
         int kind = table.kind(page);
-        return (kind == PageTable.CLEAN || kind == PageTable.DIRTY)
+        return (kind == PageTable.CLEAN || (kind == PageTable.DIRTY && !pins.isHeld()))
                 && !table.has(page, PageTable.REFERENCED | PageTable.WRITING)
                 && layout.addressOf(page) != GuestLayout.NONE;
     }
@@ -224,6 +318,7 @@ final class Evictor {
         log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
     }
 
+    /** Copies protected pages and begins to write them to their homes. Returns with how many from the first on, 0 if there is no room. */
     private int writeBack(int first, int most) {
         int count = most;
         int frame = transfers.allocate(count);
@@ -234,32 +329,31 @@ final class Evictor {
         if (frame == FrameAllocator.NONE) {
             return 0;
         }
-        if (!installer.protect(first, count)) {
-            transfers.free(frame, 0, count);
-            return 0;
-        }
         if (!read(first, count, frame)) {
             transfers.free(frame, 0, count);
             return 0;
         }
-        int posted = 0;
-        for (int i = 0; i < count; ) {
-            boolean zero = isZero(frame, i);
-            boolean elidable = zero && !table.has(first + i, PageTable.HOMED);
+        int done = 0;
+        while (done < count) {
+            boolean zero = isZero(frame, done);
+            boolean elidable = zero && !table.has(first + done, PageTable.HOMED);
             int run = 1;
-            while (i + run < count
-                    && isZero(frame, i + run) == zero
-                    && (zero && !table.has(first + i + run, PageTable.HOMED)) == elidable) {
+            while (done + run < count
+                    && isZero(frame, done + run) == zero
+                    && (zero && !table.has(first + done + run, PageTable.HOMED)) == elidable) {
                 run++;
             }
-            boolean went = elidable ? elide(first + i, run) : post(first + i, run, frame, i, zero);
-            if (elidable || !went) {
-                transfers.free(frame, i, run);
+            boolean went = elidable ? elide(first + done, run) : post(first + done, run, frame, done, zero);
+            if (!went) {
+                transfers.free(frame, done, count - done);
+                return done;
             }
-            posted += went ? run : 0;
-            i += run;
+            if (elidable) {
+                transfers.free(frame, done, run);
+            }
+            done += run;
         }
-        return posted;
+        return done;
     }
 
     private boolean read(int first, int count, int frame) {
@@ -288,13 +382,14 @@ final class Evictor {
         }
         for (int page = first; page < first + count; page++) {
             table.become(page, PageTable.ZERO);
+            table.clear(page, PageTable.WRITING);
         }
         evictions.add(count);
         elided.add(count);
         return true;
     }
 
-    /** Writes pages to their home. Those that cannot be at the moment stay dirty, and protected, which does no harm. */
+    /** Begins to write pages to their home; false if that cannot be at the moment. */
     private boolean post(int first, int count, int frame, int index, boolean zero) {
         int extent = homes.extent(first);
         if (homes.isLost(extent)) {
@@ -343,10 +438,7 @@ final class Evictor {
             settle(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {
-                table.clear(page, PageTable.WRITING);
-                if (table.kind(page) == PageTable.EVICTING) {
-                    table.become(page, PageTable.DIRTY);
-                }
+                release(page);
             }
             pause();
             if (status == FetchStatus.PAGE_LOST) {

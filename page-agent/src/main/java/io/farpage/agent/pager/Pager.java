@@ -71,6 +71,7 @@ public final class Pager implements DutyCycle {
      * @param pageBytes bytes of a page: 4096 or 2097152
      * @param written whether the pages may hold something, rather than all being zeros
      * @param workingSet what to fetch before it is asked for
+     * @param pins what may write to the memory past its write protection
      */
     public record Guest(
             String space,
@@ -79,7 +80,8 @@ public final class Pager implements DutyCycle {
             List<GuestRegion> regions,
             int pageBytes,
             boolean written,
-            WorkingSet workingSet) {}
+            WorkingSet workingSet,
+            Pins pins) {}
 
     /**
      * Where pages come from and go to.
@@ -116,7 +118,8 @@ public final class Pager implements DutyCycle {
         installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
         evictor = file == null
                 ? null
-                : new Evictor(space, file, table, layout, installer, homes, fetcher, transfers, pool, clock);
+                : new Evictor(
+                        space, file, table, layout, installer, homes, fetcher, transfers, pool, guest.pins(), clock);
         flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
         heat = new Heat(table.pages());
         arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
@@ -252,6 +255,9 @@ public final class Pager implements DutyCycle {
         if (finishing == null && (installer.isGone() || layout.isEmpty()) && !succeed()) {
             finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
         }
+        if (evictor != null && (finishing != null || children.share())) {
+            evictor.abandon();
+        }
         if (finishing != null) {
             if (left == WorkingSet.EMPTY) {
                 left = WorkingSet.of(table);
@@ -304,7 +310,7 @@ public final class Pager implements DutyCycle {
 
     /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */
     private int room() {
-        return evictor == null || children.share() || !evictor.works()
+        return evictor == null || children.share() || !evictor.works() || evictor.isHeld()
                 ? PagerOptions.MAX_RUN
                 : (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - arrivals.incoming());
     }

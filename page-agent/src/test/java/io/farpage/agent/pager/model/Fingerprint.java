@@ -56,7 +56,11 @@ final class Fingerprint {
             return;
         }
         if (object.getClass().getSimpleName().equals("FaultQueue")) {
-            queue(object);
+            ring(object, "count", "pages", "writes");
+            return;
+        }
+        if (object.getClass().getSimpleName().equals("Protected")) {
+            ring(object, "size", "firsts", "counts");
             return;
         }
         for (Field field : fields(object.getClass())) {
@@ -65,15 +69,14 @@ final class Fingerprint {
     }
 
     /** A ring, of which it does not matter where it starts. */
-    private void queue(Object queue) {
-        int head = (int) field(queue, "head");
-        int count = (int) field(queue, "count");
-        Object pages = field(queue, "pages");
-        Object writes = field(queue, "writes");
+    private void ring(Object ring, String size, String... arrays) {
+        int head = (int) field(ring, "head");
+        int count = (int) field(ring, size);
         for (int i = 0; i < count; i++) {
-            int at = (head + i) % Array.getLength(pages);
-            value(Array.get(pages, at));
-            value(Array.get(writes, at));
+            for (String array : arrays) {
+                Object all = field(ring, array);
+                value(Array.get(all, (head + i) % Array.getLength(all)));
+            }
         }
         add(count);
     }

@@ -4,6 +4,7 @@ import io.farpage.agent.pager.GuestRegion;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.pager.Pins;
 import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.pager.model.GuestThread.State;
 import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
@@ -91,7 +92,8 @@ final class World {
         }
         GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * Memory.PAGE, 0);
         Pager begun = new Pager(
-                new Pager.Guest("model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet),
+                new Pager.Guest(
+                        "model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet, Pins.NONE),
                 new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, pool),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch()),
                 () -> now,

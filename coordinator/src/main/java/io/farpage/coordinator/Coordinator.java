@@ -4,9 +4,11 @@ import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.config.Version;
 import io.farpage.coordinator.api.Api;
+import io.farpage.coordinator.api.Guard;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Spaces;
@@ -64,30 +66,42 @@ public final class Coordinator implements AutoCloseable {
     private static Coordinator start(Config config, Time time, Store store) {
         Metrics metrics = new Metrics("farpage_coordinator");
         CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
+        Lineage lineage = Lineage.begin(store);
         Ledger ledger = new Ledger(store, config.get(Settings.EVENTS), own::committed);
         Membership membership =
                 new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
         Heat heat = new Heat();
         Spaces spaces = new Spaces(ledger, time, heat);
         own.watch(ledger, spaces);
+        own.watch(lineage, ledger);
         RestServer.Options options = new RestServer.Options(
                 "coordinator",
                 Version.text(),
                 config.get(Settings.LISTEN),
                 Math.toIntExact(config.get(Settings.MAX_BODY)));
         Api api = new Api(membership, new Links(ledger), spaces, new Attachments(ledger), heat, ledger.events());
-        RestServer server = RestServer.start(options, api.routes(), metrics, () -> health(options, ledger));
+        RestServer server = RestServer.start(
+                options,
+                api.routes(),
+                metrics,
+                () -> health(options, lineage, ledger),
+                new Guard(lineage, ledger).around());
+        LOG.info("cluster {}, epoch {}, revision {}", lineage.cluster(), lineage.epoch(), ledger.revision());
         Duration shorter = config.get(Settings.LEASE).dividedBy(20);
         return new Coordinator(
                 store, ledger, server, membership, shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
     }
 
-    private static Health health(RestServer.Options options, Ledger ledger) {
+    private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger) {
         return new Health(
-                ledger.failure().isEmpty(),
+                ledger.failure().isEmpty() && lineage.behind().isEmpty(),
                 options.service(),
                 options.version(),
                 Map.of(
+                        "cluster", lineage.cluster().toString(),
+                        "epoch", lineage.epoch().toString(),
+                        "revision", Long.toString(ledger.revision()),
+                        "history", lineage.behind().orElse("ok"),
                         "index", Long.toString(ledger.state().index()),
                         "nodes", Integer.toString(ledger.state().nodes().size()),
                         "store", ledger.failure().orElse("ok")));

@@ -1,6 +1,7 @@
 package io.farpage.coordinator;
 
 import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.NodeStatus;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
@@ -59,6 +60,18 @@ final class CoordinatorMetrics {
                 "endpoints",
                 "Endpoints published",
                 () -> ledger.state().endpoints().size());
+    }
+
+    void watch(Lineage lineage, Ledger ledger) {
+        gauge(
+                "epoch",
+                "Starts of a coordinator on this store",
+                () -> lineage.epoch().number());
+        gauge("revision", "Changes made durable since the cluster began", ledger::revision);
+        gauge(
+                "behind",
+                "1 if an agent has seen more than this store has, and no change is made",
+                () -> lineage.behind().isPresent() ? 1 : 0);
     }
 
     private void gauge(String name, String help, java.util.function.LongSupplier value) {

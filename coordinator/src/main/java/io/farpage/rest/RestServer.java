@@ -5,6 +5,7 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.config.Key;
 import io.javalin.http.Context;
+import io.javalin.http.Handler;
 import io.javalin.router.Endpoint;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +39,17 @@ public final class RestServer implements AutoCloseable {
      */
     public record Options(String service, String version, HostPort listen, int maxBodyBytes) {}
 
+    /**
+     * What is done around every request.
+     *
+     * @param before the route's handler; may refuse the request by throwing a {@link ProblemException}
+     * @param after the handler or the refusal; sees the answer before it is sent
+     */
+    public record Around(Handler before, Handler after) {
+        /** Does nothing. */
+        public static final Around NOTHING = new Around(ctx -> {}, ctx -> {});
+    }
+
     private RestServer(Options options, Javalin app, Drain drain) {
         this.options = options;
         this.app = app;
@@ -56,6 +68,16 @@ public final class RestServer implements AutoCloseable {
      * @throws ListenException if it cannot listen where it should
      */
     public static RestServer start(Options options, List<Route> routes, Metrics metrics, Supplier<Health> health) {
+        return start(options, routes, metrics, health, Around.NOTHING);
+    }
+
+    /**
+     * Starts a service with something around every request.
+     *
+     * @throws ListenException if it cannot listen where it should
+     */
+    public static RestServer start(
+            Options options, List<Route> routes, Metrics metrics, Supplier<Health> health, Around around) {
         List<Route> all = new ArrayList<>(routes);
         all.addAll(common(metrics, health));
         JsonNode document = OpenApi.document(options.service(), options.version(), all);
@@ -64,6 +86,8 @@ public final class RestServer implements AutoCloseable {
         Javalin app = Javalin.create(config -> {
             configure(config, options, all, metrics);
             config.routes.before(drain::announce);
+            config.routes.before(around.before());
+            config.routes.after(around.after());
         });
         HostPort listen = options.listen();
         try {

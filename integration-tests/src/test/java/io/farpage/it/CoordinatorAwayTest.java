@@ -3,7 +3,6 @@ package io.farpage.it;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Node;
@@ -15,6 +14,8 @@ import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Directories;
 import io.farpage.it.harness.Load;
 import io.farpage.it.harness.Pages;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What agents do without a coordinator: what they did before. In order, because the last test wipes the coordinator's store. */
+/** What agents do without a coordinator: what they did before. In order, because the last test takes the coordinator's store away. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class CoordinatorAwayTest {
     private static final int PAGES = 64;
@@ -108,40 +109,56 @@ class CoordinatorAwayTest {
 
     @Test
     @Order(3)
-    void shouldRegisterAgainByItselfWhenTheCoordinatorLostItsStoreAndGiveOutOnlyZeros() throws Exception {
-        fill("forgotten", 3);
+    void shouldServeWhatItServesAndObeyNoCoordinatorThatLostItsStoreUntilTheStoreIsBack() throws Exception {
+        fill("remembered", 3);
         String before = cluster.incarnation("b");
+        Path kept = cluster.directory().resolve("kept-store");
+        cluster.coordinator().process().kill();
+        Files.move(cluster.coordinator().store(), kept);
+        cluster.coordinator().restart();
+        await("both say that they do not obey")
+                .atMost(Cluster.PATIENCE)
+                .until(() -> cluster.agents().stream()
+                        .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed: it keeps cluster")));
+        assertEquals(List.of(), cluster.client().nodes(), "no agent has registered");
+        verify("remembered", 3);
+        assertEquals(before, detail(cluster.agent("b"), "incarnation"));
+        assertEquals(503, cluster.agent("a").page("nowhere", 0).status(), "nothing is concluded from its answers");
+
         cluster.coordinator().process().kill();
         Directories.delete(cluster.coordinator().store());
+        Files.move(kept, cluster.coordinator().store());
         cluster.coordinator().restart();
         await("both registered")
                 .atMost(Cluster.PATIENCE)
-                .until(() -> cluster.client().nodes().stream()
-                        .filter(node -> node.status() == NodeStatus.ACTIVE)
-                        .map(Node::id)
-                        .toList()
-                        .equals(List.of("a", "b")));
-        assertNotEquals(before, cluster.incarnation("b"), "what its memory held is gone");
-        cluster.awaitAllLinks();
-        await("the space is forgotten")
-                .atMost(Cluster.PATIENCE)
-                .until(() -> cluster.agent("a").page("forgotten", 0).status() == 404);
+                .until(() -> cluster.agents().stream()
+                        .allMatch(agent -> registered(agent).equals("true")
+                                && detail(agent, "coordinator").equals("obeyed")));
+        assertEquals(before, cluster.incarnation("b"));
+        verify("remembered", 3);
+        fill("after-all", 4);
+        verify("after-all", 4);
+    }
 
-        cluster.makeSpace("fresh", PAGES, 4096, "b");
+    private static void verify(String space, long seed) {
         for (long page = 0; page < PAGES; page++) {
             assertArrayEquals(
-                    new byte[4096],
-                    cluster.agent("a").page("fresh", page).expect(200).body());
+                    Pages.of(seed, page, 4096),
+                    cluster.agent("a").page(space, page).expect(200).body());
         }
     }
 
     private static String registered(AgentProcess agent) {
+        return detail(agent, "registered");
+    }
+
+    private static String detail(AgentProcess agent, String name) {
         return agent.rest()
                 .get("/health")
                 .expect(200)
                 .json()
                 .get("details")
-                .get("registered")
+                .get(name)
                 .asString();
     }
 

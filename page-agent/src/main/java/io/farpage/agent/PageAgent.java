@@ -12,6 +12,7 @@ import io.farpage.agent.page.PageTool;
 import io.farpage.agent.page.SpaceImage;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
+import io.farpage.agent.rest.CoordinatorMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.ImageApi;
@@ -110,6 +111,7 @@ public final class PageAgent implements AutoCloseable {
         Metrics metrics = new Metrics("farpage_agent");
         Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher());
         AgentMetrics.register(metrics.registry(), fetchers, links, pool);
+        CoordinatorMetrics.register(metrics.registry(), coordinator.allegiance());
         GuestMetrics.register(metrics.registry(), guests);
         rest = parts.add(RestServer.start(
                 new RestServer.Options("page-agent", VERSION, config.get(AgentKeys.API_LISTEN), MAX_BODY),
@@ -180,6 +182,13 @@ public final class PageAgent implements AutoCloseable {
                         "node", node,
                         "incarnation", incarnation.toString(),
                         "registered", Boolean.toString(registered),
+                        "coordinator",
+                                coordinator
+                                        .allegiance()
+                                        .status()
+                                        .refusal()
+                                        .map(reason -> "not obeyed: " + reason)
+                                        .orElse("obeyed"),
                         "transport", transports.preferred().word(),
                         "pool", pool.backing().toString()));
     }

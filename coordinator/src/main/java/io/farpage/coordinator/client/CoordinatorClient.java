@@ -30,7 +30,7 @@ import java.util.Optional;
 
 /**
  * Calls the coordinator. Every call blocks until the answer is there or the deadline has passed, and throws
- * {@link CoordinatorUnreachableException} or {@link CoordinatorRefusedException}. Thread-safe; made for virtual threads. Nothing is
+ * {@link CoordinatorUnreachableException}, {@link CoordinatorRefusedException} or {@link CoordinatorNotObeyedException}. Thread-safe; made for virtual threads. Nothing is
  * retried and nothing kept between calls, so a coordinator that comes back is simply reached again. Closing ends the calls under way.
  */
 public final class CoordinatorClient implements AutoCloseable {
@@ -38,6 +38,7 @@ public final class CoordinatorClient implements AutoCloseable {
     private static final String API = "/api/v1";
 
     private final URI base;
+    private final Allegiance allegiance;
     private final Transport transport;
 
     /**
@@ -48,6 +49,16 @@ public final class CoordinatorClient implements AutoCloseable {
      * @throws IllegalArgumentException if the base is no http URL with a host or the deadline is not positive
      */
     public CoordinatorClient(URI base, Duration deadline) {
+        this(base, deadline, new Allegiance());
+    }
+
+    /**
+     * Makes a client that uses no answer of a coordinator that the allegiance does not obey.
+     *
+     * @param allegiance told of every answer
+     * @throws IllegalArgumentException as the other constructor does
+     */
+    public CoordinatorClient(URI base, Duration deadline, Allegiance allegiance) {
         if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
             throw new IllegalArgumentException(
                     "coordinator URL '%s' must be http://host:port, for example http://127.0.0.1:7400".formatted(base));
@@ -56,7 +67,13 @@ public final class CoordinatorClient implements AutoCloseable {
             throw new IllegalArgumentException("deadline " + deadline + " is not positive");
         }
         this.base = base;
-        this.transport = new Transport(base, deadline);
+        this.allegiance = allegiance;
+        this.transport = new Transport(base, deadline, allegiance);
+    }
+
+    /** Which coordinator this client obeys. */
+    public Allegiance allegiance() {
+        return allegiance;
     }
 
     /** Where the coordinator is. */

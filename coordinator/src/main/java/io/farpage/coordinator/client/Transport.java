@@ -1,5 +1,7 @@
 package io.farpage.coordinator.client;
 
+import io.farpage.coordinator.model.Seen;
+import io.farpage.coordinator.model.Stamp;
 import io.farpage.rest.Json;
 import io.farpage.rest.Problem;
 import java.io.IOException;
@@ -25,12 +27,14 @@ final class Transport implements AutoCloseable {
 
     private final URI base;
     private final Duration deadline;
+    private final Allegiance allegiance;
     private final HttpClient http;
     private volatile boolean closed;
 
-    Transport(URI base, Duration deadline) {
+    Transport(URI base, Duration deadline, Allegiance allegiance) {
         this.base = base;
         this.deadline = deadline;
+        this.allegiance = allegiance;
         this.http = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(deadline)
@@ -43,11 +47,11 @@ final class Transport implements AutoCloseable {
             throws CoordinatorException {
         String operation = method + " " + path;
         HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline.plus(extra));
-        int status = response.statusCode();
-        if (status >= 200 && status < 300) {
-            return read(operation, response.body(), type);
+        Optional<CoordinatorException> refusal = refusal(operation, response);
+        if (refusal.isPresent()) {
+            throw refusal.get();
         }
-        throw refusal(operation, response);
+        return read(operation, response.body(), type);
     }
 
     <T> T call(String method, String path, @Nullable Object body, Class<T> type) throws CoordinatorException {
@@ -58,8 +62,9 @@ final class Transport implements AutoCloseable {
     void call(String method, String path, @Nullable Object body) throws CoordinatorException {
         String operation = method + " " + path;
         HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline);
-        if (response.statusCode() < 200 || response.statusCode() >= 300) {
-            throw refusal(operation, response);
+        Optional<CoordinatorException> refusal = refusal(operation, response);
+        if (refusal.isPresent()) {
+            throw refusal.get();
         }
     }
 
@@ -83,6 +88,7 @@ final class Transport implements AutoCloseable {
 
     private HttpRequest request(String method, String path, @Nullable Object body) {
         HttpRequest.Builder builder = HttpRequest.newBuilder(base.resolve(path)).header("Accept", "application/json");
+        allegiance.seen().ifPresent(seen -> builder.header(Seen.HEADER, seen.toString()));
         if (body == null) {
             return builder.method(method, BodyPublishers.noBody()).build();
         }
@@ -136,17 +142,32 @@ final class Transport implements AutoCloseable {
         }
     }
 
-    private CoordinatorException refusal(String operation, HttpResponse<byte[]> response) {
+    /** Why an answer cannot be used: the allegiance refuses it, or it is a problem. Empty if it can. */
+    private Optional<CoordinatorException> refusal(String operation, HttpResponse<byte[]> response) {
+        if (response.statusCode() >= 200 && response.statusCode() < 300) {
+            return disobeyed(operation, response, Optional.empty());
+        }
         String type = response.headers().firstValue("Content-Type").orElse("").toLowerCase(Locale.ROOT);
         if (!type.startsWith(Problem.MEDIA_TYPE)) {
-            return new CoordinatorUnreachableException(
+            return Optional.of(new CoordinatorUnreachableException(
                     "coordinator at %s not reached (%s): status %d of type '%s', so it is no coordinator that listens there"
-                            .formatted(base, operation, response.statusCode(), type));
+                            .formatted(base, operation, response.statusCode(), type)));
         }
         try {
-            return new CoordinatorRefusedException(operation, read(operation, response.body(), Problem.class));
+            Problem problem = read(operation, response.body(), Problem.class);
+            return disobeyed(operation, response, Optional.of(problem))
+                    .or(() -> Optional.of(new CoordinatorRefusedException(operation, problem)));
         } catch (CoordinatorUnreachableException e) {
-            return e;
+            return Optional.of(e);
         }
+    }
+
+    private Optional<CoordinatorException> disobeyed(
+            String operation, HttpResponse<byte[]> response, Optional<Problem> problem) {
+        return allegiance
+                .check(Stamp.read(response.headers()::firstValue), problem)
+                .map(reason -> new CoordinatorNotObeyedException(
+                        "coordinator at %s is not obeyed (%s): %s".formatted(base, operation, reason),
+                        problem.filter(Allegiance::isRebuilding).isPresent()));
     }
 }

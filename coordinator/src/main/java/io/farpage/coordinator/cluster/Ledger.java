@@ -31,6 +31,7 @@ public final class Ledger {
     private final Store store;
     private final EventLog events;
     private final LongConsumer commitNanos;
+    private volatile long revision;
     private volatile State state;
     private volatile Optional<String> failure = Optional.empty();
 
@@ -43,6 +44,7 @@ public final class Ledger {
     public Ledger(Store store, int eventsRetained, LongConsumer commitNanos) {
         this.store = store;
         this.commitNanos = commitNanos;
+        this.revision = store.revision();
         this.state = load(store);
         this.events = new EventLog(eventsRetained, state.index());
     }
@@ -50,6 +52,11 @@ public final class Ledger {
     /** The state now; what it returns never changes. */
     public State state() {
         return state;
+    }
+
+    /** A revision that is durable and that {@link #state}, read before, does not exceed. */
+    public long revision() {
+        return revision;
     }
 
     /** The events. */
@@ -70,6 +77,8 @@ public final class Ledger {
                 long start = System.nanoTime();
                 commit(draft);
                 commitNanos.accept(System.nanoTime() - start);
+                // Before the state: an answer must not show a state whose revision its stamp does not reach.
+                revision = store.revision();
                 state = draft.finished();
                 events.append(draft.events());
             }

@@ -61,6 +61,14 @@ final class Check {
         return Long.parseUnsignedLong(text, 16);
     }
 
+    /** A decimal number from 0. */
+    static long number(String field, String text) {
+        if (text.length() > 18 || !DIGITS.matcher(text).matches()) {
+            throw new IllegalArgumentException("%s: '%s' is not a number from 0".formatted(field, text));
+        }
+        return Long.parseLong(text);
+    }
+
     static String hex16(long value) {
         return "%016x".formatted(value);
     }

@@ -26,6 +26,8 @@ public final class MvStore implements Store {
     public static final String FILE = "coordinator.mv.db";
 
     static final String FORMAT_MAP = "format";
+    static final String INTEGRITY_MAP = "integrity";
+    static final String REVISION = "revision";
     static final String FORMAT_KEY = "version";
 
     /** The version of what the tables hold; to be raised when rows can no longer be read by older programs. */
@@ -40,6 +42,8 @@ public final class MvStore implements Store {
     private final MVStore store;
     private final Map<Table, MVMap<String, String>> maps = new EnumMap<>(Table.class);
     private final ExecutorService writer;
+    private final MVMap<String, String> integrity;
+    private volatile long revision;
     private int commits;
 
     private MvStore(Path file, MVStore store) {
@@ -48,6 +52,8 @@ public final class MvStore implements Store {
         for (Table table : Table.values()) {
             maps.put(table, store.openMap(table.mapName()));
         }
+        integrity = store.openMap(INTEGRITY_MAP);
+        revision = Long.parseLong(integrity.getOrDefault(REVISION, "0"));
         this.writer = Executors.newSingleThreadExecutor(
                 Thread.ofPlatform().daemon().name("store").factory());
     }
@@ -127,8 +133,14 @@ public final class MvStore implements Store {
     }
 
     @Override
+    public long revision() {
+        return revision;
+    }
+
+    @Override
     public void commit(List<Change> changes) {
         onWriter(() -> {
+            long next = revision + 1;
             try {
                 for (Change change : changes) {
                     change.row()
@@ -136,8 +148,10 @@ public final class MvStore implements Store {
                                     row -> map(change.table()).put(change.key(), row),
                                     () -> map(change.table()).remove(change.key()));
                 }
+                integrity.put(REVISION, Long.toString(next));
                 store.commit();
                 store.sync();
+                revision = next;
             } catch (RuntimeException e) {
                 store.rollback();
                 throw e;

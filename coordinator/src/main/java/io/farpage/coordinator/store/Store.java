@@ -13,6 +13,9 @@ public interface Store extends AutoCloseable {
      */
     Map<String, String> rows(Table table);
 
+    /** The number of commits since the store was made. */
+    long revision();
+
     /**
      * Makes all changes, or none if it throws. When it returns they are durable.
      *

@@ -4,8 +4,10 @@ import java.util.Locale;
 
 /** The tables; the name in the store is that of the constant in lower case. */
 public enum Table {
-    /** The event index and the next id, under fixed keys. */
+    /** The event index, the next id, the cluster id and the epoch, under fixed keys. */
     COUNTERS,
+    /** The revision at which each earlier epoch ended, by epoch. */
+    EPOCHS,
     /** At most one row: the cluster that was formed. */
     CLUSTER,
     /** Nodes by id. */

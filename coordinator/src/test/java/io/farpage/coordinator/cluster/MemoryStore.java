@@ -14,6 +14,7 @@ final class MemoryStore implements Store {
 
     private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
     private boolean full;
+    private long revision;
 
     void fill(boolean now) {
         full = now;
@@ -25,6 +26,11 @@ final class MemoryStore implements Store {
     }
 
     @Override
+    public long revision() {
+        return revision;
+    }
+
+    @Override
     public void commit(List<Change> changes) {
         if (full) {
             throw new StoreException("the disk is full");
@@ -33,6 +39,7 @@ final class MemoryStore implements Store {
             Map<String, String> rows = tables.computeIfAbsent(change.table(), table -> new TreeMap<>());
             change.row().ifPresentOrElse(row -> rows.put(change.key(), row), () -> rows.remove(change.key()));
         }
+        revision++;
     }
 
     @Override

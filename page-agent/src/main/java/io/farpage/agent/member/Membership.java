@@ -2,6 +2,7 @@ package io.farpage.agent.member;
 
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorNotObeyedException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Lease;
@@ -33,6 +34,7 @@ public final class Membership implements AutoCloseable {
     private volatile boolean registered;
     private volatile boolean everRegistered;
     private volatile boolean isOver;
+    private final Disobedience disobedience;
     private boolean away;
     private String lastRefusal = "";
 
@@ -52,6 +54,7 @@ public final class Membership implements AutoCloseable {
         this.registration = registration;
         this.regions = Map.copyOf(regions);
         this.ended = ended;
+        this.disobedience = new Disobedience(coordinator, node);
         this.thread = Thread.ofVirtual().name("membership").unstarted(this::run);
     }
 
@@ -68,6 +71,7 @@ public final class Membership implements AutoCloseable {
         Duration pause = Duration.ZERO;
         while (!isOver && !stopped(pause)) {
             try {
+                disobedience.probe();
                 pause = registered ? heartbeat() : register();
                 if (away) {
                     log.info("coordinator {} is back", coordinator.base());
@@ -78,6 +82,10 @@ public final class Membership implements AutoCloseable {
                     log.warn("coordinator is away, trying every {} ms: {}", RETRY.toMillis(), e.getMessage());
                     away = true;
                 }
+                pause = RETRY;
+            } catch (CoordinatorNotObeyedException e) {
+                registered = false;
+                disobedience.refused(e);
                 pause = RETRY;
             } catch (CoordinatorRefusedException e) {
                 pause = refused(e);
@@ -90,6 +98,7 @@ public final class Membership implements AutoCloseable {
     private Duration register() throws CoordinatorException {
         if (!everRegistered) {
             coordinator.register(node, registration.withStatus(NodeStatus.JOINING));
+            coordinator.allegiance().join();
         }
         for (Map.Entry<String, RegionRequest> region : regions.entrySet()) {
             coordinator.publishRegion(node, region.getKey(), region.getValue());

@@ -1,0 +1,51 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Lineage;
+import io.farpage.coordinator.model.Seen;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.RestServer;
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Refuses requests that this coordinator must not carry out, and stamps every answer with the cluster id, the epoch and the revision. A request of
+ * an agent that has seen more than this coordinator knows is refused; from then on every change is.
+ */
+public final class Guard {
+
+    private final Lineage lineage;
+    private final Ledger ledger;
+
+    /** Guards the routes under {@code /api/v1}. */
+    public Guard(Lineage lineage, Ledger ledger) {
+        this.lineage = lineage;
+        this.ledger = ledger;
+    }
+
+    /** What to put around every request. */
+    public RestServer.Around around() {
+        return new RestServer.Around(this::before, this::after);
+    }
+
+    private void before(Context ctx) {
+        if (!ctx.path().startsWith(Api.PREFIX + "/")) {
+            return;
+        }
+        @Nullable String header = ctx.header(Seen.HEADER);
+        if (header != null) {
+            lineage.require(Requests.parameter(Seen.HEADER, header, Seen::parse));
+        }
+        Optional<String> behind = lineage.behind();
+        if (behind.isPresent() && !ctx.method().equals(HandlerType.GET)) {
+            throw new ProblemException(503, "behind", behind.get());
+        }
+    }
+
+    private void after(Context ctx) {
+        lineage.stamp(ledger.revision()).write(ctx::header);
+    }
+}

@@ -22,6 +22,29 @@ public final class ProcFs {
         return entries(Path.of("/proc", Long.toString(pid), "fd"));
     }
 
+    /** The limit of descriptors (RLIMIT_NOFILE) that is in force. */
+    public static String descriptorLimit(long pid) {
+        try (Stream<String> limits = Files.lines(Path.of("/proc", Long.toString(pid), "limits"))) {
+            return limits.filter(line -> line.startsWith("Max open files"))
+                    .map(line -> line.split("\\s+")[3])
+                    .findFirst()
+                    .orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The limit of descriptors (RLIMIT_NOFILE) that leaves a process so many that it does not have yet. */
+    public static String descriptorLimitFor(long pid, int spare) {
+        int left = spare;
+        int number = 0;
+        while (left > 0 || Files.isSymbolicLink(Path.of("/proc", Long.toString(pid), "fd", Integer.toString(number)))) {
+            left -= Files.isSymbolicLink(Path.of("/proc", Long.toString(pid), "fd", Integer.toString(number))) ? 0 : 1;
+            number++;
+        }
+        return Integer.toString(number);
+    }
+
     /** Threads, the JVM's own included. */
     public static int threads(long pid) {
         return entries(Path.of("/proc", Long.toString(pid), "task"));

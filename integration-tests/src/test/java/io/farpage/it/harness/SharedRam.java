@@ -51,8 +51,17 @@ public record SharedRam(Path program, Path library) {
 
     /** Compiles {@code src/test/c/registered_ram.c}, a VMM that registers its RAM itself; skips the test where there is no C compiler. */
     public static Path compileRegistered(Path into) {
+        return compileVmm(into, "registered_ram");
+    }
+
+    /** Compiles {@code src/test/c/changing_ram.c}, a VMM that changes its mappings; skips the test where there is no C compiler. */
+    public static Path compileChanging(Path into) {
+        return compileVmm(into, "changing_ram");
+    }
+
+    private static Path compileVmm(Path into, String name) {
         compile(into);
-        Path program = into.resolve("registered_ram");
+        Path program = into.resolve(name);
         run(
                 "cc",
                 "-std=gnu11",
@@ -64,7 +73,7 @@ public record SharedRam(Path program, Path library) {
                 "-I" + ROOT.resolve("bench/baseline"),
                 "-o",
                 program.toString(),
-                ROOT.resolve("integration-tests/src/test/c/registered_ram.c").toString(),
+                ROOT.resolve("integration-tests/src/test/c/" + name + ".c").toString(),
                 "-lm");
         return program;
     }

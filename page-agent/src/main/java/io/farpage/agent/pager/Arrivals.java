@@ -28,6 +28,9 @@ final class Arrivals {
     private final PagerCounters counters;
     private final LongSupplier clock;
 
+    /** Pages that are lost and not poisoned yet. */
+    private final FaultQueue unpoisoned = new FaultQueue();
+
     private final int[] arrived;
     private int arrivedCount;
     private int incoming;
@@ -61,9 +64,9 @@ final class Arrivals {
         return incoming;
     }
 
-    /** Whether something has arrived and could not be installed at once. */
+    /** Whether something has arrived that is not installed, or is lost and not poisoned. */
     boolean isWaiting() {
-        return arrivedCount > 0;
+        return arrivedCount > 0 || !unpoisoned.isEmpty();
     }
 
     /** Whether more than half of the slots are free, so that what nobody waits for stands in nobody's way. */
@@ -188,30 +191,59 @@ final class Arrivals {
         transfers.end(slot);
     }
 
-    /** The page cannot be had: whoever touches it is told by a signal, and never sees zeros. */
+    /** The page cannot be had: threads that touch it get SIGBUS, and never see zeros. */
     void lose(int page) {
         if (table.kind(page) != PageTable.LOST) {
             counters.lost().add(1);
             log.error("space {}: page {} is lost with its home; the guest is told by SIGBUS", space, page);
             table.become(page, PageTable.LOST);
         }
-        if (!installer.poison(page)) {
-            log.error(
-                    "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); whoever touches page {} waits"
-                            + " for ever",
-                    space,
-                    page);
+        poison(page);
+    }
+
+    /** Has a lost page poisoned by the next {@link #install}. */
+    void poison(int page) {
+        unpoisoned.add(page, false, 0);
+    }
+
+    private int poisonLost() {
+        int work = 0;
+        for (int left = unpoisoned.size(); left > 0; left--) {
+            int page = unpoisoned.page();
+            // What was given up meanwhile is zeros.
+            Installer.Poison poison =
+                    table.kind(page) == PageTable.LOST ? installer.poison(page) : Installer.Poison.DONE;
+            if (poison == Installer.Poison.AGAIN) {
+                return work;
+            }
+            if (poison == Installer.Poison.UNSUPPORTED) {
+                log.error(
+                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch page {}"
+                                + " wait for ever",
+                        space,
+                        page);
+            }
+            unpoisoned.remove();
+            work++;
         }
+        return work;
+    }
+
+    private int discardLost() {
+        while (!unpoisoned.isEmpty()) {
+            unpoisoned.remove();
+        }
+        return 0;
     }
 
     /**
-     * Installs what has arrived.
+     * Installs what has arrived, and poisons what is lost.
      *
      * @param wanted whether there is still a guest to install it for
      * @return how many runs were dealt with
      */
     int install(boolean wanted) {
-        int work = 0;
+        int work = wanted ? poisonLost() : discardLost();
         for (int i = 0; i < arrivedCount; ) {
             int slot = arrived[i];
             if (wanted && !install(slot)) {

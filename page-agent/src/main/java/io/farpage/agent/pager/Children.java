@@ -2,7 +2,6 @@ package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.uffd.Userfaultfd;
-import io.farpage.posix.Epoll;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,14 +16,19 @@ import org.slf4j.LoggerFactory;
  */
 final class Children {
     private static final Logger log = LoggerFactory.getLogger(Children.class);
-    private static final int NEVER_AWAITED = 1;
+    /** Pages that one turn looks at when they become suspect. */
+    private static final int SUSPECTS = 65_536;
 
     private final PrivateChild.Family family;
     private final boolean shared;
     private final PageTable table;
     private final Transfers transfers;
     private final List<Child> living = new ArrayList<>();
-    private @Nullable Epoll descriptors;
+    private final Watch watch = new Watch();
+    private final List<Integer> readable = new ArrayList<>();
+    /** Pages from here on may be written to by no child any more, and were before: clean ones count as dirty. */
+    private int suspect;
+
     private volatile int count;
 
     /**
@@ -37,6 +41,7 @@ final class Children {
         this.shared = shared;
         this.table = table;
         this.transfers = transfers;
+        suspect = table.pages();
     }
 
     /** How many live. Any thread. */
@@ -48,23 +53,25 @@ final class Children {
         return count == 0;
     }
 
-    /** Whether one of them may write to pages of the VMM's without being seen. */
+    /** Whether one of them may write to pages of the VMM's without being seen, or may have and the table does not say so yet. */
     boolean share() {
-        return shared && count > 0;
+        return shared && (count > 0 || suspect < table.pages());
     }
 
-    /** A descriptor that is readable while one of theirs or {@code parent} is. */
+    /** A descriptor that is readable while one of theirs or {@code parent} is; -1 if there is none at the moment. */
     int fd(int parent) {
-        Epoll all = descriptors;
-        if (all == null) {
-            all = new Epoll(NEVER_AWAITED);
-            all.add(parent, Epoll.EPOLLIN);
-            for (Child child : living) {
-                all.add(child.fd(), Epoll.EPOLLIN);
-            }
-            descriptors = all;
+        readable.clear();
+        add(parent);
+        for (Child child : living) {
+            add(child.fd());
         }
-        return all.fd();
+        return watch.of(readable);
+    }
+
+    private void add(int descriptor) {
+        if (descriptor >= 0) {
+            readable.add(descriptor);
+        }
     }
 
     /**
@@ -107,10 +114,30 @@ final class Children {
 
     private void changed() {
         count = living.size();
-        if (descriptors != null) {
-            descriptors.close();
-            descriptors = null;
+        if (living.isEmpty()) {
+            watch.close();
+            suspect = shared ? 0 : table.pages();
         }
+    }
+
+    /** Whether a child that shares the memory has read of a removal that is not in the table yet; then nothing may be installed. */
+    boolean isBehind() {
+        for (Child child : living) {
+            if (child.holdsUpParent()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Goes on with such a removal. Returns how much was done. */
+    int catchUp() {
+        for (Child child : living) {
+            if (child.holdsUpParent()) {
+                return child.doWork();
+            }
+        }
+        return 0;
     }
 
     /** Serves them. Returns how much there was to do. */
@@ -119,22 +146,37 @@ final class Children {
         for (int i = living.size() - 1; i >= 0; i--) {
             Child child = living.get(i);
             work += child.doWork();
+            if (child.holdsUpParent()) {
+                return work;
+            }
             if (child.hasEnded()) {
                 living.remove(child);
+                watch.forget(child.descriptor());
                 child.close();
                 changed();
                 log.info("space {}: a child of the VMM has ended; {} are left", family.space(), count);
                 work++;
             }
         }
-        if (shared && living.isEmpty()) {
-            table.suspectClean();
-        }
         return work;
+    }
+
+    /** Has some of the pages that a child may have written to count as written to. Returns how much there was to do. */
+    int suspectClean() {
+        if (count > 0 || suspect >= table.pages()) {
+            return 0;
+        }
+        int end = Math.min(table.pages(), suspect + SUSPECTS);
+        table.suspectClean(suspect, end);
+        suspect = end;
+        return 1;
     }
 
     /** Whether one of them needs another turn soon. */
     boolean isBusy() {
+        if (watch.isBlind() || suspect < table.pages()) {
+            return true;
+        }
         for (Child child : living) {
             if (child.isBusy()) {
                 return true;
@@ -178,8 +220,8 @@ final class Children {
         for (Child child : living) {
             if (child instanceof SharedChild sharer && !sharer.hasEnded()) {
                 living.remove(child);
+                watch.forget(sharer.descriptor());
                 changed();
-                table.suspectClean();
                 log.info("space {}: the VMM has ended; a child has its memory now", family.space());
                 return sharer;
             }

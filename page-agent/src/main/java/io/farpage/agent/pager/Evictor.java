@@ -258,9 +258,10 @@ final class Evictor {
         return kind == PageTable.CLEAN ? drop(first, count) : protect(first, count);
     }
 
-    /** Write-protects a run, which then waits for an inspection. */
-    private int protect(int first, int count) {
-        if (waiting.isFull() || !installer.protect(first, count)) {
+    /** Write-protects a run, as far as it can be, which then waits for an inspection. Returns how many pages. */
+    private int protect(int first, int most) {
+        int count = waiting.isFull() ? 0 : installer.protect(first, most);
+        if (count == 0) {
             return 0;
         }
         for (int page = first; page < first + count; page++) {

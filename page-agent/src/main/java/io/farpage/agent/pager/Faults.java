@@ -20,7 +20,6 @@ final class Faults implements KernelMessages.Receiver {
     private final PagerCounters counters;
     private final Heat heat;
     private final Room room;
-    private final boolean shared;
     private final IntConsumer forked;
     private final LongSupplier clock;
     private final Streams streams;
@@ -37,7 +36,6 @@ final class Faults implements KernelMessages.Receiver {
 
     /**
      * @param prefetchPages pages that one fault may bring at most
-     * @param shared whether the memory is a file's, which keeps a page that is mapped no more
      * @param forked what to do with the descriptor of a child's memory
      */
     Faults(
@@ -51,7 +49,6 @@ final class Faults implements KernelMessages.Receiver {
             Heat heat,
             int prefetchPages,
             Room room,
-            boolean shared,
             IntConsumer forked,
             LongSupplier clock) {
         this.table = table;
@@ -63,7 +60,6 @@ final class Faults implements KernelMessages.Receiver {
         this.counters = counters;
         this.heat = heat;
         this.room = room;
-        this.shared = shared;
         this.forked = forked;
         this.clock = clock;
         int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
@@ -82,35 +78,23 @@ final class Faults implements KernelMessages.Receiver {
         return streams;
     }
 
+    /**
+     * The guest gives pages up: they read as zeros from now on. The kernel takes them out only after this was read, so what is resident a
+     * moment longer must not be looked at again, least of all be written back. Threads that wait for one of them to be fetched are woken; they
+     * fault again and get zeros.
+     */
     @Override
-    public void removed(int page) {
-        giveUp(page);
-        counters.removed().add(1);
-    }
-
-    @Override
-    public void unmapped(int page) {
-        if (!shared) {
-            removed(page);
+    public void removed(int first, int count) {
+        if (table.become(first, count, PageTable.ZERO, PageTable.FETCHING)) {
+            transfers.remove(first, count);
+            installer.wake(first, count);
         }
+        counters.removed().add(count);
     }
 
     @Override
     public void forked(int descriptor) {
         forked.accept(descriptor);
-    }
-
-    /**
-     * The guest gives a page up: it reads as zeros from now on. The kernel takes it out only after this was read, so what is there a
-     * moment longer must not be looked at again, least of all be written back. Whoever waits for it to be fetched asks for zeros instead.
-     */
-    private void giveUp(int page) {
-        boolean awaited = table.kind(page) == PageTable.FETCHING;
-        table.become(page, PageTable.ZERO);
-        if (awaited) {
-            transfers.remove(page);
-            installer.wake(page);
-        }
     }
 
     @Override
@@ -139,7 +123,7 @@ final class Faults implements KernelMessages.Receiver {
                     present(page);
                 }
             }
-            case PageTable.LOST -> arrivals.lose(page);
+            case PageTable.LOST -> arrivals.poison(page);
             default -> throw new AssertionError(table.kind(page));
         }
     }
@@ -276,10 +260,12 @@ final class Faults implements KernelMessages.Receiver {
         while (run < reach && mayBeWritten(page + run)) {
             run++;
         }
-        if (!installer.unprotect(page, run)) {
+        int writable = installer.unprotect(page, run);
+        if (writable == 0) {
             stores.takeBack();
             return false;
         }
+        run = writable;
         if (run < foreseen) {
             stores.cut(run, run);
         }

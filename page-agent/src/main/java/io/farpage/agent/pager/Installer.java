@@ -13,6 +13,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Puts pages into the guest and says in the table what became of them. Every call settles one page or more, or none because the kernel
  * wants it to be tried again: while an event waits to be read, or while there is no memory.
+ *
+ * <p>The kernel refuses a range that is not in one mapping (ENOENT), and a VMM may split its mappings at any page: mprotect(2), mlock(2) and
+ * madvise(2) all do. Such a range is halved until it fits. A single page that is refused is no longer mapped there, and threads that wait for it
+ * are woken: they fault again at what is there now, or end by SIGSEGV.
  */
 final class Installer {
     private static final Logger log = LoggerFactory.getLogger(Installer.class);
@@ -35,10 +39,21 @@ final class Installer {
     private PageFaults uffd;
     private Heirs heirs = page -> null;
     private boolean protects;
+    private boolean hasProtected;
     private boolean gone;
     private boolean starved;
     private long residentThen;
     private long pausedUntil;
+
+    /** What became of poisoning a page. */
+    enum Poison {
+        /** Threads that touch the page get SIGBUS, or find that it is not mapped. */
+        DONE,
+        /** An event waits to be read, or there is no memory: to be tried again. */
+        AGAIN,
+        /** The kernel has no UFFDIO_POISON. */
+        UNSUPPORTED
+    }
 
     /** Who else maps the same file, for pages that are mapped here no more. */
     @FunctionalInterface
@@ -115,10 +130,21 @@ final class Installer {
             return heir == null ? unmapped(page) : heir.copy(page, 1, source, true);
         }
         boolean protect = protects && !write;
-        long bytes = (long) layout.contiguous(page, count) * layout.pageBytes();
-        long done = uffd.copy(address, source, bytes, protect ? Userfaultfd.COPY_MODE_WP : 0);
+        int run = layout.contiguous(page, count);
+        long done = uffd.copy(address, source, (long) run * layout.pageBytes(), protect ? Userfaultfd.COPY_MODE_WP : 0);
         if (done > 0) {
+            hasProtected |= protect;
             return installed(page, done, protect ? PageTable.CLEAN : PageTable.DIRTY);
+        }
+        if (done == -Errno.ENOENT) {
+            if (run > 1) {
+                return copy(page, run / 2, source, write);
+            }
+            Installer heir = heirs.of(page);
+            if (heir != null) {
+                uffd.wake(address, layout.pageBytes());
+                return heir.copy(page, 1, source, true);
+            }
         }
         if (done == -Errno.EINVAL && protect) {
             log.warn(
@@ -138,9 +164,20 @@ final class Installer {
             Installer heir = heirs.of(page);
             return heir == null ? unmapped(page) : heir.zero(page, 1);
         }
+        int run = layout.pageBytes() == BASE_PAGE ? layout.contiguous(page, count) : 1;
         long done = layout.pageBytes() == BASE_PAGE
-                ? uffd.zeropage(address, (long) layout.contiguous(page, count) * BASE_PAGE)
+                ? uffd.zeropage(address, (long) run * BASE_PAGE)
                 : uffd.copy(address, Zeros.address(), layout.pageBytes(), 0);
+        if (done == -Errno.ENOENT) {
+            if (run > 1) {
+                return zero(page, run / 2);
+            }
+            Installer heir = heirs.of(page);
+            if (heir != null) {
+                uffd.wake(address, layout.pageBytes());
+                return heir.zero(page, 1);
+            }
+        }
         return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
     }
 
@@ -170,7 +207,11 @@ final class Installer {
         return switch ((int) -failure) {
             case Errno.EEXIST -> layout.pageBytes() == BASE_PAGE ? there(page, address) : perhapsThere(page, address);
             case Errno.EAGAIN -> 0;
-            case Errno.ENOENT -> unmapped(page);
+            case Errno.ENOENT, Errno.EFAULT -> {
+                // Not mapped there any more, or beyond the end of a file that was truncated.
+                uffd.wake(address, layout.pageBytes());
+                yield unmapped(page);
+            }
             case Errno.ESRCH -> {
                 gone = true;
                 yield 0;
@@ -215,7 +256,7 @@ final class Installer {
         return 1;
     }
 
-    /** The VMM has taken the range away without a word: who waited for it is gone, and the page is where it was. */
+    /** The VMM has taken the range away without a word, and the page is where it was. */
     private int unmapped(int page) {
         table.become(page, table.has(page, PageTable.HOMED) ? PageTable.REMOTE : PageTable.ZERO);
         return 1;
@@ -234,29 +275,74 @@ final class Installer {
         pausedUntil = clock.getAsLong() + PAUSE_NANOS;
     }
 
-    /** Lets the guest write to a page that is here; false to try again later. */
-    boolean unprotect(int page, int count) {
+    /**
+     * Lets the guest write to pages that are resident, and wakes threads that wait to.
+     *
+     * @return how many from the first on may be written to, or are no longer mapped; 0 to try again later
+     */
+    int unprotect(int page, int count) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
-            return true;
+            return 1;
         }
-        int result = uffd.writeProtect(address, (long) count * layout.pageBytes(), false);
-        return result != -Errno.EAGAIN;
+        for (int run = layout.contiguous(page, count); ; run /= 2) {
+            int result = uffd.writeProtect(address, (long) run * layout.pageBytes(), false);
+            if (result == 0) {
+                return run;
+            }
+            if (result == -Errno.ESRCH) {
+                gone = true;
+                return 0;
+            }
+            if (result != -Errno.ENOENT) {
+                return 0;
+            }
+            if (run == 1) {
+                uffd.wake(address, layout.pageBytes());
+                return 1;
+            }
+        }
     }
 
-    /** Keeps the guest from writing to pages that are here; false if that is not to be had at the moment. */
-    boolean protect(int page, int count) {
-        int result = uffd.writeProtect(layout.addressOf(page), (long) count * layout.pageBytes(), true);
-        if (result == -Errno.ESRCH) {
-            gone = true;
-        } else if (result != 0 && result != -Errno.EAGAIN) {
-            log.warn(
-                    "space {}: memory cannot be write-protected: {}; nothing of it can be evicted",
-                    space,
-                    ErrnoName.of(-result));
-            protects = false;
+    /**
+     * Keeps the guest from writing to pages that are resident.
+     *
+     * @return how many from the first on are protected; 0 if the first cannot be at the moment, or is no longer mapped
+     */
+    int protect(int page, int count) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return 0;
         }
-        return result == 0;
+        for (int run = layout.contiguous(page, count); ; run /= 2) {
+            int result = uffd.writeProtect(address, (long) run * layout.pageBytes(), true);
+            if (result == 0) {
+                hasProtected = true;
+                return run;
+            }
+            if (result == -Errno.ENOENT && run > 1) {
+                continue;
+            }
+            refused(-result);
+            return 0;
+        }
+    }
+
+    private void refused(int errno) {
+        switch (errno) {
+            case Errno.ESRCH -> gone = true;
+            case Errno.EAGAIN, Errno.EINTR, Errno.ENOMEM -> {}
+            default -> {
+                // Where other pages can be protected, the VMM has taken this one away without a word.
+                if (errno != Errno.ENOENT || !hasProtected) {
+                    log.warn(
+                            "space {}: memory cannot be write-protected: {}; nothing of it can be evicted",
+                            space,
+                            ErrnoName.of(errno));
+                    protects = false;
+                }
+            }
+        }
     }
 
     /**
@@ -269,17 +355,50 @@ final class Installer {
         }
     }
 
-    /** Whoever waits for a page looks again. */
+    /** Wakes the threads that wait for a page; they fault again if they still have to. */
     void wake(int page) {
-        long address = layout.addressOf(page);
+        wake(page, 1);
+    }
+
+    /** As {@link #wake(int)}, of pages that are mapped one after the other. */
+    void wake(int first, int count) {
+        long address = layout.addressOf(first);
         if (address != GuestLayout.NONE) {
-            uffd.wake(address, layout.pageBytes());
+            uffd.wake(address, (long) count * layout.pageBytes());
         }
     }
 
-    /** Has the kernel tell whoever touches a page that it is lost; false if this kernel cannot. */
-    boolean poison(int page) {
+    /** Has the kernel send SIGBUS to threads that touch a page. */
+    Poison poison(int page) {
         long address = layout.addressOf(page);
-        return address == GuestLayout.NONE || uffd.poison(address, layout.pageBytes()) > 0;
+        if (address == GuestLayout.NONE) {
+            return Poison.DONE;
+        }
+        long result = uffd.poison(address, layout.pageBytes());
+        if (result == -Errno.EEXIST) {
+            // An evicted page leaves the marker of its protection in the page table, which the kernel does not replace.
+            int cleared = uffd.writeProtect(address, layout.pageBytes(), false);
+            if (cleared == -Errno.EAGAIN) {
+                return Poison.AGAIN;
+            }
+            result = uffd.poison(address, layout.pageBytes());
+        }
+        if (result > 0) {
+            return Poison.DONE;
+        }
+        return switch ((int) -result) {
+            case Errno.EEXIST, Errno.ENOENT, Errno.EFAULT -> {
+                // Poisoned before, or resident by another way, or not mapped, or beyond the file's end: the thread
+                // finds out.
+                uffd.wake(address, layout.pageBytes());
+                yield Poison.DONE;
+            }
+            case Errno.ESRCH -> {
+                gone = true;
+                yield Poison.DONE;
+            }
+            case Errno.EINVAL -> Poison.UNSUPPORTED;
+            default -> Poison.AGAIN;
+        };
     }
 }

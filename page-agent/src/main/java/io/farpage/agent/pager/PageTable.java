@@ -1,6 +1,7 @@
 package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.Counter;
+import java.util.Arrays;
 
 /**
  * What is known of every page of a guest, a byte each: where it is, and flags beside it. The shard's thread writes; any thread may read
@@ -45,6 +46,7 @@ final class PageTable {
 
     private final byte[] states;
     private final Counter[] counts = new Counter[KINDS];
+    private final int[] left = new int[KINDS];
 
     /**
      * @param pages how many
@@ -56,7 +58,7 @@ final class PageTable {
             counts[kind] = new Counter();
         }
         if (atHome) {
-            java.util.Arrays.fill(states, (byte) (REMOTE | HOMED));
+            Arrays.fill(states, (byte) (REMOTE | HOMED));
         }
         counts[atHome ? REMOTE : ZERO].add(pages);
     }
@@ -102,9 +104,28 @@ final class PageTable {
         states[page] = (byte) ((was & ~KIND_MASK) | kind);
     }
 
-    /** Somebody may have written to clean pages without being seen. */
-    void suspectClean() {
-        for (int page = 0; page < states.length; page++) {
+    /**
+     * As {@link #become(int, int)}, of pages from {@code first} on.
+     *
+     * @return whether one of them was of kind {@code watched}
+     */
+    boolean become(int first, int count, int kind, int watched) {
+        Arrays.fill(left, 0);
+        for (int page = first; page < first + count; page++) {
+            int was = states[page];
+            left[was & KIND_MASK]++;
+            states[page] = (byte) ((was & ~KIND_MASK) | kind);
+        }
+        for (int was = 0; was < KINDS; was++) {
+            counts[was].add(-left[was]);
+        }
+        counts[kind].add(count);
+        return left[watched] > 0;
+    }
+
+    /** Clean pages from {@code first} to before {@code end} may have been written to without being seen. */
+    void suspectClean(int first, int end) {
+        for (int page = first; page < end; page++) {
             if (kind(page) == CLEAN) {
                 become(page, DIRTY);
             }

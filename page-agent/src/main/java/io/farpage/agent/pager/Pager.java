@@ -124,7 +124,7 @@ public final class Pager implements DutyCycle {
         heat = new Heat(table.pages());
         arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
         replay = new Replay(guest.workingSet(), table, arrivals);
-        messages = new KernelMessages(space, guest.uffd(), layout, clock);
+        messages = new KernelMessages(space, guest.uffd(), layout, shared, clock);
         children = new Children(
                 new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options.prefetchPages(), clock),
                 shared,
@@ -141,7 +141,6 @@ public final class Pager implements DutyCycle {
                 heat,
                 options.prefetchPages(),
                 this::room,
-                shared,
                 this::forked,
                 clock);
         installer.heirs(children::installerOf);
@@ -226,6 +225,7 @@ public final class Pager implements DutyCycle {
     public boolean needsPolling() {
         return !done
                 && (spinning
+                        || isBehind()
                         || arrivals.isWaiting()
                         || !faults.queue().isEmpty()
                         || (evictor != null && !children.share() && evictor.isBusy())
@@ -238,20 +238,34 @@ public final class Pager implements DutyCycle {
         if (done) {
             return 0;
         }
+        int work = 0;
+        if (isBehind()) {
+            work += messages.isBehind() ? readMessages() : children.catchUp();
+            if (isBehind()) {
+                return work;
+            }
+        }
         homes.refresh();
-        int work = takeCompletions();
+        work += takeCompletions();
         work += arrivals.install(finishing == null);
         if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
             work += readMessages();
-            emptied = work > 0;
+            emptied = work > 0 && messages.isDrained();
         } else {
             // Nothing was found now: before the next turn the shard sleeps, and is woken by what comes.
             emptied = false;
         }
+        if (isBehind()) {
+            return work;
+        }
         work += faults.serveQueue();
         if (!children.isEmpty()) {
             work += children.doWork();
+            if (isBehind()) {
+                return work;
+            }
         }
+        work += children.suspectClean();
         if (finishing == null && (installer.isGone() || layout.isEmpty()) && !succeed()) {
             finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
         }
@@ -277,6 +291,11 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
+    /** Whether a removal that was read is not in the table yet; of the VMM and of the children that share its memory, at most one is. */
+    private boolean isBehind() {
+        return messages.isBehind() || children.isBehind();
+    }
+
     /** A child that shares the memory takes the place of the VMM; false if there is none. */
     private boolean succeed() {
         SharedChild eldest = children.takeEldest();
@@ -289,7 +308,7 @@ public final class Pager implements DutyCycle {
         heir = eldest;
         layout.take(eldest.layout());
         installer.moveTo(eldest.uffd());
-        messages = new KernelMessages(space, eldest.uffd(), layout, clock);
+        messages = new KernelMessages(space, eldest.uffd(), layout, true, clock);
         eldest.leaveWaiting();
         return true;
     }
@@ -299,13 +318,13 @@ public final class Pager implements DutyCycle {
     }
 
     private int readMessages() {
-        int count = messages.read(faults);
-        if (count < 0) {
-            log.error("space {}: faults cannot be read: {}", space, ErrnoName.of(-count));
-            finish("faults cannot be read: " + ErrnoName.of(-count));
-            return 0;
+        int work = messages.read(faults);
+        if (messages.failure() != 0 && finishing == null) {
+            String why = "faults cannot be read: " + ErrnoName.of(messages.failure());
+            log.error("space {}: {}", space, why);
+            finish(why);
         }
-        return count;
+        return work;
     }
 
     /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */
@@ -342,7 +361,7 @@ public final class Pager implements DutyCycle {
         if (arrivals.isWaiting()) {
             return 1;
         }
-        if (!children.isEmpty()) {
+        if (!children.isEmpty() || children.share()) {
             return 0;
         }
         if (flush != null && !flush.isDone()) {

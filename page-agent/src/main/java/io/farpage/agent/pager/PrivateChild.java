@@ -67,29 +67,34 @@ final class PrivateChild implements Child {
                 family.heat(),
                 family.prefetchPages(),
                 () -> PagerOptions.MAX_RUN,
-                false,
                 forked,
                 family.clock());
-        messages = new KernelMessages(family.space(), uffd, layout, family.clock());
+        messages = new KernelMessages(family.space(), uffd, layout, false, family.clock());
     }
 
     @Override
     public int fd() {
+        return messages.fd();
+    }
+
+    @Override
+    public int descriptor() {
         return uffd.fd();
     }
 
     @Override
     public int doWork() {
-        int work = arrivals.install(!installer.isGone());
         if (installer.isGone()) {
-            return work;
+            return arrivals.install(false);
         }
-        return work + Math.max(0, messages.read(faults)) + faults.serveQueue();
+        int work = messages.isBehind() ? 0 : arrivals.install(true);
+        work += messages.read(faults);
+        return messages.isBehind() ? work : work + faults.serveQueue();
     }
 
     @Override
     public boolean isBusy() {
-        return arrivals.isWaiting() || !faults.queue().isEmpty();
+        return arrivals.isWaiting() || !faults.queue().isEmpty() || messages.isBehind();
     }
 
     @Override

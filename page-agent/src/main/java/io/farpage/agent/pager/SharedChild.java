@@ -44,7 +44,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         this.forked = forked;
         this.clock = clock;
         installer = new Installer(uffd, layout, table, space, true, false, clock);
-        messages = new KernelMessages(space, uffd, layout, clock);
+        messages = new KernelMessages(space, uffd, layout, true, clock);
     }
 
     Userfaultfd uffd() {
@@ -61,17 +61,28 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public int fd() {
+        return messages.fd();
+    }
+
+    @Override
+    public int descriptor() {
         return uffd.fd();
     }
 
     @Override
     public int doWork() {
-        return Math.max(0, messages.read(this)) + serveWaiting();
+        int work = messages.read(this);
+        return messages.isBehind() ? work : work + serveWaiting();
     }
 
     @Override
     public boolean isBusy() {
-        return retries;
+        return retries || messages.isBehind();
+    }
+
+    @Override
+    public boolean holdsUpParent() {
+        return messages.isBehind();
     }
 
     @Override
@@ -81,7 +92,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             waiting.add(page, write, seenAt);
         } else if (!table.isResident(page)) {
             installer.wake(page);
-        } else if (installer.unprotect(page, 1)) {
+        } else if (installer.unprotect(page, 1) > 0) {
             table.become(page, PageTable.DIRTY);
         } else {
             waiting.add(page, true, seenAt);
@@ -103,17 +114,20 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     /** The page may have been taken out of the file, or out of the child alone: a page that is here is looked at anew when it goes. */
     @Override
-    public void removed(int page) {
-        if (table.isResident(page)) {
-            table.become(page, PageTable.DIRTY);
-        } else {
-            parent.removed(page);
+    public void removed(int first, int count) {
+        for (int page = first; page < first + count; ) {
+            boolean resident = table.isResident(page);
+            int run = 1;
+            while (page + run < first + count && table.isResident(page + run) == resident) {
+                run++;
+            }
+            if (resident) {
+                table.become(page, run, PageTable.DIRTY, PageTable.DIRTY);
+            } else {
+                parent.removed(page, run);
+            }
+            page += run;
         }
-    }
-
-    @Override
-    public void unmapped(int page) {
-        // The file keeps it.
     }
 
     @Override
@@ -150,8 +164,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             return true;
         }
         if (table.kind(page) == PageTable.LOST) {
-            installer.poison(page);
-            return true;
+            return installer.poison(page) != Installer.Poison.AGAIN;
         }
         return installer.isGone();
     }

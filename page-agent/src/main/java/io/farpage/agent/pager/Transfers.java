@@ -153,6 +153,18 @@ final class Transfers {
         }
     }
 
+    /** As {@link #remove(int)}, of pages from {@code page} on. */
+    void remove(int page, int pages) {
+        for (int slot = 0; slot < first.length; slot++) {
+            int from = Math.max(page, first[slot] + settled[slot]);
+            int until = Math.min(page + pages, first[slot] + count[slot]);
+            if (!isWriteBack[slot] && from < until) {
+                long bits = until - from == Long.SIZE ? -1L : (1L << (until - from)) - 1;
+                removed[slot] |= bits << (from - first[slot]);
+            }
+        }
+    }
+
     /** A page on its way here is to be written to. */
     void wantForWrite(int page) {
         int slot = fetching(page);

@@ -11,6 +11,8 @@
  *   unmap    unmap the RAM
  *   again    map the RAM a second time
  *   fork     have a child read the first page, and expect that it cannot
+ *   wait     wait until the file that $SHARED_RAM_GO names exists
+ *   kept     expect every page to hold what rounds left
  * Prints a line for each that went well; exit code 3 for the first that did not.
  */
 #define _GNU_SOURCE
@@ -102,6 +104,14 @@ int main(int argc, char **argv) {
             mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         } else if (strcmp(argv[i], "fork") == 0) {
             fork_child();
+        } else if (strcmp(argv[i], "wait") == 0) {
+            while (access(getenv("SHARED_RAM_GO"), F_OK) != 0) {
+                usleep(10000);
+            }
+        } else if (strcmp(argv[i], "kept") == 0) {
+            for (unsigned long page = 0; page < pages; page++) {
+                expect(argv[i], page, page * 1000 + 3);
+            }
         }
         printf("%s\n", argv[i]);
         fflush(stdout);

@@ -5,11 +5,9 @@ import io.farpage.config.HostPort;
 import io.farpage.config.Version;
 import io.farpage.coordinator.api.Api;
 import io.farpage.coordinator.api.Guard;
-import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
-import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.Time;
@@ -79,7 +77,7 @@ public final class Coordinator implements AutoCloseable {
                 Version.text(),
                 config.get(Settings.LISTEN),
                 Math.toIntExact(config.get(Settings.MAX_BODY)));
-        Api api = new Api(membership, new Links(ledger), spaces, new Attachments(ledger), heat, ledger.events());
+        Api api = new Api(ledger, time, membership, spaces, heat);
         RestServer server = RestServer.start(
                 options,
                 api.routes(),

@@ -17,6 +17,11 @@ public record Problem(String type, String title, int status, String detail, Stri
     /** What a type begins with. */
     public static final String TYPE_PREFIX = "urn:farpage:problem:";
 
+    /** The word after {@link #TYPE_PREFIX}; "refused" if the type is another's. */
+    public String word() {
+        return type.startsWith(TYPE_PREFIX) ? type.substring(TYPE_PREFIX.length()) : "refused";
+    }
+
     /** Whether this is of a type, given as the word after {@link #TYPE_PREFIX}. */
     public boolean is(String word) {
         return type.equals(TYPE_PREFIX + word);

@@ -94,6 +94,13 @@ final class GuestCommands {
                 description = "Permissions of the socket, such as 0660 for a VMM of another user; 0600, when left out")
         private @Nullable String socketMode;
 
+        @Option(
+                names = "--force",
+                description =
+                        "Use the space although it is torn: it holds older and newer pages, since a guest of it ended"
+                                + " before all its pages were written to their homes")
+        private boolean force;
+
         @Override
         public Integer call() throws InterruptedException {
             GuestRequest request = new GuestRequest(
@@ -104,7 +111,8 @@ final class GuestCommands {
                     local == null ? OptionalLong.empty() : OptionalLong.of(local),
                     prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch),
                     noReplay ? Optional.of(false) : Optional.empty(),
-                    Optional.ofNullable(socketMode));
+                    Optional.ofNullable(socketMode),
+                    force ? Optional.of(true) : Optional.empty());
             byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
             if (answer == null) {
                 return REFUSED;

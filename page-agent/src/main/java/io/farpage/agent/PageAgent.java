@@ -6,6 +6,7 @@ import io.farpage.agent.guest.Guests;
 import io.farpage.agent.link.LinkControl;
 import io.farpage.agent.member.Ending;
 import io.farpage.agent.member.EventWatch;
+import io.farpage.agent.member.Fences;
 import io.farpage.agent.member.Membership;
 import io.farpage.agent.member.Releases;
 import io.farpage.agent.page.PageTool;
@@ -35,22 +36,31 @@ import io.farpage.rest.RestServer;
 import io.farpage.verbs.VerbsProvider;
 import java.net.URI;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One node: its pool, its devices, the shards that move pages, and the control plane around it. Opening it registers the node; closing it
  * drains and deregisters.
  */
 public final class PageAgent implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(PageAgent.class);
     private static final int MAX_BODY = 4 << 20;
     private static final String VERSION = "0.1.0";
 
+    private static final Duration DRAIN = Duration.ofSeconds(20);
+
     private final Parts parts;
+    /** What moves pages or has them moved. Closed first, and within {@link #DRAIN}. */
+    private final Parts movers;
+
     private final String node;
     private final Incarnation incarnation;
     private final PagePool pool;
@@ -60,13 +70,16 @@ public final class PageAgent implements AutoCloseable {
     private final Shards shards;
     private final LinkControl links;
     private final Releases releases;
+    private final Fences fences;
     private final Membership membership;
     private final RestServer rest;
     private final Announcement announcement;
 
-    private PageAgent(Parts parts, Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
+    private PageAgent(
+            Parts parts, Parts movers, Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
             throws PoolException {
         this.parts = parts;
+        this.movers = movers;
         node = AgentOptions.nodeId(config, Host.name());
         List<OptionalInt> cpus = AgentOptions.shardCpus(config);
         incarnation = newIncarnation();
@@ -77,8 +90,8 @@ public final class PageAgent implements AutoCloseable {
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
         Latch noticed = new Latch();
-        shards = parts.add(new Shards(config, cpus, pool, transports, noticed::run));
-        links = parts.add(new LinkControl(
+        shards = movers.add(new Shards(config, cpus, pool, transports, noticed::run));
+        links = movers.add(new LinkControl(
                 node,
                 incarnation,
                 coordinator,
@@ -95,7 +108,7 @@ public final class PageAgent implements AutoCloseable {
                 config.get(AgentKeys.FETCH_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 peer -> links.link(peer, 0));
-        Guests guests = parts.add(new Guests(
+        Guests guests = movers.add(new Guests(
                 coordinator,
                 node,
                 incarnation.value(),
@@ -105,8 +118,9 @@ public final class PageAgent implements AutoCloseable {
                 links::link,
                 config.get(AgentKeys.GUEST_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE)));
-        releases = parts.add(new Releases(coordinator, node, incarnation, pool));
-        EventWatch events = parts.add(new EventWatch(coordinator, new Events()));
+        releases = movers.add(new Releases(coordinator, node, incarnation, pool));
+        fences = movers.add(new Fences(coordinator, node, incarnation, links));
+        EventWatch events = movers.add(new EventWatch(coordinator, new Events()));
 
         Metrics metrics = new Metrics("farpage_agent");
         Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher());
@@ -132,10 +146,11 @@ public final class PageAgent implements AutoCloseable {
         membership = parts.add(
                 new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
 
-        DeviceWatch devices = parts.add(new DeviceWatch(transports, new Devices()));
+        DeviceWatch devices = movers.add(new DeviceWatch(transports, new Devices()));
         shards.start();
         devices.start();
         releases.start();
+        fences.start();
         spaces.start();
         membership.start();
         links.start();
@@ -156,9 +171,11 @@ public final class PageAgent implements AutoCloseable {
     public static PageAgent open(Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
             throws PoolException {
         Parts parts = new Parts();
+        Parts movers = new Parts();
         try {
-            return new PageAgent(parts, config, rdma, tcp, ended);
+            return new PageAgent(parts, movers, config, rdma, tcp, ended);
         } catch (PoolException | RuntimeException e) {
+            movers.close();
             parts.close();
             throw e;
         }
@@ -227,12 +244,25 @@ public final class PageAgent implements AutoCloseable {
         return rest.listening();
     }
 
-    /** Drains and deregisters: takes no more requests, ends what is under way, gives up the links, and only then lets go of the memory. */
+    /**
+     * Drains and deregisters. The order keeps another node from attaching to a space, or a home from giving its room away, while WRITEs of this
+     * node can still arrive: the agent takes no more requests, ends guests, links and shards, and only then detaches from its spaces and
+     * deregisters. If the shards do not end in time, it deregisters without detaching, and the homes cut it off.
+     */
     @Override
     public void close() {
         membership.leave();
         rest.close();
-        parts.close();
+        boolean stopped = movers.closeWithin(DRAIN) && shards.haveStopped();
+        if (stopped && !membership.isOver()) {
+            spaces.detachAll();
+        }
+        membership.close();
+        if (stopped) {
+            parts.close();
+        } else {
+            log.error("pages may still be moved {} after the agent began to end; its memory stays mapped", DRAIN);
+        }
     }
 
     /** Breaks the circle between the shards, which say that they have news, and the links, which need the shards. */
@@ -285,11 +315,16 @@ public final class PageAgent implements AutoCloseable {
                         event.node().ifPresent(links::offerChanged);
                     }
                 }
-                case SPACE_DELETING, SPACE_DELETED -> event.space().ifPresent(spaces::letGo);
-                case EXTENTS_LOST -> event.space().ifPresent(spaces::changed);
+                case SPACE_DELETING, SPACE_DELETED -> event.spaceId().ifPresent(spaces::deleted);
+                case EXTENTS_LOST -> event.spaceId().ifPresent(spaces::changed);
                 case RELEASES_PENDING -> {
                     if (event.node().filter(node::equals).isPresent()) {
                         releases.look();
+                    }
+                }
+                case FENCES_CHANGED -> {
+                    if (event.node().filter(node::equals).isPresent()) {
+                        fences.look();
                     }
                 }
                 case SPACE_CREATED, CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
@@ -301,6 +336,7 @@ public final class PageAgent implements AutoCloseable {
             links.nodesChanged();
             spaces.resync();
             releases.look();
+            fences.look();
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.agent;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.slf4j.Logger;
@@ -14,6 +15,17 @@ final class Parts implements AutoCloseable {
     <T extends AutoCloseable> T add(T part) {
         open.push(part);
         return part;
+    }
+
+    /** Closes all, but waits no longer than that; false if closing goes on. */
+    boolean closeWithin(Duration limit) {
+        Thread closing = Thread.ofVirtual().name("closing").start(this::close);
+        try {
+            return closing.join(limit);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     @Override

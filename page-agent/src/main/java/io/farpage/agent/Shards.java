@@ -66,6 +66,11 @@ final class Shards implements AutoCloseable {
         loops.forEach(ShardLoop::start);
     }
 
+    /** Whether no thread runs, so that nothing is under way. */
+    boolean haveStopped() {
+        return loops.stream().noneMatch(loop -> loop.thread().isAlive());
+    }
+
     List<ShardLoop> loops() {
         return List.copyOf(loops);
     }

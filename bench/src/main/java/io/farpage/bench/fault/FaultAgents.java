@@ -111,6 +111,7 @@ final class FaultAgents implements AutoCloseable {
                         : OptionalLong.empty(),
                 OptionalInt.of(side.prefetch()),
                 Optional.of(false),
+                Optional.empty(),
                 Optional.empty()));
     }
 

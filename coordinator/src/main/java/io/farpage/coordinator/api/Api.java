@@ -3,10 +3,13 @@ package io.farpage.coordinator.api;
 import io.farpage.config.Quantities;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.EventLog;
+import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
@@ -35,24 +38,26 @@ public final class Api {
     private final Links links;
     private final Spaces spaces;
     private final Attachments attachments;
+    private final Fences fences;
     private final Heat heat;
     private final EventLog events;
 
     /** Answers from these. */
-    public Api(Membership membership, Links links, Spaces spaces, Attachments attachments, Heat heat, EventLog events) {
+    public Api(Ledger ledger, Time time, Membership membership, Spaces spaces, Heat heat) {
         this.membership = membership;
-        this.links = links;
+        this.links = new Links(ledger);
         this.spaces = spaces;
-        this.attachments = attachments;
+        this.attachments = new Attachments(ledger, time);
+        this.fences = new Fences(ledger);
         this.heat = heat;
-        this.events = events;
+        this.events = ledger.events();
     }
 
     /** The routes, for {@link io.farpage.rest.RestServer}. */
     public List<Route> routes() {
         List<Route> routes = new ArrayList<>();
         routes.addAll(cluster());
-        routes.addAll(new NodeRoutes(membership, links, spaces).routes());
+        routes.addAll(new NodeRoutes(membership, links, spaces, fences).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, heat).routes());
         routes.addAll(watching());
         return routes;

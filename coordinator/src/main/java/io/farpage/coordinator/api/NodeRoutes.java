@@ -1,10 +1,13 @@
 package io.farpage.coordinator.api;
 
+import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
@@ -34,15 +37,17 @@ final class NodeRoutes {
     private final Membership membership;
     private final Links links;
     private final Spaces spaces;
+    private final Fences fences;
 
-    NodeRoutes(Membership membership, Links links, Spaces spaces) {
+    NodeRoutes(Membership membership, Links links, Spaces spaces, Fences fences) {
         this.membership = membership;
         this.links = links;
         this.spaces = spaces;
+        this.fences = fences;
     }
 
     List<Route> routes() {
-        return Stream.of(nodes(), endpoints(), regions(), releases())
+        return Stream.of(nodes(), endpoints(), regions(), releases(), fences())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -142,6 +147,20 @@ final class NodeRoutes {
                         "Say that a node has zeroed what was released",
                         ReleaseAck.class,
                         ctx -> spaces.acknowledge(id(ctx), Requests.body(ctx, ReleaseAck.class))));
+    }
+
+    private List<Route> fences() {
+        return List.of(
+                Route.get(
+                        NODE + "/fences",
+                        "The incarnations of other nodes that a node must cut off",
+                        Fence[].class,
+                        ctx -> ctx.json(fences.of(id(ctx)))),
+                Route.post(
+                        NODE + "/fences",
+                        "Say that a node has destroyed its queue pairs with an incarnation of another and makes no new ones",
+                        FenceAck.class,
+                        ctx -> fences.acknowledge(id(ctx), Requests.body(ctx, FenceAck.class))));
     }
 
     private static String id(Context ctx) {

@@ -12,12 +12,14 @@ import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.Torn;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /** What is under {@code /spaces}. */
 final class SpaceRoutes {
@@ -52,7 +54,9 @@ final class SpaceRoutes {
                                 "Delete a space once nobody is attached to it; its room is free when its homes have zeroed it",
                                 ctx -> spaces.delete(id(ctx), force(ctx)))
                         .with(new Route.QueryParameter(
-                                "force", false, "true: take those who are attached for dead; wrong if one is not")),
+                                "force",
+                                false,
+                                "true: delete it even under a guest that runs, which loses its memory")),
                 Route.get(
                         SPACE + "/attachments",
                         "The nodes that work with a space",
@@ -68,8 +72,10 @@ final class SpaceRoutes {
                 Route.delete(
                                 ATTACHMENT,
                                 "Detach a node from a space",
-                                ctx -> attachments.detach(id(ctx), ctx.pathParam("node"), incarnation(ctx)))
-                        .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits")),
+                                ctx -> attachments.detach(id(ctx), ctx.pathParam("node"), incarnation(ctx), torn(ctx)))
+                        .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits"))
+                        .with(new Route.QueryParameter(
+                                "torn", false, "why not all pages are at their homes: marks the space as torn")),
                 Route.get(
                         SPACE + "/extents",
                         "Where the pages of a space live",
@@ -116,6 +122,10 @@ final class SpaceRoutes {
 
     private static Incarnation incarnation(Context ctx) {
         return Requests.parameter("incarnation", Requests.query(ctx, "incarnation"), Incarnation::parse);
+    }
+
+    private static Optional<String> torn(Context ctx) {
+        return Requests.optionalQuery(ctx, "torn").map(reason -> Requests.parameter("torn", reason, Torn::checkReason));
     }
 
     private static String id(Context ctx) {

@@ -7,6 +7,8 @@ import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
@@ -189,6 +191,25 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Detaches a node from a space: it will not touch the space's pages again. */
     public void detach(String idOrName, String node, Incarnation incarnation) throws CoordinatorException {
         transport.call("DELETE", attachmentPath(idOrName, node) + "?incarnation=" + incarnation, null);
+    }
+
+    /** Detaches a node from a space not all of whose pages are at their homes, and says why; the space is torn then. */
+    public void detachTorn(String idOrName, String node, Incarnation incarnation, String reason)
+            throws CoordinatorException {
+        transport.call(
+                "DELETE",
+                attachmentPath(idOrName, node) + "?incarnation=" + incarnation + "&torn=" + encoded(reason),
+                null);
+    }
+
+    /** The incarnations of other nodes that a node must cut off. */
+    public List<Fence> fences(String node) throws CoordinatorException {
+        return List.of(transport.call("GET", nodePath(node) + "/fences", null, Fence[].class));
+    }
+
+    /** Says that a node has cut an incarnation of another off. */
+    public void acknowledgeFence(String node, FenceAck ack) throws CoordinatorException {
+        transport.call("POST", nodePath(node) + "/fences", ack);
     }
 
     /** Where the pages of a space live, if there is such a space. */

@@ -6,23 +6,27 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.Torn;
 import io.farpage.rest.ProblemException;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Which nodes work with which spaces. A node that knows where pages live may write there at any moment without asking anybody, so the room of
- * a space must not be given to another before every such node has said that it is done. Thread-safe.
+ * Which nodes work with which spaces. A node that knows where pages live may write there at any moment without asking, so the room of a space
+ * must not be given to another before every such node has detached or has been cut off by the homes. Thread-safe.
  */
 public final class Attachments {
 
     private final Ledger ledger;
+    private final Time time;
 
     /** Works on a ledger. */
-    public Attachments(Ledger ledger) {
+    public Attachments(Ledger ledger, Time time) {
         this.ledger = ledger;
+        this.time = time;
     }
 
     static String key(Space space, String node) {
@@ -39,7 +43,7 @@ public final class Attachments {
         return of(view, Spaces.require(ledger.state(), idOrName));
     }
 
-    /** Attaches a node, or confirms that it is attached. */
+    /** Attaches a node, or confirms that it is attached. An exclusive attachment never becomes a shared one: the node detaches first. */
     public Attachment attach(String idOrName, String node, AttachRequest request) {
         return ledger.change(draft -> {
             draft.requireNode(node, request.incarnation());
@@ -47,14 +51,23 @@ public final class Attachments {
             if (space.deleting()) {
                 throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
             }
+            Optional<Attachment> own = Optional.empty();
             for (Attachment other : of(draft, space)) {
-                boolean alone = other.mode() == AttachMode.EXCLUSIVE || request.mode() == AttachMode.EXCLUSIVE;
-                if (alone && !other.node().equals(node)) {
-                    throw ProblemException.conflict(
-                            "attached",
-                            "space '%s' is attached %s by node '%s'; detach it there first"
-                                    .formatted(space.name(), other.mode(), other.node()));
+                if (other.node().equals(node) && other.incarnation().equals(request.incarnation())) {
+                    own = Optional.of(other);
+                } else {
+                    checkBeside(draft, space, other, node, request);
                 }
+            }
+            boolean wasAlone = own.filter(a -> a.mode() == AttachMode.EXCLUSIVE).isPresent();
+            if (wasAlone && request.mode() == AttachMode.SHARED) {
+                throw ProblemException.conflict(
+                        "attached",
+                        "space '%s' (id %d) is attached exclusively by node '%s' itself, and a shared attachment would end that; detach it first"
+                                .formatted(space.name(), space.id(), node));
+            }
+            if (!wasAlone && request.mode() == AttachMode.EXCLUSIVE) {
+                checkWhole(draft, space, request.force().orElse(false));
             }
             Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode());
             draft.attachments.put(key(space, node), attachment);
@@ -62,43 +75,141 @@ public final class Attachments {
         });
     }
 
-    /** Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last. */
-    public void detach(String idOrName, String node, Incarnation incarnation) {
+    /** Refuses what another attachment excludes; one that is being fenced excludes its own node, too. */
+    private static void checkBeside(Draft draft, Space space, Attachment other, String node, AttachRequest request) {
+        boolean alone = other.mode() == AttachMode.EXCLUSIVE
+                || request.mode() == AttachMode.EXCLUSIVE
+                || other.node().equals(node);
+        if (!alone) {
+            return;
+        }
+        List<String> awaited = Fences.awaited(draft, space, other);
+        if (!awaited.isEmpty()) {
+            throw ProblemException.conflict(
+                    "fencing",
+                    "space '%s' was attached %s by incarnation %s of node '%s', which %s must cut off first; try again when they have, or remove a home that is dead"
+                            .formatted(
+                                    space.name(),
+                                    other.mode(),
+                                    other.incarnation(),
+                                    other.node(),
+                                    Fences.names(awaited)));
+        }
+        throw ProblemException.conflict(
+                "attached",
+                "space '%s' is attached %s by node '%s'; detach it there first"
+                        .formatted(space.name(), other.mode(), other.node()));
+    }
+
+    private static void checkWhole(Draft draft, Space space, boolean force) {
+        if (space.torn().isEmpty()) {
+            return;
+        }
+        if (!force) {
+            Torn torn = space.torn().get();
+            throw ProblemException.conflict(
+                    "space-torn",
+                    "space '%s' holds older and newer pages since %s: %s; load a saved image into it, or delete it, or attach it with force to use it as it is"
+                            .formatted(space.name(), torn.at(), torn.reason()));
+        }
+        draft.spaces.put(State.idKey(space.id()), space.withTorn(Optional.empty()));
+    }
+
+    /**
+     * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
+     *
+     * @param torn why not all pages of an exclusive attachment are at their homes, if they are not
+     */
+    public void detach(String idOrName, String node, Incarnation incarnation, Optional<String> torn) {
         ledger.change(draft -> {
             draft.requireNode(node, incarnation);
-            Space space = Spaces.require(ledger.state(), idOrName);
-            draft.attachments.remove(key(space, node));
-            Spaces.finishDeletion(draft, space);
-            return space;
+            Optional<Space> known = ledger.state().space(idOrName);
+            long id = known.map(Space::id).orElse(Space.idOf(idOrName).orElse(0));
+            boolean lifted = Fences.lift(draft, id, node, incarnation);
+            if (known.isEmpty()) {
+                return lifted ? id : Spaces.require(ledger.state(), idOrName).id();
+            }
+            Space space = known.get();
+            draft.attachments
+                    .find(key(space, node))
+                    .filter(attachment -> attachment.incarnation().equals(incarnation))
+                    .ifPresent(attachment -> {
+                        torn.ifPresent(reason -> tear(draft, attachment, reason));
+                        draft.attachments.remove(key(space, node));
+                        Spaces.finishDeletion(draft, space);
+                    });
+            return id;
         });
     }
 
-    /** Detaches a node that is gone from all spaces: it can no longer write. */
-    static void depart(Draft draft, Node node) {
+    /** Marks the space of an exclusive attachment as torn, unless it is torn already. */
+    private void tear(Draft draft, Attachment attachment, String reason) {
+        if (attachment.mode() == AttachMode.EXCLUSIVE) {
+            String key = State.idKey(attachment.space());
+            draft.spaces
+                    .find(key)
+                    .filter(space -> space.torn().isEmpty())
+                    .ifPresent(space ->
+                            draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now())))));
+        }
+    }
+
+    /**
+     * An incarnation is gone that has not detached from its spaces. It may have WRITEs under way, so the homes cut it off before its
+     * attachments end; pages that a guest of it had changed are gone, so the spaces that it had exclusively are torn.
+     */
+    void depart(Draft draft, Node node, String how) {
         for (Space space : draft.spaces.values()) {
-            if (draft.attachments.remove(key(space, node.id()))) {
-                Spaces.finishDeletion(draft, space);
+            draft.attachments
+                    .find(key(space, node.id()))
+                    .filter(attachment -> attachment.incarnation().equals(node.incarnation()))
+                    .ifPresent(attachment -> {
+                        tear(draft, attachment, "node '%s' %s while a guest used the space".formatted(node.id(), how));
+                        draft.spaces
+                                .find(State.idKey(space.id()))
+                                .ifPresent(now -> Fences.begin(draft, now, attachment));
+                    });
+        }
+    }
+
+    /** The lease of a node ran out: homes cut it off from the spaces that are deleted under its guests. */
+    static void failed(Draft draft, Node node) {
+        for (Space space : draft.spaces.values()) {
+            if (space.deleting()) {
+                draft.attachments
+                        .find(key(space, node.id()))
+                        .filter(attachment -> attachment.mode() == AttachMode.EXCLUSIVE)
+                        .ifPresent(attachment -> Fences.begin(draft, space, attachment));
             }
         }
     }
 
-    /** Begins a deletion: refuses it for the sake of who works alone, and tells the others to let go. */
+    /**
+     * Begins a deletion, which ends when no node is attached any more, and tells the nodes to let go. Without force an exclusive attachment
+     * refuses it. With force the node of an exclusive attachment cuts its guest off from the homes before it lets go; a node that has failed
+     * is cut off by the homes.
+     */
     static void beginDeletion(Draft draft, Space space, boolean force) {
         List<Attachment> attached = of(draft, space);
-        if (force) {
-            attached.forEach(a -> draft.attachments.remove(key(space, a.node())));
-            return;
-        }
         String alone = attached.stream()
                 .filter(a -> a.mode() == AttachMode.EXCLUSIVE)
+                .filter(a -> Fences.awaited(draft, space, a).isEmpty())
                 .map(Attachment::node)
                 .collect(Collectors.joining(", "));
-        if (!alone.isEmpty()) {
+        if (!force && !alone.isEmpty()) {
             throw ProblemException.conflict(
                     "attached",
-                    "space '%s' is attached exclusively by %s; detach it there first, or say force=true if that node is dead for certain"
+                    "space '%s' is attached exclusively by %s; detach it there first, or say force=true: a guest that runs on it loses its memory"
                             .formatted(space.name(), alone));
         }
-        draft.tell(EventKind.SPACE_DELETING, Optional.empty(), Optional.empty(), Optional.of(space.name()));
+        draft.tell(EventKind.SPACE_DELETING, Optional.empty(), space);
+        if (force) {
+            attached.stream()
+                    .filter(a -> draft.nodes
+                            .find(a.node())
+                            .filter(node -> node.status() == NodeStatus.FAILED)
+                            .isPresent())
+                    .forEach(a -> Fences.begin(draft, space, a));
+        }
     }
 }

@@ -16,12 +16,20 @@ import java.util.Optional;
 /** What goes with an incarnation: its endpoints in both directions, its regions, its releases, and what its pool held. */
 final class Departure {
 
+    private static final int RETIRED_KEPT = 64;
+
     private Departure() {}
 
-    static void of(Draft draft, Node node, int retiredKept) {
-        retire(draft, node, retiredKept);
-        // First, since a deletion that this completes leaves releases, which go too where they are the node's.
-        Attachments.depart(draft, node);
+    /** @param how the incarnation ended, for people */
+    static void of(Draft draft, Attachments attachments, Node node, String how) {
+        retire(draft, node, RETIRED_KEPT);
+        // First, since no fence is needed where the pages are gone.
+        for (Space space : draft.spaces.values()) {
+            loseExtents(draft, space, node);
+        }
+        // Before releases, since a deletion that this completes leaves some.
+        Fences.depart(draft, node);
+        attachments.depart(draft, node, how);
         for (Endpoint endpoint : draft.endpoints.values()) {
             if (endpoint.node().equals(node.id()) || endpoint.peer().equals(node.id())) {
                 draft.endpoints.remove(Links.key(endpoint.node(), endpoint.peer()));
@@ -32,9 +40,6 @@ final class Departure {
         }
         for (Release release : draft.releases.under(node.id() + "/")) {
             draft.releases.remove(Spaces.releaseKey(node.id(), release.id()));
-        }
-        for (Space space : draft.spaces.values()) {
-            loseExtents(draft, space, node);
         }
     }
 
@@ -54,7 +59,7 @@ final class Departure {
         if (!after.equals(before)) {
             draft.extents.put(key, new State.Extents(after));
             draft.spaces.put(key, space.withState(ExtentState.LOST));
-            draft.tell(EventKind.EXTENTS_LOST, Optional.of(node.id()), Optional.empty(), Optional.of(space.name()));
+            draft.tell(EventKind.EXTENTS_LOST, Optional.of(node.id()), space);
         }
     }
 

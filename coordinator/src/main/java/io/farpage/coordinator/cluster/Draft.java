@@ -5,6 +5,7 @@ import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
@@ -16,6 +17,7 @@ import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** A change in the making: the state as it will be, the rows to store and the events to tell. Thrown away if anything is refused. */
 final class Draft {
@@ -37,6 +39,7 @@ final class Draft {
     final Rows<State.Extents> extents;
     final Rows<Release> releases;
     final Rows<Attachment> attachments;
+    final Rows<Fence> fences;
 
     Draft(State before) {
         index = before.index();
@@ -50,6 +53,7 @@ final class Draft {
         extents = new Rows<>(Table.EXTENTS, before.extents(), changes);
         releases = new Rows<>(Table.RELEASES, before.releases(), changes);
         attachments = new Rows<>(Table.ATTACHMENTS, before.attachments(), changes);
+        fences = new Rows<>(Table.FENCES, before.fences(), changes);
     }
 
     long newId() {
@@ -58,15 +62,24 @@ final class Draft {
     }
 
     /** Tells of an event and gives its index. */
-    long tell(EventKind kind, Optional<String> node, Optional<String> peer, Optional<String> space) {
-        index++;
-        events.add(new Event(index, kind, node, peer, space));
+    private long tell(Event event) {
+        index = event.index();
+        events.add(event);
         changes.add(new Change(Table.COUNTERS, INDEX, Optional.of(Long.toString(index))));
         return index;
     }
 
+    long tell(EventKind kind, Optional<String> node, Optional<String> peer) {
+        return tell(new Event(index + 1, kind, node, peer, Optional.empty(), OptionalLong.empty()));
+    }
+
     long tell(EventKind kind, String node) {
-        return tell(kind, Optional.of(node), Optional.empty(), Optional.empty());
+        return tell(kind, Optional.of(node), Optional.empty());
+    }
+
+    long tell(EventKind kind, Optional<String> node, Space space) {
+        return tell(new Event(
+                index + 1, kind, node, Optional.empty(), Optional.of(space.name()), OptionalLong.of(space.id())));
     }
 
     /** The node of an id, whose incarnation must be the one given. */
@@ -112,6 +125,7 @@ final class Draft {
                 spaces.finished(),
                 extents.finished(),
                 releases.finished(),
-                attachments.finished());
+                attachments.finished(),
+                fences.finished());
     }
 }

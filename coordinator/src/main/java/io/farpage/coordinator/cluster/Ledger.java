@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
@@ -116,7 +117,8 @@ public final class Ledger {
                 read(store, Table.SPACES, Space.class),
                 read(store, Table.EXTENTS, State.Extents.class),
                 read(store, Table.RELEASES, Release.class),
-                read(store, Table.ATTACHMENTS, Attachment.class));
+                read(store, Table.ATTACHMENTS, Attachment.class),
+                read(store, Table.FENCES, Fence.class));
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

@@ -38,8 +38,7 @@ public final class Links {
                     && known.get().equals(endpoint(node, peer, said, known.get().index()))) {
                 return known.get();
             }
-            long index =
-                    draft.tell(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer), Optional.empty());
+            long index = draft.tell(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer));
             Endpoint endpoint = endpoint(node, peer, said, index);
             draft.endpoints.put(key(node, peer), endpoint);
             return endpoint;
@@ -65,7 +64,7 @@ public final class Links {
             draft.requireNode(node, incarnation);
             boolean was = draft.endpoints.remove(key(node, peer));
             if (was) {
-                draft.tell(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer), Optional.empty());
+                draft.tell(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer));
             }
             return was;
         });

@@ -20,9 +20,9 @@ import java.util.Optional;
 public final class Membership {
 
     private static final String THE_CLUSTER = "cluster";
-    private static final int RETIRED_KEPT = 64;
 
     private final Ledger ledger;
+    private final Attachments attachments;
     private final Time time;
     private final Leases leases;
     private final Duration leaseDuration;
@@ -31,6 +31,7 @@ public final class Membership {
     /** Begins with a whole lease for every node that the ledger knows and that has not failed. */
     public Membership(Ledger ledger, Time time, Duration leaseDuration, Duration heartbeatInterval) {
         this.ledger = ledger;
+        this.attachments = new Attachments(ledger, time);
         this.time = time;
         this.leases = new Leases(time, leaseDuration);
         this.leaseDuration = leaseDuration;
@@ -61,7 +62,7 @@ public final class Membership {
             if (known.isPresent() && known.get().incarnation().equals(said.incarnation())) {
                 now = changed(draft, known.get(), said);
             } else {
-                known.ifPresent(before -> Departure.of(draft, before, RETIRED_KEPT));
+                known.ifPresent(before -> Departure.of(draft, attachments, before, "was started anew"));
                 now = Node.of(id, said, time.now());
                 draft.nodes.put(id, now);
                 draft.tell(EventKind.NODE_REGISTERED, id);
@@ -174,7 +175,7 @@ public final class Membership {
     public void deregister(String id, Incarnation incarnation) {
         ledger.change(draft -> {
             Node node = draft.requireNode(id, incarnation);
-            Departure.of(draft, node, RETIRED_KEPT);
+            Departure.of(draft, attachments, node, "was taken out of the cluster");
             draft.nodes.remove(id);
             draft.tell(EventKind.NODE_REMOVED, id);
             leases.end(id);
@@ -195,6 +196,7 @@ public final class Membership {
                     leases.end(node.id());
                     draft.nodes.put(node.id(), node.withStatus(NodeStatus.FAILED));
                     draft.tell(EventKind.NODE_FAILED, node.id());
+                    Attachments.failed(draft, node);
                     failed.add(node.id());
                 }
             }
@@ -237,7 +239,7 @@ public final class Membership {
             }
             Cluster cluster = new Cluster(request.name(), time.now(), request.nodes(), List.of());
             draft.cluster.put(THE_CLUSTER, cluster);
-            draft.tell(EventKind.CLUSTER_FORMED, Optional.empty(), Optional.empty(), Optional.empty());
+            draft.tell(EventKind.CLUSTER_FORMED, Optional.empty(), Optional.empty());
             return cluster;
         });
         return withMissing(formed, ledger.state());
@@ -249,7 +251,7 @@ public final class Membership {
             if (!draft.cluster.remove(THE_CLUSTER)) {
                 throw ProblemException.notFound("no cluster has been formed");
             }
-            return draft.tell(EventKind.CLUSTER_DISSOLVED, Optional.empty(), Optional.empty(), Optional.empty());
+            return draft.tell(EventKind.CLUSTER_DISSOLVED, Optional.empty(), Optional.empty());
         });
     }
 }

@@ -78,7 +78,7 @@ public final class Spaces {
                     new Space(id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false);
             draft.spaces.put(State.idKey(id), space);
             draft.extents.put(State.idKey(id), new State.Extents(extents));
-            draft.tell(EventKind.SPACE_CREATED, Optional.empty(), Optional.empty(), Optional.of(space.name()));
+            draft.tell(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
         });
     }
@@ -150,15 +150,15 @@ public final class Spaces {
     /**
      * Deletes a space, once nobody is attached to it any more. Its room stays taken until its homes have zeroed it.
      *
-     * @param force whether to take those who are attached for dead; if one is not, it may write into what is then another space
+     * @param force whether to delete it under a guest that runs, whose pages are then lost
      */
     public void delete(String idOrName, boolean force) {
         Space deleted = ledger.change(draft -> {
             Space space = require(ledger.state(), idOrName);
-            if (!space.deleting() || force) {
-                Attachments.beginDeletion(draft, space, force);
-            }
             draft.spaces.put(State.idKey(space.id()), space.withDeleting());
+            if (!space.deleting() || force) {
+                Attachments.beginDeletion(draft, space.withDeleting(), force);
+            }
             finishDeletion(draft, space.withDeleting());
             return space;
         });
@@ -167,17 +167,18 @@ public final class Spaces {
 
     /** Takes a space away that is being deleted, if nobody is attached to it. */
     static void finishDeletion(Draft draft, Space space) {
-        if (!space.deleting() || !Attachments.of(draft, space).isEmpty()) {
+        String key = State.idKey(space.id());
+        boolean deleting = draft.spaces.find(key).filter(Space::deleting).isPresent();
+        if (!deleting || !Attachments.of(draft, space).isEmpty()) {
             return;
         }
-        String key = State.idKey(space.id());
         Set<String> homes = new LinkedHashSet<>();
         for (Extent extent : draft.extents.find(key).map(State.Extents::list).orElse(List.of())) {
             homes.addAll(release(draft, space, extent));
         }
         draft.spaces.remove(key);
         draft.extents.remove(key);
-        draft.tell(EventKind.SPACE_DELETED, Optional.empty(), Optional.empty(), Optional.of(space.name()));
+        draft.tell(EventKind.SPACE_DELETED, Optional.empty(), space);
         homes.forEach(home -> draft.tell(EventKind.RELEASES_PENDING, home));
     }
 

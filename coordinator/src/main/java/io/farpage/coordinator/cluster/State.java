@@ -4,6 +4,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
@@ -11,6 +12,7 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 
 /**
@@ -27,6 +29,7 @@ import java.util.SortedMap;
  * @param extents by id of their space, written as {@link #idKey}
  * @param releases by {@code node/id}
  * @param attachments by {@code space/node}, the space written as {@link #idKey}
+ * @param fences by {@code home/node/incarnation/space}, the space written as {@link #idKey}
  */
 public record State(
         long index,
@@ -39,7 +42,8 @@ public record State(
         SortedMap<String, Space> spaces,
         SortedMap<String, Extents> extents,
         SortedMap<String, Release> releases,
-        SortedMap<String, Attachment> attachments) {
+        SortedMap<String, Attachment> attachments,
+        SortedMap<String, Fence> fences) {
 
     /**
      * Incarnations of a node that were superseded, the newest last.
@@ -72,8 +76,9 @@ public record State(
 
     /** A space by id or name. */
     public Optional<Space> space(String idOrName) {
-        if (idOrName.matches("[0-9]{1,18}")) {
-            return Optional.ofNullable(spaces.get(idKey(Long.parseLong(idOrName))));
+        OptionalLong id = Space.idOf(idOrName);
+        if (id.isPresent()) {
+            return Optional.ofNullable(spaces.get(idKey(id.getAsLong())));
         }
         return spaces.values().stream()
                 .filter(space -> space.name().equals(idOrName))

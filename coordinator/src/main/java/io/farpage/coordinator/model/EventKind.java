@@ -49,6 +49,9 @@ public enum EventKind {
     /** {@code node} has ranges of its pool to zero. */
     @JsonProperty("releases-pending")
     RELEASES_PENDING,
+    /** {@code node} has other incarnations to cut off than before. */
+    @JsonProperty("fences-changed")
+    FENCES_CHANGED,
     /** A kind that this program is too old to know. */
     @JsonProperty("unknown")
     @com.fasterxml.jackson.annotation.JsonEnumDefaultValue

@@ -2,6 +2,9 @@ package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.time.Instant;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /**
  * The guest-physical address space of one VM.
@@ -13,6 +16,7 @@ import java.time.Instant;
  * @param state ok, or lost once any of its extents is
  * @param createdAt when it was made
  * @param deleting whether it goes away as soon as nobody is attached to it
+ * @param torn why it may hold a mix of older and newer pages, if it may
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -21,7 +25,27 @@ public record Space(
         @JsonProperty(required = true) int pageSize,
         @JsonProperty(required = true) ExtentState state,
         @JsonProperty(required = true) Instant createdAt,
-        @JsonProperty(required = true) boolean deleting) {
+        @JsonProperty(required = true) boolean deleting,
+        Optional<Torn> torn) {
+
+    private static final Pattern ID = Pattern.compile("[0-9]{1,18}");
+
+    /** The id that a text is, if it is one: names are never all digits. */
+    public static OptionalLong idOf(String nameOrId) {
+        return ID.matcher(nameOrId).matches() ? OptionalLong.of(Long.parseLong(nameOrId)) : OptionalLong.empty();
+    }
+
+    /** A space that is whole. */
+    public Space(
+            long id,
+            String name,
+            long sizeBytes,
+            int pageSize,
+            ExtentState state,
+            Instant createdAt,
+            boolean deleting) {
+        this(id, name, sizeBytes, pageSize, state, createdAt, deleting, Optional.empty());
+    }
 
     /** How many pages it has. */
     public long pages() {
@@ -30,11 +54,16 @@ public record Space(
 
     /** The same with another state. */
     public Space withState(ExtentState other) {
-        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting);
+        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting, torn);
     }
 
     /** The same, about to go away. */
     public Space withDeleting() {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true);
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true, torn);
+    }
+
+    /** The same, torn or whole. */
+    public Space withTorn(Optional<Torn> other) {
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, other);
     }
 }

@@ -25,7 +25,9 @@ public enum Table {
     /** Releases by {@code node/id}. */
     RELEASES,
     /** Attachments by {@code space/node}. */
-    ATTACHMENTS;
+    ATTACHMENTS,
+    /** Fences by {@code home/node/incarnation/space}. */
+    FENCES;
 
     String mapName() {
         return name().toLowerCase(Locale.ROOT);

@@ -6,17 +6,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class AttachmentsTest {
 
     private final Fixture with = new Fixture();
-    private final Attachments attachments = new Attachments(with.ledger);
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
 
     @BeforeEach
     void makeASpace() {
@@ -33,9 +39,9 @@ class AttachmentsTest {
         with.spaces.delete("vm", false);
         assertTrue(with.spaces.require("vm").deleting());
         assertEquals(List.of(), with.spaces.releases("home"));
-        attachments.detach("vm", "a", new Incarnation(2));
+        detach("vm", "a", 2);
         assertEquals(List.of(), with.spaces.releases("home"));
-        attachments.detach("vm", "b", new Incarnation(3));
+        detach("vm", "b", 3);
         assertEquals(List.of(), with.spaces.all());
         assertEquals(8192, with.spaces.releases("home").getFirst().length());
     }
@@ -53,8 +59,36 @@ class AttachmentsTest {
         ProblemException refused = assertThrows(ProblemException.class, () -> with.spaces.delete("vm", false));
         assertTrue(refused.problem("").is("attached"));
         assertTrue(String.valueOf(refused.getMessage()).contains("by a"), refused::getMessage);
+    }
+
+    @Test
+    void shouldKeepTheRoomOfASpaceDeletedByForceUntilTheGuestsNodeHasLetGo() throws InterruptedException {
+        long id = with.spaces.require("vm").id();
+        attach("a", 2, AttachMode.EXCLUSIVE);
         with.spaces.delete("vm", true);
+        assertTrue(with.spaces.require("vm").deleting());
+        assertEquals(List.of(), with.spaces.releases("home"));
+        Event told = with.ledger.events().after(0, Duration.ZERO).events().getLast();
+        assertEquals(EventKind.SPACE_DELETING, told.kind());
+        assertEquals(OptionalLong.of(id), told.spaceId());
+        detach(Long.toString(id), "a", 2);
         assertEquals(List.of(), with.spaces.all());
+        assertEquals(8192, with.spaces.releases("home").getFirst().length());
+    }
+
+    @Test
+    void shouldNeverMakeAnExclusiveAttachmentShared() {
+        String id = Long.toString(with.spaces.require("vm").id());
+        attach("a", 2, AttachMode.SHARED);
+        attach("a", 2, AttachMode.EXCLUSIVE);
+        for (String name : List.of("vm", id)) {
+            ProblemException refused = assertThrows(
+                    ProblemException.class,
+                    () -> attachments.attach(name, "a", new AttachRequest(new Incarnation(2), AttachMode.SHARED)));
+            assertTrue(refused.problem("").is("attached"));
+            assertThrows(ProblemException.class, () -> with.spaces.delete(name, false));
+        }
+        assertEquals(AttachMode.EXCLUSIVE, attachments.of(id).getFirst().mode());
     }
 
     @Test
@@ -63,18 +97,20 @@ class AttachmentsTest {
         assertThrows(ProblemException.class, () -> attach("b", 3, AttachMode.SHARED));
         assertThrows(ProblemException.class, () -> attach("b", 3, AttachMode.EXCLUSIVE));
         attach("a", 2, AttachMode.EXCLUSIVE);
-        attachments.detach("vm", "a", new Incarnation(2));
+        detach("vm", "a", 2);
         attach("b", 3, AttachMode.EXCLUSIVE);
     }
 
     @Test
-    void shouldTakeANodeForDetachedOnceItHasRestartedOrLeft() {
+    void shouldTakeANodeForDetachedOnceItHasRestartedOrLeftAndIsCutOff() {
         attach("a", 2, AttachMode.SHARED);
         attach("b", 3, AttachMode.SHARED);
         with.spaces.delete("vm", false);
         with.membership.register("a", Fixture.node(4, 0));
+        acknowledge("a", 2);
         assertEquals(1, attachments.of("vm").size());
         with.membership.deregister("b", new Incarnation(3));
+        acknowledge("b", 3);
         assertEquals(List.of(), with.spaces.all());
         assertEquals(1, with.spaces.releases("home").size());
     }
@@ -83,7 +119,15 @@ class AttachmentsTest {
     void shouldRefuseAnIncarnationThatIsGone() {
         assertThrows(ProblemException.class, () -> attach("a", 7, AttachMode.SHARED));
         attach("a", 2, AttachMode.SHARED);
-        assertThrows(ProblemException.class, () -> attachments.detach("vm", "a", new Incarnation(7)));
+        assertThrows(ProblemException.class, () -> detach("vm", "a", 7));
+    }
+
+    private void acknowledge(String node, long fenced) {
+        new Fences(with.ledger).acknowledge("home", new FenceAck(new Incarnation(1), node, new Incarnation(fenced)));
+    }
+
+    private void detach(String space, String node, long incarnation) {
+        attachments.detach(space, node, new Incarnation(incarnation), Optional.empty());
     }
 
     private void attach(String node, long incarnation, AttachMode mode) {

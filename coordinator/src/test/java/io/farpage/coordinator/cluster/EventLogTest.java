@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -21,7 +22,13 @@ import org.junit.jupiter.api.Test;
 class EventLogTest {
 
     private static Event event(long index) {
-        return new Event(index, EventKind.NODE_CHANGED, Optional.empty(), Optional.empty(), Optional.empty());
+        return new Event(
+                index,
+                EventKind.NODE_CHANGED,
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                OptionalLong.empty());
     }
 
     private static List<Long> indexes(EventBatch batch) {

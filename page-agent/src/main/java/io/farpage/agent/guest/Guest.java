@@ -14,6 +14,7 @@ import io.farpage.posix.Sockets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -32,8 +33,14 @@ final class Guest {
 
     private enum State {
         WAITING,
+        /** A handoff has arrived, which is checked and taken or refused. */
+        TAKING,
         ATTACHED,
-        ENDED
+        ENDED;
+
+        String word() {
+            return this == TAKING ? WAITING.word() : name().toLowerCase(Locale.ROOT);
+        }
     }
 
     private final SpaceUse use;
@@ -46,12 +53,16 @@ final class Guest {
     private final Thread thread;
     private final RefusalLog refusals = new RefusalLog();
 
+    /** Written under the lock, so that a guest is either detached or takes a handoff. */
     private volatile State state = State.WAITING;
+
     private volatile String detail = "";
     private volatile int pid;
     private volatile boolean evictable;
     private volatile @Nullable Paging paging;
     private volatile boolean stopping;
+    /** The guest's thread only. */
+    private boolean cutOff;
 
     /** Who is told of what happens to a guest. */
     interface Listener {
@@ -100,6 +111,10 @@ final class Guest {
         return use.map().name();
     }
 
+    long spaceId() {
+        return use.map().id();
+    }
+
     private void run() {
         try {
             Paging now = awaitHandoff();
@@ -109,19 +124,40 @@ final class Guest {
                 return;
             }
             paging = now;
-            state = State.ATTACHED;
+            become(State.ATTACHED);
             PagerEnd end = awaitEnd(now);
             listener.left(use.map(), end.workingSet());
             detail = end.reason() + (end.saved() ? "" : "; what its memory held is not at its homes");
+            if (!end.saved()) {
+                tear(end.reason());
+            }
             log.info("space {}: {}", space(), detail);
         } catch (RuntimeException e) {
             detail = e.toString();
+            tear("its guest was given up: " + e);
             log.error("space {}: the guest is given up", space(), e);
         } finally {
             socket.close();
+            release();
+            become(State.ENDED);
+        }
+    }
+
+    /** Marks the space as torn, if pages of it may have been written to their homes while others were not. */
+    private void tear(String reason) {
+        if (evictable) {
+            use.tear(reason);
+        }
+    }
+
+    /** Lets go of the space, unless transfers may be under way: then it stays attached until the shards have stopped. */
+    private void release() {
+        Paging was = paging;
+        if (was == null || was.hasEnded()) {
             use.close();
             listener.released(use.map());
-            state = State.ENDED;
+        } else {
+            log.warn("space {} (id {}) stays attached until this agent ends", space(), spaceId());
         }
     }
 
@@ -134,8 +170,12 @@ final class Guest {
             }
             try (HandoffConnection connection = next.get()) {
                 try {
+                    if (!beginTaking()) {
+                        throw new HandoffException("the guest was detached before its VMM came");
+                    }
                     return take(connection.message());
                 } catch (HandoffException e) {
+                    become(State.WAITING);
                     detail = e.getMessage() == null ? "" : e.getMessage();
                     refusals.refused(space(), socket.path(), detail);
                     connection.refuse(detail);
@@ -143,6 +183,19 @@ final class Guest {
             }
         }
         return null;
+    }
+
+    private synchronized void become(State next) {
+        state = next;
+    }
+
+    /** Begins to take a handoff; false if the guest is to be detached. */
+    private synchronized boolean beginTaking() {
+        if (stopping) {
+            return false;
+        }
+        state = State.TAKING;
+        return true;
     }
 
     private Paging take(HandoffConnection.Message message) throws HandoffException {
@@ -186,11 +239,12 @@ final class Guest {
     private PagerEnd awaitEnd(Paging now) {
         long heatReported = System.nanoTime();
         try {
-            while (true) {
+            while (!stopping) {
                 try {
                     return now.await(LOOK);
                 } catch (TimeoutException e) {
                     now.look();
+                    cutOffIfRevoked(now);
                     if (System.nanoTime() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = System.nanoTime();
                         listener.heat(use.map(), now.heat());
@@ -198,16 +252,36 @@ final class Guest {
                 }
             }
         } catch (InterruptedException e) {
-            return new PagerEnd(
-                    "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
+            // As when it is told to stop.
         } finally {
             now.close();
+        }
+        return new PagerEnd(
+                "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
+    }
+
+    /** The space was deleted: once nothing of the guest reaches the homes any more, the homes may have their room back. */
+    private void cutOffIfRevoked(Paging now) throws InterruptedException {
+        if (!cutOff && use.isRevoked() && now.isCutOff()) {
+            cutOff = true;
+            detail = "its space was deleted; the pages that are not resident are lost";
+            log.warn("space {} (id {}) of process {}: {}", space(), spaceId(), pid, detail);
+            use.cutOff();
         }
     }
 
     /** Whether the VMM runs. */
     boolean isAttached() {
         return state == State.ATTACHED;
+    }
+
+    /** Has it take no handoff any more; false if it has taken one, and its VMM may run. */
+    synchronized boolean stopWaiting() {
+        if (state == State.TAKING || state == State.ATTACHED) {
+            return false;
+        }
+        stopping = true;
+        return true;
     }
 
     boolean hasEnded() {
@@ -218,13 +292,18 @@ final class Guest {
         return pid;
     }
 
-    /** Ends a guest whose VMM has not come, or all of it if the agent ends. Waits. */
-    void stop() {
+    /** Has it end, with its VMM if that runs. */
+    void tellToStop() {
         stopping = true;
         socket.wakeUp();
         if (state == State.ATTACHED) {
             thread.interrupt();
         }
+    }
+
+    /** Ends a guest whose VMM has not come, or all of it if the agent ends. Waits. */
+    void stop() {
+        tellToStop();
         try {
             if (!thread.join(STOP)) {
                 log.warn("{} did not stop within {}", thread.getName(), STOP);
@@ -247,7 +326,8 @@ final class Guest {
         PagingStatus seen = now == null ? PagingStatus.NONE : now.status();
         return new GuestStatus(
                 space(),
-                state.name().toLowerCase(java.util.Locale.ROOT),
+                spaceId(),
+                state.word(),
                 socket.path().toString(),
                 state == State.WAITING || now == null ? Optional.empty() : Optional.of(pid),
                 evictable,

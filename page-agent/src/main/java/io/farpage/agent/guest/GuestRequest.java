@@ -18,6 +18,7 @@ import java.util.OptionalLong;
  * @param prefetchPages pages that one fetch may bring, 1 to 64; 32 when left out
  * @param replay whether to fetch, before it is asked for, what was here when the space's last guest ended; true when left out
  * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
+ * @param force whether to use a torn space, which holds older and newer pages, as it is; false when left out
  */
 public record GuestRequest(
         @JsonProperty(required = true) String socket,
@@ -27,7 +28,8 @@ public record GuestRequest(
         OptionalLong localBytes,
         OptionalInt prefetchPages,
         Optional<Boolean> replay,
-        Optional<String> socketMode) {
+        Optional<String> socketMode,
+        Optional<Boolean> force) {
 
     private static final int DEFAULT_MODE = 0600;
 

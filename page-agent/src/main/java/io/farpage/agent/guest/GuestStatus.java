@@ -8,7 +8,8 @@ import java.util.Optional;
 /**
  * A guest as the REST API shows it.
  *
- * @param space whose pages are its memory
+ * @param space name of the space whose pages are its memory
+ * @param spaceId id of that space
  * @param state waiting for its VMM, attached, or ended
  * @param socket where the VMM hands its memory over
  * @param pid of the VMM, once attached
@@ -20,6 +21,7 @@ import java.util.Optional;
  */
 public record GuestStatus(
         String space,
+        long spaceId,
         String state,
         String socket,
         Optional<Integer> pid,

@@ -24,11 +24,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All guests of this agent, by the name of their space. Thread-safe. */
+/** All guests of this agent, by the id of their space. A request may name the space by name or id. Thread-safe. */
 public final class Guests implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Guests.class);
     private static final int DEFAULT_PREFETCH = 32;
@@ -37,7 +38,7 @@ public final class Guests implements AutoCloseable {
     private final String node;
     private final Spaces spaces;
     private final PagerHosts hosts;
-    private final Map<String, Guest> guests = new ConcurrentHashMap<>();
+    private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
 
     /** What was here of spaces whose guests have ended, by the space's id. */
     private final Map<Long, WorkingSet> workingSets = new ConcurrentHashMap<>();
@@ -83,7 +84,10 @@ public final class Guests implements AutoCloseable {
      * @return what there is to see of it
      */
     public GuestStatus attach(String name, GuestRequest request) throws CoordinatorException, GuestException {
-        requireNoGuest(name);
+        OptionalLong known = spaces.resolve(name);
+        if (known.isPresent()) {
+            requireNoGuest(known.getAsLong());
+        }
         // Outside the lock: a file system that does not answer holds up this attach alone.
         HandoffSocket socket = listen(request);
         boolean served = false;
@@ -106,32 +110,38 @@ public final class Guests implements AutoCloseable {
         }
     }
 
-    private void requireNoGuest(String name) throws GuestException {
-        Guest before = guests.get(name);
-        if (before != null && !before.hasEnded()) {
+    private void requireNoGuest(long id) throws GuestException {
+        Guest guest = guests.get(id);
+        if (guest != null && !guest.hasEnded()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
-                    "space '" + name + "' has a guest already ("
-                            + before.status().state() + "); detach it first");
+                    "space '%s' has a guest already (%s); detach it first"
+                            .formatted(guest.space(), guest.status().state()));
         }
     }
 
     private synchronized GuestStatus attach(String name, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
-        requireNoGuest(name);
+        OptionalLong known = spaces.resolve(name);
+        if (known.isPresent()) {
+            requireNoGuest(known.getAsLong());
+        }
         if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
                     "this agent serves %d guests, and no more; raise shard.count".formatted(hosts.capacity()));
         }
-        boolean fresh = makeSpace(name, request);
+        Optional<Space> made = makeSpace(name, request);
+        OptionalLong id = made.isPresent() ? OptionalLong.of(made.get().id()) : spaces.resolve(name);
         try {
-            SpaceUse use = spaces.useAlone(name)
-                    .orElseThrow(() -> new GuestException(
-                            Obstacle.NOT_FOUND,
-                            "there is no space '" + name + "'; give sizeBytes (--size) to have it made"));
-            Guest guest = open(name, use, fresh, request, socket);
-            guests.put(name, guest);
+            Optional<SpaceUse> had = id.isPresent()
+                    ? spaces.useAlone(id.getAsLong(), request.force().orElse(false))
+                    : Optional.empty();
+            SpaceUse use = had.orElseThrow(() -> new GuestException(
+                    Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to have it made"));
+            Guest guest = open(use, made.isPresent(), request, socket);
+            guests.values().removeIf(g -> g.hasEnded() && g.space().equals(guest.space()));
+            guests.put(guest.spaceId(), guest);
             guest.start();
             return guest.status();
         } catch (SpaceInUseException e) {
@@ -139,13 +149,13 @@ public final class Guests implements AutoCloseable {
         }
     }
 
-    private Guest open(String name, SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket)
-            throws GuestException {
+    private Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket) throws GuestException {
         boolean done = false;
         try {
             if (use.map().pages() > Integer.MAX_VALUE) {
                 throw new GuestException(
-                        Obstacle.INVALID, "space '" + name + "' has more pages than a guest may have, 2^31 - 1");
+                        Obstacle.INVALID,
+                        "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
             }
             hosts.requireStaging(use.map().pageSize());
             Guest guest = new Guest(
@@ -165,7 +175,7 @@ public final class Guests implements AutoCloseable {
         } finally {
             if (!done) {
                 use.close();
-                spaces.letGo(name);
+                spaces.letGo(use.map().id());
             }
         }
     }
@@ -181,10 +191,10 @@ public final class Guests implements AutoCloseable {
         return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
     }
 
-    /** Makes the space if it is not there; whether it was made. */
-    private boolean makeSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
+    /** Makes the space if it is not there. */
+    private Optional<Space> makeSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
         if (request.sizeBytes().isEmpty()) {
-            return false;
+            return Optional.empty();
         }
         Optional<Space> there = coordinator.space(name);
         if (there.isPresent()) {
@@ -195,15 +205,14 @@ public final class Guests implements AutoCloseable {
                         "space '%s' is there and has %d bytes, not %d"
                                 .formatted(name, size, request.sizeBytes().getAsLong()));
             }
-            return false;
+            return Optional.empty();
         }
         try {
-            coordinator.createSpace(
-                    new SpaceRequest(name, request.sizeBytes().getAsLong(), request.pageSize(), homes(request)));
+            return Optional.of(coordinator.createSpace(
+                    new SpaceRequest(name, request.sizeBytes().getAsLong(), request.pageSize(), homes(request))));
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }
-        return true;
     }
 
     /** Other nodes than this one, whose memory is short; itself if it is alone. */
@@ -222,14 +231,14 @@ public final class Guests implements AutoCloseable {
     /** Ends what there is of a guest whose VMM does not run. */
     public synchronized void detach(String name) throws GuestException {
         Guest guest = require(name);
-        if (guest.isAttached()) {
+        if (!guest.stopWaiting()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
                     "the VMM of space '%s' (process %d) runs, and would stall without its memory; end it first"
                             .formatted(name, guest.pid()));
         }
         guest.stop();
-        guests.remove(name);
+        guests.remove(guest.spaceId());
     }
 
     /** Changes how much of a guest's memory may be here. */
@@ -247,12 +256,20 @@ public final class Guests implements AutoCloseable {
     }
 
     private Guest require(String name) throws GuestException {
-        Guest guest = guests.get(name);
-        if (guest == null) {
-            throw new GuestException(
-                    Obstacle.NOT_FOUND, "space '" + name + "' has no guest on this node; attach one first");
+        return find(name)
+                .orElseThrow(() -> new GuestException(
+                        Obstacle.NOT_FOUND, "space '" + name + "' has no guest on this node; attach one first"));
+    }
+
+    /** The guest of a space. A name that was given to several spaces one after the other means the latest. */
+    private Optional<Guest> find(String nameOrId) {
+        OptionalLong id = Space.idOf(nameOrId);
+        if (id.isPresent()) {
+            return Optional.ofNullable(guests.get(id.getAsLong()));
         }
-        return guest;
+        return guests.values().stream()
+                .filter(guest -> guest.space().equals(nameOrId))
+                .max(Comparator.comparingLong(Guest::spaceId));
     }
 
     /** All guests, those that have ended included until they are detached. */
@@ -268,9 +285,10 @@ public final class Guests implements AutoCloseable {
         return require(name).status();
     }
 
-    /** Ends all of them; VMMs that run stall at their next fault. */
+    /** Ends all of them together; VMMs that run stall at their next fault. */
     @Override
     public void close() {
+        guests.values().forEach(Guest::tellToStop);
         guests.values().forEach(Guest::stop);
     }
 
@@ -278,7 +296,7 @@ public final class Guests implements AutoCloseable {
         @Override
         public void heat(SpaceMap map, HeatReport heat) {
             try {
-                coordinator.reportHeat(map.name(), heat);
+                coordinator.reportHeat(Long.toString(map.id()), heat);
             } catch (CoordinatorException e) {
                 log.debug("the heat of space {} is not reported: {}", map.name(), e.toString());
             }
@@ -291,7 +309,7 @@ public final class Guests implements AutoCloseable {
 
         @Override
         public void released(SpaceMap map) {
-            spaces.letGo(map.name());
+            spaces.letGo(map.id());
         }
     }
 }

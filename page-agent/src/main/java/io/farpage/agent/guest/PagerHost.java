@@ -122,6 +122,13 @@ final class PagerHost {
         return held;
     }
 
+    /** Asks whether a pager can no longer reach a home and has nothing under way there. */
+    CompletableFuture<Boolean> isCutOff(Pager pager) {
+        CompletableFuture<Boolean> answer = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> answer.complete(pager.isCutOff())));
+        return answer;
+    }
+
     /** Wakes the shard, a pager of which was told something. */
     void wake() {
         shard.wake();

@@ -162,6 +162,11 @@ final class Paging {
         return end();
     }
 
+    /** Whether all pagers have ended by themselves, with nothing under way any more. */
+    boolean hasEnded() {
+        return pagers.stream().allMatch(one -> one.ended().isDone());
+    }
+
     private PagerEnd end() {
         WorkingSet left = WorkingSet.EMPTY;
         for (SlicePager one : pagers) {
@@ -189,6 +194,22 @@ final class Paging {
                 log.warn("a shard did not answer within {}; limits stay as they are for now", PagerHost.PATIENCE);
             }
         }
+    }
+
+    /** Whether no pager can reach a home any more, and nothing is under way there. */
+    boolean isCutOff() throws InterruptedException {
+        for (SlicePager one : pagers) {
+            try {
+                if (!one.host().isCutOff(one.pager()).get(PagerHost.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+                    return false;
+                }
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e.getCause());
+            } catch (TimeoutException e) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void share() throws InterruptedException, TimeoutException {

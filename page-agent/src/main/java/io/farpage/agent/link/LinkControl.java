@@ -2,6 +2,7 @@ package io.farpage.agent.link;
 
 import io.farpage.agent.link.Handshake.Mine;
 import io.farpage.agent.link.Handshake.Theirs;
+import io.farpage.agent.member.Fences;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.shard.ShardNotice;
@@ -38,7 +39,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>While the coordinator is away nothing here moves and nothing breaks: links that are up stay up.
  */
-public final class LinkControl implements AutoCloseable {
+public final class LinkControl implements AutoCloseable, Fences.Links {
     /** Name of the region that is a pool's header page. */
     public static final String HEADER_REGION = PeerView.HEADER;
 
@@ -58,6 +59,7 @@ public final class LinkControl implements AutoCloseable {
 
     private final Map<String, LinkSession> sessions = new ConcurrentHashMap<>();
     private final KnownPeers peers;
+    private final Fencing fencing = new Fencing();
 
     private final Semaphore signal = new Semaphore(0);
     private final Set<String> asked = ConcurrentHashMap.newKeySet();
@@ -113,6 +115,20 @@ public final class LinkControl implements AutoCloseable {
         return done;
     }
 
+    /** Destroys all queue pairs with an incarnation of a peer and makes no more. Completes when none is left. Any thread. */
+    @Override
+    public CompletableFuture<Void> fence(String peer, Incarnation old) {
+        CompletableFuture<Void> done = fencing.begin(peer, old.value());
+        signal.release();
+        return done;
+    }
+
+    @Override
+    public void unfence(String peer, Incarnation old) {
+        fencing.lift(peer, old.value());
+        signal.release();
+    }
+
     /** {@code peer} published toward this node, or withdrew. Any thread. */
     public void offerChanged(String peer) {
         peers.offerChanged(peer);
@@ -165,6 +181,7 @@ public final class LinkControl implements AutoCloseable {
                 signal.drainPermits();
                 takeNotices();
                 leaveDevices();
+                fencing.enforce(this::session);
                 peers.refresh();
                 for (String peer : peers.ids()) {
                     step(peer);
@@ -248,8 +265,10 @@ public final class LinkControl implements AutoCloseable {
             session.giveUp("trying rdma again");
         }
         boolean isAsked = asked.contains(peer);
-        boolean wanted =
-                view.node().status() == NodeStatus.ACTIVE && view.isComplete() && (isAsked || session.mayStart(now));
+        boolean wanted = !fencing.covers(peer, view.incarnation())
+                && view.node().status() == NodeStatus.ACTIVE
+                && view.isComplete()
+                && (isAsked || session.mayStart(now));
         if (!wanted) {
             return;
         }

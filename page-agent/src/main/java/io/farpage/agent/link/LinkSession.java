@@ -336,6 +336,11 @@ final class LinkSession {
         }
     }
 
+    /** Whether there are queue pairs with an incarnation of the peer. */
+    boolean hasQueuePairs(long incarnation) {
+        return !queuePairs.isEmpty() && peerIncarnation == incarnation;
+    }
+
     /** Whether a queue pair is on {@code device}. */
     boolean uses(OpenDevice device) {
         return queuePairs.stream().anyMatch(q -> q.device().equals(device));

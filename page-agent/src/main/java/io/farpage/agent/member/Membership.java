@@ -95,6 +95,11 @@ public final class Membership implements AutoCloseable {
         }
     }
 
+    /** Whether the coordinator has said that this incarnation is over. */
+    public boolean isOver() {
+        return isOver;
+    }
+
     private Duration register() throws CoordinatorException {
         if (!everRegistered) {
             coordinator.register(node, registration.withStatus(NodeStatus.JOINING));
@@ -172,7 +177,7 @@ public final class Membership implements AutoCloseable {
         }
     }
 
-    /** Stops renewing the lease and takes the node out of the cluster. */
+    /** Stops renewing the lease and takes the node out of the cluster. Closing twice does nothing. */
     @Override
     public void close() {
         stopping = true;
@@ -185,6 +190,7 @@ public final class Membership implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         if (everRegistered && !isOver) {
+            isOver = true;
             try {
                 coordinator.deregister(node, registration.incarnation());
                 log.info("deregistered");

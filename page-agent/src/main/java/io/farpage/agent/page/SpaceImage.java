@@ -96,7 +96,7 @@ public final class SpaceImage {
 
     /** A use for one page, which the page tool ends. */
     private SpaceUse another(SpaceMap map) throws CoordinatorException, PageException {
-        Optional<SpaceUse> use = spaces.use(map.name());
+        Optional<SpaceUse> use = spaces.use(map.id());
         return use.orElseThrow(
                 () -> new PageException(FetchStatus.CLOSED, "space '" + map.name() + "' is being deleted"));
     }

@@ -54,6 +54,16 @@ final class Homes {
         return map.isLost(extent) || (link[extent] == null && map.incarnation(extent) != incarnation);
     }
 
+    /** Whether the pages of all extents are gone with their homes. */
+    boolean areLost() {
+        for (int extent = 0; extent < map.extents(); extent++) {
+            if (!isLost(extent)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Link to the home, or null if the pages live on this node. */
     @Nullable
     PeerLink link(int extent) {

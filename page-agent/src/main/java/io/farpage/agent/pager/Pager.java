@@ -180,6 +180,12 @@ public final class Pager implements DutyCycle {
         children.probe();
     }
 
+    /** Whether all pages at homes are lost to this pager and nothing of it is under way there. The shard's thread only. */
+    public boolean isCutOff() {
+        homes.refresh();
+        return homes.areLost() && fetcher.inUse() == 0;
+    }
+
     /** How often pages were asked for. Any thread. */
     public Heat heat() {
         return heat;

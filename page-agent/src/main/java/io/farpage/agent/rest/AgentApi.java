@@ -11,6 +11,7 @@ import io.farpage.agent.space.Spaces;
 import io.farpage.agent.transport.OpenDevice;
 import io.farpage.agent.transport.Transports;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Route;
 import io.farpage.verbs.PortAttributes;
@@ -144,10 +145,18 @@ public final class AgentApi {
             return spaces.use(name).orElseThrow(() -> ProblemException.notFound("there is no space '" + name + "'"));
         } catch (SpaceInUseException e) {
             throw ProblemException.conflict("in-use", String.valueOf(e.getMessage()));
+        } catch (CoordinatorRefusedException e) {
+            throw refused(e);
         } catch (CoordinatorException e) {
             throw new ProblemException(
                     503, "coordinator-away", "where space '" + name + "' lives is not known yet: " + e.getMessage());
         }
+    }
+
+    /** What the coordinator refused, in its own words. */
+    static ProblemException refused(CoordinatorRefusedException e) {
+        return new ProblemException(
+                e.problem().status(), e.problem().word(), e.problem().detail());
     }
 
     private static long pageNumber(Context ctx) {

@@ -68,8 +68,7 @@ public final class GuestApi {
         } catch (GuestException e) {
             throw problem(e);
         } catch (CoordinatorRefusedException e) {
-            throw new ProblemException(
-                    e.problem().status(), "refused", e.problem().detail());
+            throw AgentApi.refused(e);
         } catch (CoordinatorException e) {
             throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
         }

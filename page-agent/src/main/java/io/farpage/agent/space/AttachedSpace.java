@@ -1,15 +1,25 @@
 package io.farpage.agent.space;
 
+import io.farpage.coordinator.model.Torn;
+import java.util.Optional;
+
 /** A space that this agent is attached to, and how many use it at the moment. Thread-safe. */
 final class AttachedSpace {
     private volatile SpaceMap map;
+    private volatile boolean revoked;
     private int users;
     private boolean alone;
     private boolean leaving;
+    private boolean cutOff;
     private boolean stale;
+    private Optional<String> torn = Optional.empty();
 
     AttachedSpace(SpaceMap map) {
         this.map = map;
+    }
+
+    long id() {
+        return map.id();
     }
 
     String name() {
@@ -20,11 +30,14 @@ final class AttachedSpace {
         return map;
     }
 
-    void map(SpaceMap now) {
-        map = now;
+    /** Takes a newer map of the same space. A map of another space, or one that was revoked since, changes nothing. */
+    synchronized void map(SpaceMap now) {
+        if (!revoked && now.id() == map.id() && now.pages() == map.pages()) {
+            map = now;
+        }
     }
 
-    /** Begins a use, unless the space is to be let go or somebody uses it alone. */
+    /** Begins a use, unless the space is being left or is used exclusively. */
     synchronized boolean enter() {
         if (leaving || alone) {
             return false;
@@ -33,7 +46,7 @@ final class AttachedSpace {
         return true;
     }
 
-    /** Begins a use during which nobody else begins one; false if that is not to be had. */
+    /** Begins an exclusive use; false if there is another use or the space is being left. */
     synchronized boolean enterAlone() {
         if (leaving || users > 0) {
             return false;
@@ -52,14 +65,47 @@ final class AttachedSpace {
         alone = false;
     }
 
-    /** From now on nobody begins a use. */
+    /** From now on no use begins. */
     synchronized void leave() {
         leaving = true;
     }
 
-    /** Whether it is to be let go and the last use has ended. */
+    synchronized boolean isLeaving() {
+        return leaving;
+    }
+
+    /** The space is deleted. No use begins any more, and every page of an exclusive use counts as lost from now on. */
+    synchronized void delete() {
+        leaving = true;
+        if (alone && !revoked) {
+            map = map.lost();
+            revoked = true;
+        }
+    }
+
+    /** Whether the space was deleted under an exclusive use. Any thread. */
+    boolean isRevoked() {
+        return revoked;
+    }
+
+    /** The exclusive use has nothing under way at the homes and starts nothing there any more. */
+    synchronized void cutOff() {
+        cutOff = true;
+    }
+
+    /** Whether the space is to be left and nothing of this agent can reach its pages. */
     synchronized boolean isUnused() {
-        return leaving && users == 0;
+        return leaving && (users == 0 || cutOff);
+    }
+
+    /** Not all pages of the exclusive use are at their homes. */
+    synchronized void tear(String reason) {
+        torn = Optional.of(Torn.reason(reason));
+    }
+
+    /** Why the space is torn, if it is: also if its exclusive use has not ended. */
+    synchronized Optional<String> torn() {
+        return torn.isEmpty() && alone ? Optional.of("the agent ended before its guest did") : torn;
     }
 
     synchronized void stale() {

@@ -85,6 +85,24 @@ public final class SpaceMap {
         return new SpaceMap(this, start, count);
     }
 
+    private SpaceMap(SpaceMap whole) {
+        name = whole.name;
+        id = whole.id;
+        pages = whole.pages;
+        pageSize = whole.pageSize;
+        lost = new boolean[whole.lost.length];
+        Arrays.fill(lost, true);
+        node = whole.node;
+        incarnation = whole.incarnation;
+        firstPage = whole.firstPage;
+        offset = whole.offset;
+    }
+
+    /** The same pages, all of them lost. */
+    SpaceMap lost() {
+        return new SpaceMap(this);
+    }
+
     public String name() {
         return name;
     }

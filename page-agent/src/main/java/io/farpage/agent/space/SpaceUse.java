@@ -16,6 +16,22 @@ public final class SpaceUse implements AutoCloseable {
         return space.map();
     }
 
+    /** Whether the space was deleted under this exclusive use: the map has lost all its pages, and the homes wait for {@link #cutOff}. */
+    public boolean isRevoked() {
+        return space.isRevoked();
+    }
+
+    /** Says that nothing of this use is under way at the homes and that nothing will be. The use itself goes on. */
+    public void cutOff() {
+        space.cutOff();
+        spaces.useEnded();
+    }
+
+    /** Says why not all pages of this exclusive use are at their homes: the space is torn once it is detached. */
+    public void tear(String reason) {
+        space.tear(reason);
+    }
+
     /** Ends the use: nothing of this user's is under way any more. Closing twice does nothing. */
     @Override
     public void close() {

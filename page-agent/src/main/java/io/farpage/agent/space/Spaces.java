@@ -8,9 +8,12 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -18,17 +21,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The spaces that this agent is attached to, by name. It attaches before it learns where pages live and detaches only when nobody here
- * uses that knowledge any more, so it never writes into room that was given to another space. Thread-safe.
+ * The spaces that this agent is attached to, by id. A space may be named by its name or its id; the name is resolved once, and everything is
+ * kept under the id, which is never given to another space. The agent attaches before it learns where pages live and detaches only when
+ * nothing of its own can reach them any more, so it never writes into room that was given to another space. Thread-safe.
  */
 public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
     private static final long LOOK_AGAIN_SECONDS = 5;
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final CoordinatorClient coordinator;
     private final String node;
     private final Incarnation incarnation;
-    private final Map<String, AttachedSpace> attached = new ConcurrentHashMap<>();
+    private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
+
+    /** Spaces that the coordinator may have this node attached to although no map of them was had. */
+    private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
+
     private final Semaphore signal = new Semaphore(0);
     private final Thread thread = Thread.ofVirtual().name("spaces").unstarted(this::run);
     private volatile boolean stale;
@@ -45,15 +54,40 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
+     * The id of a space. Works without the coordinator for an id, and for the name of a space that is attached.
+     *
+     * @return empty if there is no space of that name
+     */
+    public OptionalLong resolve(String nameOrId) throws CoordinatorException {
+        OptionalLong id = Space.idOf(nameOrId);
+        if (id.isPresent()) {
+            return id;
+        }
+        for (AttachedSpace space : attached.values()) {
+            if (space.name().equals(nameOrId) && !space.isLeaving()) {
+                return OptionalLong.of(space.id());
+            }
+        }
+        Optional<Space> known = coordinator.space(nameOrId);
+        return known.isPresent() ? OptionalLong.of(known.get().id()) : OptionalLong.empty();
+    }
+
+    /**
      * Takes a space into use, attaching to it first if need be. Works without the coordinator for a space that is attached already.
      *
      * @return what to close after use; empty if there is no such space, or it is being deleted
-     * @throws SpaceInUseException if it is used alone
+     * @throws SpaceInUseException if it is used exclusively
      */
-    public Optional<SpaceUse> use(String name) throws CoordinatorException {
-        AttachedSpace known = attached.get(name);
+    public Optional<SpaceUse> use(String nameOrId) throws CoordinatorException {
+        OptionalLong id = resolve(nameOrId);
+        return id.isPresent() ? use(id.getAsLong()) : Optional.empty();
+    }
+
+    /** As {@link #use(String)}, by id. */
+    public Optional<SpaceUse> use(long id) throws CoordinatorException {
+        AttachedSpace known = attached.get(id);
         if (known == null || known.isUnused()) {
-            Optional<AttachedSpace> fresh = attach(name, AttachMode.SHARED);
+            Optional<AttachedSpace> fresh = attachShared(id);
             if (fresh.isEmpty()) {
                 return Optional.empty();
             }
@@ -63,67 +97,136 @@ public final class Spaces implements AutoCloseable {
             return Optional.of(new SpaceUse(known, this));
         }
         if (known.isAlone()) {
-            throw new SpaceInUseException("space '" + name + "' is the memory of a guest on this node; end that first");
+            throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
+                    .formatted(known.name(), id));
         }
         return Optional.empty();
+    }
+
+    private synchronized Optional<AttachedSpace> attachShared(long id) throws CoordinatorException {
+        Optional<AttachedSpace> known = known(id);
+        if (known.isPresent()) {
+            return known;
+        }
+        Optional<AttachedSpace> fresh = attach(id, AttachMode.SHARED, false);
+        fresh.ifPresent(space -> attached.put(id, space));
+        return fresh;
     }
 
     /**
      * Takes a space into use as the only one in the cluster.
      *
+     * @param force whether to take a torn space as it is
      * @return what to close after use; empty if there is no such space, or it is being deleted
-     * @throws SpaceInUseException if somebody on this node uses it
+     * @throws SpaceInUseException if it is in use on this node
      * @throws CoordinatorException also if another node is attached to it
      */
-    public Optional<SpaceUse> useAlone(String name) throws CoordinatorException {
-        Optional<AttachedSpace> space = attach(name, AttachMode.EXCLUSIVE);
-        if (space.isEmpty()) {
+    public synchronized Optional<SpaceUse> useAlone(long id, boolean force) throws CoordinatorException {
+        Optional<AttachedSpace> known = known(id);
+        if (known.isPresent()) {
+            return upgrade(known.get(), force);
+        }
+        Optional<AttachedSpace> fresh = attach(id, AttachMode.EXCLUSIVE, force);
+        if (fresh.isEmpty()) {
             return Optional.empty();
         }
-        if (!space.get().enterAlone()) {
-            throw new SpaceInUseException("space '" + name + "' is in use on this node; try again when it is not");
-        }
-        return Optional.of(new SpaceUse(space.get(), this));
+        // Entered before any other thread can find it.
+        fresh.get().enterAlone();
+        attached.put(id, fresh.get());
+        return Optional.of(new SpaceUse(fresh.get(), this));
     }
 
-    private synchronized Optional<AttachedSpace> attach(String name, AttachMode mode) throws CoordinatorException {
-        AttachedSpace raced = attached.get(name);
-        if (raced != null && raced.isUnused()) {
-            detach(raced);
-            raced = null;
+    /** Makes a shared attachment exclusive: first on this node, then at the coordinator. */
+    private Optional<SpaceUse> upgrade(AttachedSpace space, boolean force) throws CoordinatorException {
+        if (!space.enterAlone()) {
+            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when it is not"
+                    .formatted(space.name(), space.id()));
         }
-        if (raced != null && mode == AttachMode.SHARED) {
-            return Optional.of(raced);
-        }
+        boolean done = false;
         try {
-            coordinator.attach(name, node, new AttachRequest(incarnation, mode));
+            coordinator.attach(key(space.id()), node, request(AttachMode.EXCLUSIVE, force));
+            done = true;
+            return Optional.of(new SpaceUse(space, this));
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                space.leave();
+                return Optional.empty();
+            }
+            throw e;
+        } catch (CoordinatorException e) {
+            // The attachment may be exclusive now: it is given up, and the next use attaches anew.
+            space.leave();
+            throw e;
+        } finally {
+            if (!done) {
+                space.exit();
+                signal.release();
+            }
+        }
+    }
+
+    /** The space as it is attached; one that nothing uses any more is detached first. */
+    private Optional<AttachedSpace> known(long id) throws CoordinatorException {
+        AttachedSpace space = attached.get(id);
+        if (space != null && space.isUnused()) {
+            detach(space);
+            return Optional.empty();
+        }
+        return Optional.ofNullable(space);
+    }
+
+    /** Attaches to a space and reads where its pages live. If the second fails, the first is undone. */
+    private Optional<AttachedSpace> attach(long id, AttachMode mode, boolean force) throws CoordinatorException {
+        // Until the map is had, so that whatever fails, even an answer that does not arrive, leaves no attachment
+        // behind.
+        orphans.add(id);
+        try {
+            coordinator.attach(key(id), node, request(mode, force));
+            Optional<AttachedSpace> space =
+                    coordinator.extents(key(id)).map(SpaceMap::of).map(AttachedSpace::new);
+            if (space.isPresent()) {
+                orphans.remove(id);
+            }
+            return space;
         } catch (CoordinatorRefusedException e) {
             if (e.isNotFound()) {
                 return Optional.empty();
             }
             throw e;
+        } finally {
+            signal.release();
         }
-        if (raced != null) {
-            return Optional.of(raced);
-        }
-        Optional<AttachedSpace> space =
-                coordinator.extents(name).map(SpaceMap::of).map(AttachedSpace::new);
-        space.ifPresent(s -> attached.put(name, s));
-        return space;
     }
 
-    /** A space is to be deleted: lets go of it when its last use ends. Any thread. */
-    public void letGo(String name) {
-        AttachedSpace space = attached.get(name);
+    private AttachRequest request(AttachMode mode, boolean force) {
+        return new AttachRequest(incarnation, mode, force ? Optional.of(true) : Optional.empty());
+    }
+
+    private static String key(long id) {
+        return Long.toString(id);
+    }
+
+    /** Lets go of a space when its last use ends. Any thread. */
+    public void letGo(long id) {
+        AttachedSpace space = attached.get(id);
         if (space != null) {
             space.leave();
             signal.release();
         }
     }
 
+    /** A space is deleted: lets go of it when its last use ends. To an exclusive use all its pages are lost. Any thread. */
+    public void deleted(long id) {
+        AttachedSpace space = attached.get(id);
+        if (space != null) {
+            space.delete();
+            signal.release();
+        }
+    }
+
     /** Where the pages of a space live changed. Any thread. */
-    public void changed(String name) {
-        AttachedSpace space = attached.get(name);
+    public void changed(long id) {
+        AttachedSpace space = attached.get(id);
         if (space != null) {
             space.stale();
             signal.release();
@@ -146,18 +249,7 @@ public final class Spaces implements AutoCloseable {
                 if (signal.tryAcquire(LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
                     signal.drainPermits();
                 }
-                if (stale) {
-                    stale = false;
-                    lookAgain();
-                }
-                for (AttachedSpace space : List.copyOf(attached.values())) {
-                    if (space.takeStale()) {
-                        coordinator.extents(space.name()).map(SpaceMap::of).ifPresent(space::map);
-                    }
-                    if (space.isUnused()) {
-                        detach(space);
-                    }
-                }
+                look();
             } catch (CoordinatorException e) {
                 stale = true;
                 log.debug("spaces: {}", e.toString());
@@ -167,45 +259,94 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    private void lookAgain() throws CoordinatorException {
-        for (AttachedSpace space : List.copyOf(attached.values())) {
-            Optional<SpaceExtents> now = coordinator.extents(space.name());
-            Optional<Space> same = now.map(SpaceExtents::space)
-                    .filter(s -> s.id() == space.map().id());
-            if (same.isEmpty() || same.get().deleting()) {
-                space.leave();
-            } else {
-                // A coordinator that lost its memory has forgotten who is attached, too.
-                AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
-                coordinator.attach(space.name(), node, new AttachRequest(incarnation, mode));
-                now.map(SpaceMap::of).ifPresent(space::map);
+    private void look() throws CoordinatorException {
+        if (stale) {
+            stale = false;
+            for (AttachedSpace space : List.copyOf(attached.values())) {
+                lookAgain(space);
             }
+        }
+        for (AttachedSpace space : List.copyOf(attached.values())) {
+            if (space.takeStale()) {
+                coordinator.extents(key(space.id())).map(SpaceMap::of).ifPresent(space::map);
+            }
+            if (space.isUnused()) {
+                detach(space);
+            }
+        }
+        for (long id : List.copyOf(orphans)) {
+            detachOrphan(id);
+        }
+    }
+
+    /** Confirms an attachment. Excludes that a use becomes exclusive meanwhile. */
+    private synchronized void lookAgain(AttachedSpace space) throws CoordinatorException {
+        Optional<SpaceExtents> now = coordinator.extents(key(space.id()));
+        if (now.isEmpty() || now.get().space().deleting()) {
+            space.delete();
+            return;
+        }
+        now.map(SpaceMap::of).ifPresent(space::map);
+        if (!space.isLeaving()) {
+            // A coordinator that lost its memory has forgotten the attachment, too.
+            AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            coordinator.attach(key(space.id()), node, request(mode, false));
         }
     }
 
     private synchronized void detach(AttachedSpace space) throws CoordinatorException {
-        if (attached.get(space.name()) != space) {
-            return; // by whoever wanted to attach to it anew
+        if (attached.get(space.id()) != space) {
+            return; // by a thread that attached to it anew
         }
+        detach(space.id(), space.torn());
+        attached.remove(space.id(), space);
+        log.info("detached from space {} (id {})", space.name(), space.id());
+    }
+
+    private synchronized void detachOrphan(long id) throws CoordinatorException {
+        if (!attached.containsKey(id)) {
+            detach(id, Optional.empty());
+        }
+        orphans.remove(id);
+    }
+
+    private void detach(long id, Optional<String> torn) throws CoordinatorException {
         try {
-            coordinator.detach(Long.toString(space.map().id()), node, incarnation);
+            if (torn.isPresent()) {
+                coordinator.detachTorn(key(id), node, incarnation, torn.get());
+            } else {
+                coordinator.detach(key(id), node, incarnation);
+            }
         } catch (CoordinatorRefusedException e) {
             if (!e.isNotFound()) {
                 throw e;
             }
         }
-        attached.remove(space.name(), space);
-        log.info("detached from space {}", space.name());
     }
 
-    /** Stops looking. Deregistering the node, which follows, ends all its attachments. */
+    /**
+     * Detaches from all spaces. To be called when nothing of this agent can be under way any more. What the coordinator does not take note of
+     * is cut off by the homes once the node is deregistered.
+     */
+    public void detachAll() {
+        close();
+        try {
+            for (AttachedSpace space : List.copyOf(attached.values())) {
+                detach(space);
+            }
+        } catch (CoordinatorException e) {
+            log.warn("not detached from all spaces: {}", e.getMessage());
+        }
+    }
+
+    /** Stops looking. */
     @Override
     public void close() {
         stopping = true;
         signal.release();
         try {
-            if (thread.getState() != Thread.State.NEW) {
-                thread.join();
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("spaces did not stop within {}", CLOSE_TIMEOUT);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -1,0 +1,176 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Space;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * What homes still have to cut off. An incarnation that ended without detaching may have WRITEs under way, and nothing but the homes can stop
+ * them. Its attachment stays until every home of the space has acknowledged that its queue pairs with that incarnation are destroyed. A home
+ * that is removed, or registers in a new incarnation, has lost the pages and is no longer waited for; one whose lease ran out still is, since
+ * it may be cut off from the coordinator alone. Thread-safe.
+ */
+public final class Fences {
+
+    private final Ledger ledger;
+
+    /** Works on a ledger. */
+    public Fences(Ledger ledger) {
+        this.ledger = ledger;
+    }
+
+    private static String key(Fence fence) {
+        return "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), State.idKey(fence.space()));
+    }
+
+    /** What a home has to cut off, and what it has cut off and must keep so. */
+    public List<Fence> of(String home) {
+        Draft view = new Draft(ledger.state());
+        view.requireNode(home);
+        return List.copyOf(view.fences.under(home + "/"));
+    }
+
+    /** Takes note that a home has cut an incarnation off. */
+    public void acknowledge(String home, FenceAck ack) {
+        ledger.change(draft -> {
+            draft.requireNode(home, ack.incarnation());
+            for (Fence fence : draft.fences.under(home + "/")) {
+                if (fence.isOf(ack.node(), ack.fenced()) && !fence.acknowledged()) {
+                    if (isRegistered(draft, fence)) {
+                        draft.fences.put(key(fence), fence.withAcknowledged());
+                    } else {
+                        draft.fences.remove(key(fence));
+                    }
+                    settle(draft, fence);
+                }
+            }
+            return ack;
+        });
+    }
+
+    private static boolean isRegistered(Draft draft, Fence fence) {
+        return draft.nodes
+                .find(fence.node())
+                .filter(node -> node.incarnation().equals(fence.incarnation()))
+                .isPresent();
+    }
+
+    /** Has every home of a space cut an attached incarnation off; the attachment ends when all have. */
+    static void begin(Draft draft, Space space, Attachment attachment) {
+        if (!of(draft, space, attachment).isEmpty()) {
+            return;
+        }
+        for (Extent extent : draft.extents
+                .find(State.idKey(space.id()))
+                .map(State.Extents::list)
+                .orElse(List.of())) {
+            for (ExtentHome home : extent.homes()) {
+                if (extent.state() == ExtentState.OK && isCurrent(draft, home)) {
+                    put(
+                            draft,
+                            new Fence(
+                                    home.node(),
+                                    home.incarnation(),
+                                    space.id(),
+                                    attachment.node(),
+                                    attachment.incarnation(),
+                                    false));
+                }
+            }
+        }
+        end(draft, space, attachment);
+    }
+
+    private static boolean isCurrent(Draft draft, ExtentHome home) {
+        return draft.nodes
+                .find(home.node())
+                .filter(node -> node.incarnation().equals(home.incarnation()))
+                .isPresent();
+    }
+
+    private static void put(Draft draft, Fence fence) {
+        if (draft.fences.find(key(fence)).isEmpty()) {
+            draft.fences.put(key(fence), fence);
+            draft.tell(EventKind.FENCES_CHANGED, fence.home());
+        }
+    }
+
+    /** The homes that have not cut an attached incarnation off yet. */
+    static List<String> awaited(Draft draft, Space space, Attachment attachment) {
+        return of(draft, space, attachment).stream()
+                .filter(fence -> !fence.acknowledged())
+                .map(Fence::home)
+                .toList();
+    }
+
+    private static Collection<Fence> of(Draft draft, Space space, Attachment attachment) {
+        return draft.fences.values().stream()
+                .filter(fence -> fence.space() == space.id())
+                .filter(fence -> fence.isOf(attachment.node(), attachment.incarnation()))
+                .toList();
+    }
+
+    /** Ends the attachment that a fence is about, if no home is waited for any more. */
+    private static void settle(Draft draft, Fence fence) {
+        draft.spaces
+                .find(State.idKey(fence.space()))
+                .ifPresent(space -> draft.attachments
+                        .find(Attachments.key(space, fence.node()))
+                        .filter(attachment -> attachment.incarnation().equals(fence.incarnation()))
+                        .ifPresent(attachment -> end(draft, space, attachment)));
+    }
+
+    private static void end(Draft draft, Space space, Attachment attachment) {
+        if (awaited(draft, space, attachment).isEmpty()) {
+            draft.attachments.remove(Attachments.key(space, attachment.node()));
+            Spaces.finishDeletion(draft, space);
+        }
+    }
+
+    /**
+     * A node says that it has detached from a space by itself: its homes need not keep it cut off.
+     *
+     * @return whether there was a fence
+     */
+    static boolean lift(Draft draft, long space, String node, Incarnation incarnation) {
+        List<Fence> lifted = draft.fences.values().stream()
+                .filter(fence -> fence.space() == space && fence.isOf(node, incarnation))
+                .toList();
+        for (Fence fence : lifted) {
+            draft.fences.remove(key(fence));
+            draft.tell(EventKind.FENCES_CHANGED, fence.home());
+        }
+        return !lifted.isEmpty();
+    }
+
+    /**
+     * An incarnation is gone for good. As a home it has nothing left to protect. As a node that was cut off it cannot come back, so the fences
+     * that were acknowledged end; the others stay.
+     */
+    static void depart(Draft draft, Node gone) {
+        for (Fence fence : draft.fences.under(gone.id() + "/")) {
+            draft.fences.remove(key(fence));
+            settle(draft, fence);
+        }
+        for (Fence fence : draft.fences.values()) {
+            if (fence.acknowledged() && fence.isOf(gone.id(), gone.incarnation())) {
+                draft.fences.remove(key(fence));
+            }
+        }
+    }
+
+    /** Names of homes, for messages. */
+    static String names(List<String> homes) {
+        return homes.stream().map(home -> "'" + home + "'").collect(Collectors.joining(", "));
+    }
+}

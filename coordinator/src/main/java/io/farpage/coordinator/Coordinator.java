@@ -13,6 +13,7 @@ import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
+import io.farpage.coordinator.store.StoreException;
 import io.farpage.rest.Health;
 import io.farpage.rest.ListenException;
 import io.farpage.rest.Metrics;
@@ -29,14 +30,24 @@ public final class Coordinator implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
     private static final Duration SHORTEST_CHECK = Duration.ofMillis(10);
 
+    private static final Duration STORE_PAUSE = Duration.ofSeconds(1);
+
     private final Store store;
+    private final Lineage lineage;
     private final Ledger ledger;
     private final RestServer server;
     private final Thread leaseWatch;
     private volatile boolean closed;
 
-    private Coordinator(Store store, Ledger ledger, RestServer server, Membership membership, Duration checkEvery) {
+    private Coordinator(
+            Store store,
+            Lineage lineage,
+            Ledger ledger,
+            RestServer server,
+            Membership membership,
+            Duration checkEvery) {
         this.store = store;
+        this.lineage = lineage;
         this.ledger = ledger;
         this.server = server;
         this.leaseWatch =
@@ -84,10 +95,14 @@ public final class Coordinator implements AutoCloseable {
                 metrics,
                 () -> health(options, lineage, ledger),
                 new Guard(lineage, ledger).around());
-        LOG.info("cluster {}, epoch {}, revision {}", lineage.cluster(), lineage.epoch(), ledger.revision());
         Duration shorter = config.get(Settings.LEASE).dividedBy(20);
         return new Coordinator(
-                store, ledger, server, membership, shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
+                store,
+                lineage,
+                ledger,
+                server,
+                membership,
+                shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
     }
 
     private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger) {
@@ -108,16 +123,35 @@ public final class Coordinator implements AutoCloseable {
     private void watch(Membership membership, Duration every) {
         while (!closed) {
             try {
+                ledger.probe();
                 membership
                         .expire()
                         .forEach(node -> LOG.warn("node {} missed its lease and is taken to have failed", node));
                 Thread.sleep(every);
             } catch (InterruptedException e) {
                 return;
+            } catch (StoreException e) {
+                // The store says why with each request that fails; the health page repeats it.
+                LOG.debug("the store cannot be written yet: {}", e.getMessage());
+                pause(STORE_PAUSE);
             } catch (RuntimeException e) {
                 LOG.error("leases could not be checked; trying again in {} ms", every.toMillis(), e);
+                pause(every);
             }
         }
+    }
+
+    private static void pause(Duration time) {
+        try {
+            Thread.sleep(time);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Which cluster, epoch and revision, for the log. */
+    String standing() {
+        return "cluster %s, epoch %s, revision %d".formatted(lineage.cluster(), lineage.epoch(), ledger.revision());
     }
 
     /** Where it listens, with the port that the system chose. */

@@ -60,6 +60,7 @@ final class RunOptions {
         }
         out.println("coordinator listening on http://" + listening);
         out.flush();
+        LOG.info("{}", coordinator.standing());
         ended.await();
         return 0;
     }

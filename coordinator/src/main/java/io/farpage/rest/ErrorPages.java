@@ -25,14 +25,19 @@ final class ErrorPages {
     static void install(RoutesConfig routes) {
         routes.exception(ProblemException.class, (e, ctx) -> answer(ctx, e.problem(ctx.path())));
         routes.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, plain(e, ctx)));
-        routes.exception(
-                Exception.class, (e, ctx) -> answer(ctx, unexpected(e, ctx.method() + " " + ctx.path(), ctx.path())));
+        routes.exception(Exception.class, (e, ctx) -> answer(ctx, other(e, ctx)));
     }
 
     private static void answer(Context ctx, Problem problem) {
         ctx.status(problem.status())
                 .result(Json.STRICT.writeValueAsBytes(problem))
                 .contentType(Problem.MEDIA_TYPE);
+    }
+
+    private static Problem other(Exception e, Context ctx) {
+        return e instanceof Unavailable unavailable
+                ? new ProblemException(503, unavailable.word(), unavailable.detail()).problem(ctx.path())
+                : unexpected(e, ctx.method() + " " + ctx.path(), ctx.path());
     }
 
     private static Problem plain(HttpResponseException e, Context ctx) {

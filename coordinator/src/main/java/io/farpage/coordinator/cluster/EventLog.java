@@ -44,6 +44,18 @@ public final class EventLog {
         }
     }
 
+    /** Forgets the events and goes on from an index: events up to it were missed, and whoever asks is told to read everything anew. */
+    void restart(long from) {
+        lock.lock();
+        try {
+            events.clear();
+            index = from;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** The index of the last event. */
     public long index() {
         lock.lock();

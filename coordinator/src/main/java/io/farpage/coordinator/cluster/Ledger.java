@@ -8,11 +8,13 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.Store;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.Json;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -20,6 +22,8 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 
 /**
@@ -27,6 +31,8 @@ import tools.jackson.core.JacksonException;
  * the store writes, so that the order of events is the order of the store.
  */
 public final class Ledger {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Store store;
@@ -72,11 +78,14 @@ public final class Ledger {
     <T> T change(Function<Draft, T> function) {
         lock.lock();
         try {
+            if (failure.isPresent()) {
+                recover();
+            }
             Draft draft = new Draft(state);
             T result = function.apply(draft);
             if (!draft.changes().isEmpty()) {
                 long start = System.nanoTime();
-                commit(draft);
+                commit(draft.changes());
                 commitNanos.accept(System.nanoTime() - start);
                 // Before the state: an answer must not show a state whose revision its stamp does not reach.
                 revision = store.revision();
@@ -89,12 +98,47 @@ public final class Ledger {
         }
     }
 
-    private void commit(Draft draft) {
+    /** Makes the store usable again after a failure, and reads the state anew if the change that failed took effect after all. */
+    private void recover() {
+        store.recover();
+        if (store.revision() != revision) {
+            State now = load(store);
+            revision = store.revision();
+            state = now;
+            events.restart(now.index());
+        }
+    }
+
+    /**
+     * After a change could not be stored, tries whether the store can be written again. Does nothing if it could be written the last time.
+     *
+     * @throws StoreException if it cannot
+     */
+    public void probe() {
+        lock.lock();
         try {
-            store.commit(draft.changes());
-            failure = Optional.empty();
+            if (failure.isPresent()) {
+                recover();
+                commit(List.of());
+                revision = store.revision();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void commit(List<Change> changes) {
+        try {
+            store.commit(changes);
+            if (failure.isPresent()) {
+                LOG.info("the store can be written again");
+                failure = Optional.empty();
+            }
         } catch (StoreException e) {
-            failure = Optional.ofNullable(e.getMessage());
+            if (failure.isEmpty()) {
+                LOG.error("changes are refused until the store can be written again: {}", e.getMessage());
+            }
+            failure = Optional.of(String.valueOf(e.getMessage()));
             throw e;
         }
     }

@@ -17,11 +17,18 @@ public interface Store extends AutoCloseable {
     long revision();
 
     /**
-     * Makes all changes, or none if it throws. When it returns they are durable.
+     * Makes all changes, or none. When it returns they are durable.
      *
-     * @throws StoreException if they could not be made durable
+     * @throws StoreException if they could not be made durable; {@link #recover} then says whether they were
      */
     void commit(List<Change> changes);
+
+    /**
+     * Makes the store usable again after a commit threw. What {@link #revision} says afterwards tells whether that commit took effect.
+     *
+     * @throws StoreException if the store cannot be used yet
+     */
+    void recover();
 
     /** Ends it; commits need no closing to be durable. */
     @Override

@@ -43,5 +43,8 @@ final class MemoryStore implements Store {
     }
 
     @Override
+    public void recover() {}
+
+    @Override
     public void close() {}
 }

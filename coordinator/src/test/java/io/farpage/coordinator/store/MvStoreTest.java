@@ -81,11 +81,11 @@ class MvStoreTest {
     @Test
     void shouldRefuseAnotherFormatVersionAndAForeignFile() {
         try (MVStore other = MVStore.open(file().toString())) {
-            other.openMap(MvStore.FORMAT_MAP).put(MvStore.FORMAT_KEY, "99");
+            other.openMap(MvFile.FORMAT_MAP).put(MvFile.FORMAT_KEY, "99");
         }
         assertTrue(refusal().contains("format version 99"));
         try (MVStore other = MVStore.open(file().toString())) {
-            other.removeMap(MvStore.FORMAT_MAP);
+            other.removeMap(MvFile.FORMAT_MAP);
             other.openMap("something-else").put("k", "v");
         }
         assertTrue(refusal().contains("format version (none)"));

@@ -36,6 +36,10 @@ test-bare: ## make test as on a fresh machine: RDMA, compiler, QEMU, KVM, hugepa
 	@status=0; build/bare env MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests quick || status=$$?; \
 	[ $$status = 77 ] || exit $$status # 77: this host hides nothing, and build/bare has said why
 
+.PHONY: mutation
+mutation: ## put one fault at a time into the sources and list those that the unit tests do not notice; ARGS='shard pager'
+	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/mutate $(ARGS)
+
 .PHONY: bench
 bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options
 	@bin/page-bench fetch $(ARGS)

@@ -21,6 +21,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class MembershipTest {
 
@@ -95,6 +97,17 @@ class MembershipTest {
         assertRefused("stale-incarnation", () -> with.membership.deregister("a", new Incarnation(1)));
         assertRefused("stale-incarnation", () -> with.membership.register("a", Fixture.node(1, 1 << 20)));
         assertEquals(1 << 20, with.spaces.freeBytes(with.membership.node("a").orElseThrow()), "a new pool is empty");
+    }
+
+    /** Of the same incarnation: the pool was registered with the devices before the agent told of it, and cannot grow or shrink. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, (1 << 20) - 4096, (1 << 20) + 4096, 1 << 30})
+    void shouldRefuseAPoolThatGrewOrShrankWithinAnIncarnation(long bytes) {
+        with.membership.register("a", Fixture.node(1, 1 << 20));
+        assertRefused("pool-changed", () -> with.membership.register("a", Fixture.node(1, bytes)));
+        assertEquals(1 << 20, with.membership.node("a").orElseThrow().pool().exportedBytes());
+        with.membership.register("a", Fixture.node(2, bytes));
+        assertEquals(bytes, with.membership.node("a").orElseThrow().pool().exportedBytes());
     }
 
     @Test

@@ -114,6 +114,32 @@ class StreamsTest {
     }
 
     @Test
+    void shouldFetchNothingAheadWhenExactlyHalfOfTheStridesAgree() {
+        int page = 5;
+        streams.fault(page);
+        for (int pair = 1; pair <= 8; pair++) {
+            for (int stride : new int[] {17, 1_000 * pair}) {
+                page += stride;
+                assertEquals(1, streams.fault(page));
+                assertEquals(0, streams.strides(), "after a difference of " + stride + " in pair " + pair);
+            }
+        }
+    }
+
+    @Test
+    void shouldFetchOnePageAheadWhenOneMoreThanHalfOfTheStridesAgree() {
+        int page = 5;
+        streams.fault(page);
+        int[] strides = {17, 1_000, 17, 2_000, 17, 3_000, 17, 17};
+        for (int stride : strides) {
+            page += stride;
+            streams.fault(page);
+        }
+        assertEquals(1, streams.strides());
+        assertEquals(17, streams.stride());
+    }
+
+    @Test
     void shouldFollowAStrideBackwards() {
         int page = 100_000;
         for (int i = 0; i < 20; i++) {

@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Instant;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -35,14 +36,45 @@ class SpaceMapTest {
         assertThrows(IndexOutOfBoundsException.class, () -> slice.extent(count));
     }
 
+    @Test
+    void shouldRefuseExtentsThatOverlapThoughTheirCountsAddUp() {
+        refuse(
+                "extent at page 5 where 10 was expected",
+                extent(0, 10, "a", 0, ExtentState.OK),
+                extent(5, 20, "b", 0, ExtentState.OK),
+                extent(30, 30, "a", 1 << 20, ExtentState.OK));
+    }
+
+    @Test
+    void shouldRefuseExtentsThatLeaveAGapThoughTheirCountsAddUp() {
+        refuse(
+                "extent at page 20 where 10 was expected",
+                extent(0, 10, "a", 0, ExtentState.OK),
+                extent(20, 20, "b", 0, ExtentState.OK),
+                extent(30, 30, "a", 1 << 20, ExtentState.OK));
+    }
+
+    @Test
+    void shouldRefuseExtentsThatEndBeforeOrBehindTheSpace() {
+        refuse("extents cover 59 of 60 pages", extent(0, 59, "a", 0, ExtentState.OK));
+        refuse("extents cover 61 of 60 pages", extent(0, 61, "a", 0, ExtentState.OK));
+    }
+
+    private static void refuse(String reason, Extent... extents) {
+        IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> map(extents));
+        assertEquals("space demo: " + reason, refused.getMessage());
+    }
+
     private static SpaceMap map() {
+        return map(
+                extent(0, 10, "a", 4096, ExtentState.OK),
+                extent(10, 20, "b", 0, ExtentState.LOST),
+                extent(30, 30, "a", 1 << 20, ExtentState.OK));
+    }
+
+    private static SpaceMap map(Extent... extents) {
         return SpaceMap.of(new SpaceExtents(
-                new Space(1, "demo", 60 * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false),
-                1,
-                List.of(
-                        extent(0, 10, "a", 4096, ExtentState.OK),
-                        extent(10, 20, "b", 0, ExtentState.LOST),
-                        extent(30, 30, "a", 1 << 20, ExtentState.OK))));
+                new Space(1, "demo", 60 * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false), 1, List.of(extents)));
     }
 
     private static Extent extent(long first, long count, String node, long offset, ExtentState state) {

@@ -76,6 +76,27 @@ class PoolHeaderTest {
     }
 
     @ParameterizedTest
+    @ValueSource(ints = {0, 1, 31, 32, 33, 62, 63})
+    void shouldRefuseAnIncarnationThatDiffersInAnyBit(int bit) {
+        PoolHeaderException refused = assertThrows(
+                PoolHeaderException.class, () -> HEADER.verify("node-7.rack-2", HEADER.incarnation() ^ 1L << bit));
+        assertEquals(Refusal.INCARNATION, refused.refusal());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"node-7", "node-7.rack-", "node-7.rack-22", "ode-7.rack-2", "NODE-7.RACK-2"})
+    void shouldRefuseANodeIdThatIsOnlyPartOfTheOther(String expected) {
+        PoolHeaderException refused =
+                assertThrows(PoolHeaderException.class, () -> HEADER.verify(expected, HEADER.incarnation()));
+        assertEquals(Refusal.NODE_ID, refused.refusal());
+    }
+
+    @Test
+    void shouldAcceptTheNodeAndTheIncarnationThatWereExpected() throws PoolHeaderException {
+        HEADER.verify("node-7.rack-2", HEADER.incarnation());
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"", "with space", "tab\t", "nul\0", "ümlaut"})
     void shouldRefuseAnIdThatIsNotOne(String id) {
         assertThrows(IllegalArgumentException.class, () -> new PoolHeader(id, 1, 4096, 0));

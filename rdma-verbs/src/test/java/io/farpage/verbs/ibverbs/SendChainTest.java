@@ -40,6 +40,18 @@ final class SendChainTest {
     }
 
     @Test
+    void shouldUnlinkAChainOfTwo() {
+        chain.add(1, Opcode.SEND, 0, 0x1000, 8, 1);
+        chain.add(2, Opcode.SEND, 0, 0x1000, 8, 1);
+
+        chain.clear();
+        chain.add(3, Opcode.SEND, 0, 0x1000, 8, 1);
+
+        assertEquals(1, chain.count());
+        assertEquals(0, at(chain.first()).get(JAVA_LONG, SendWr.NEXT), "the library would send request 2 again");
+    }
+
+    @Test
     void shouldLinkAChainAndUnlinkItAgain() {
         for (int i = 0; i < 3; i++) {
             chain.add(i, Opcode.SEND, 0, 0x1000, 8, 1);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.bench.Main;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.HandoffListener;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.TinyPager;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +22,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** {@code page-bench guest-vm} with its RAM handed over: a vCPU of KVM faults, another process brings the page. */
+@NeedsUserfaultfd
 class GuestVmTest {
     private static final int PAGES = 40;
 

@@ -12,6 +12,7 @@ import io.farpage.bench.Main;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.ProcFs;
@@ -39,6 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** A VMM that is broken, hostile or suddenly gone hurts only itself, and leaves nothing behind. */
+@NeedsUserfaultfd
 class HostileVmmTest {
     private static final int PAGES = 64;
     private static final long BYTES = PAGES * 4096L;

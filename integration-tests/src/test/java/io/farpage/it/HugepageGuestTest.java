@@ -12,6 +12,7 @@ import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.SharedRam;
@@ -32,6 +33,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Guests whose memory has pages of 2 MiB. There are fewer hugepages than the guests have pages, so eviction must free them in truth. */
+@NeedsUserfaultfd
 class HugepageGuestTest {
     private static final int PAGE = 2 << 20;
     private static final int PAGES = 96;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.ShadowedRam;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Agents that are killed while they take pages out: no page is lost with one. */
+@NeedsUserfaultfd
 class KilledAgentTest {
     private static final List<String> NODES = List.of("a", "c", "d", "e");
     private static final String HOME = "b";

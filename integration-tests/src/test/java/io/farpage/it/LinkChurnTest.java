@@ -24,12 +24,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Links that break and are made again, by both sides at once. */
 class LinkChurnTest {
-    private static final int ROUNDS = 120;
     private static final Map<String, String> SETTINGS = Map.of("fetch.deadline", "5s");
 
     @SuppressWarnings("NullAway.Init") // set before all tests
@@ -53,14 +53,24 @@ class LinkChurnTest {
     }
 
     @Test
+    void shouldEndInOneLinkWhenBothSidesStartItAtOnceAndLeakNothing() throws Exception {
+        churn(25);
+    }
+
+    @Test
+    @Tag("soak")
     void shouldAlwaysEndInOneLinkWhenBothSidesStartItAtOnceAndLeakNothing() throws Exception {
+        churn(120);
+    }
+
+    private static void churn(int rounds) throws Exception {
         long seed = System.nanoTime();
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
         makeSpaces("churn");
         rounds(random, 20); // so that what is made once for all links is there
         Use before = Use.of(cluster);
-        rounds(random, ROUNDS);
+        rounds(random, rounds);
         await("descriptors and threads as before").atMost(Cluster.PATIENCE).untilAsserted(() -> {
             Use after = Use.of(cluster);
             assertTrue(after.isNoMoreThan(before), "before " + before + ", after " + after);
@@ -125,13 +135,23 @@ class LinkChurnTest {
     }
 
     @Test
+    void shouldYieldNoOldVersionOfAPageWhileLinksBreak() throws Exception {
+        writeAndRead(Duration.ofSeconds(2));
+    }
+
+    @Test
+    @Tag("soak")
     void shouldNeverYieldAnOldVersionOfAPageWhileLinksBreak() throws Exception {
+        writeAndRead(Duration.ofSeconds(8));
+    }
+
+    private static void writeAndRead(Duration time) throws Exception {
         long seed = System.nanoTime();
         System.out.println("seed " + seed);
         makeSpaces("versions");
         try (ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<Long>> all = LongStream.range(0, 4)
-                    .mapToObj(worker -> workers.submit(() -> writeAndRead(seed, worker)))
+                    .mapToObj(worker -> workers.submit(() -> writeAndRead(seed, worker, time)))
                     .toList();
             SplittableRandom random = new SplittableRandom(seed);
             while (all.stream().anyMatch(worker -> !worker.isDone())) {
@@ -147,9 +167,9 @@ class LinkChurnTest {
     }
 
     /** Owns some pages; after each write that was said to be done, both nodes must see it, whatever came before. */
-    private static Long writeAndRead(long seed, long worker) {
+    private static Long writeAndRead(long seed, long worker, Duration time) {
         SplittableRandom random = new SplittableRandom(seed + 1 + worker);
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(8);
+        long end = System.nanoTime() + time.toNanos();
         long written = 0;
         for (long version = 1; System.nanoTime() - end < 0; version++) {
             String space = random.nextBoolean() ? "versions-a" : "versions-b";

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.TwoNodes;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** How many faults a guest has that goes through its memory in order. */
 @ExtendWith(TwoNodes.class)
+@NeedsUserfaultfd
 class ReadAheadTest {
     private static final int PAGES = 512;
     private static final int PAGE = 4096;

@@ -9,6 +9,7 @@ import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.SharedRam;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
 /** VMMs that register their RAM themselves, and so can ask for more than the preloaded library does: to fork, and for minor faults. */
+@NeedsUserfaultfd
 class RegisteredRamTest {
     private static final int LOCAL_PAGES = 64;
 

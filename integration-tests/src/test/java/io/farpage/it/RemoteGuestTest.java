@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.bench.Main;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.SharedRam;
 import io.farpage.it.harness.TwoNodes;
 import java.nio.file.Files;
@@ -26,6 +27,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** VMMs whose RAM an agent serves from another node's pool. */
 @ExtendWith(TwoNodes.class)
+@NeedsUserfaultfd
 class RemoteGuestTest {
     private static final int PAGES = 512;
     private static final int LOCAL_PAGES = 128;

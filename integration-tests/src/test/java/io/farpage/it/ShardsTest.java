@@ -10,6 +10,7 @@ import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.Net;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
@@ -69,6 +70,7 @@ class ShardsTest {
                         "shard.count", Integer.toString(shards)));
     }
 
+    @NeedsUserfaultfd
     @ParameterizedTest
     @CsvSource({"2, 2", "3, 1", "1, 4"})
     @Timeout(120)
@@ -157,6 +159,7 @@ class ShardsTest {
     }
 
     /** The part that faults gets the pages of the one that does not, and back; never do both together have more than the limit. */
+    @NeedsUserfaultfd
     @Test
     @Timeout(120)
     void shouldMoveTheLimitToWhereTheFaultsAre() {
@@ -198,6 +201,7 @@ class ShardsTest {
     }
 
     /** What was here when a guest ended is fetched ahead for the next, however either of them was cut. */
+    @NeedsUserfaultfd
     @Test
     @Timeout(120)
     void shouldFetchAheadWhatWasHereHoweverTheMemoryIsCut() {

@@ -9,6 +9,7 @@ import io.farpage.agent.Main;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.TwoNodes;
@@ -82,6 +83,7 @@ class SpaceImageTest {
         }
     }
 
+    @NeedsUserfaultfd
     @Test
     void shouldFetchAheadWhatTheLastGuestHadAndTellHowWarmItWas(Cluster cluster) {
         Guests guests = new Guests(cluster, "a", "b");

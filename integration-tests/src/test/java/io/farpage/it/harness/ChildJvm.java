@@ -11,10 +11,15 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A child JVM with this one's class path. Its output goes to files; closing it kills it. */
 public final class ChildJvm implements AutoCloseable {
-    private static final Path OUTPUT = Path.of("target", "it").toAbsolutePath();
+    /** Test JVMs that run side by side number their children alike. */
+    private static final Path OUTPUT =
+            Path.of("target", "it", System.getProperty("farpage.fork", "0")).toAbsolutePath();
+
     private static final AtomicInteger COUNT = new AtomicInteger();
     private static final Duration END_TIMEOUT = Duration.ofSeconds(20);
     /** Those of bin/launch, with a small heap; C1 alone, since most children live for seconds. */
@@ -27,6 +32,29 @@ public final class ChildJvm implements AutoCloseable {
             "-XX:TieredStopAtLevel=1",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow");
+
+    private static final List<String> JAVA = Stream.concat(
+                    Stream.of(Path.of(System.getProperty("java.home"), "bin", "java")
+                            .toString()),
+                    FLAGS.stream())
+            .toList();
+
+    /** What programs of packaged modules run with. Made when the first of them starts. */
+    private static final class Packaged {
+        static final String CLASS_PATH = Stream.of(
+                        System.getProperty("java.class.path").split(":"))
+                .filter(entry -> entry.endsWith(".jar"))
+                .collect(Collectors.joining(":"));
+        static final List<String> FLAGS = ClassArchive.record(OUTPUT, JAVA, CLASS_PATH);
+    }
+
+    private static boolean isInJar(Class<?> main) {
+        return main.getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .getPath()
+                .endsWith(".jar");
+    }
 
     private final String name;
     private final Process process;
@@ -48,10 +76,14 @@ public final class ChildJvm implements AutoCloseable {
 
     /** As {@link #start(String, Class, List)}, with variables added to the environment. */
     public static ChildJvm start(String name, Class<?> main, List<String> arguments, Map<String, String> environment) {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(FLAGS);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        List<String> command = new ArrayList<>(JAVA);
+        if (isInJar(main)) {
+            command.addAll(Packaged.FLAGS);
+            command.addAll(List.of("-cp", Packaged.CLASS_PATH));
+        } else {
+            command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+        }
+        command.add(main.getName());
         command.addAll(arguments);
         return launch(name, command, environment, Path.of(""));
     }

@@ -199,6 +199,9 @@ final class GuestCommands {
                                 guest.faults().faults(),
                                 guest.faults().faultP50Ns() / 1e3,
                                 guest.faults().faultP99Ns() / 1e3));
+                if (!guest.pins().detail().isEmpty()) {
+                    table.append("%n    %s".formatted(guest.pins().detail()));
+                }
                 if (!guest.detail().isEmpty()) {
                     table.append("%n    %s".formatted(Printable.of(guest.detail())));
                 }

@@ -117,7 +117,8 @@ public final class PageAgent implements AutoCloseable {
                 shards.loops(),
                 links::link,
                 config.get(AgentKeys.GUEST_DEPTH),
-                config.get(AgentKeys.FETCH_DEADLINE)));
+                config.get(AgentKeys.FETCH_DEADLINE),
+                AgentOptions.pins(config)));
         releases = movers.add(new Releases(coordinator, node, incarnation, pool));
         fences = movers.add(new Fences(coordinator, node, incarnation, links));
         EventWatch events = movers.add(new EventWatch(coordinator, new Events()));

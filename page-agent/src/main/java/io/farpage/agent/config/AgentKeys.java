@@ -1,6 +1,7 @@
 package io.farpage.agent.config;
 
 import io.farpage.agent.link.LinkOptions;
+import io.farpage.agent.pins.PinPolicy;
 import io.farpage.agent.shard.IdleStrategy;
 import io.farpage.agent.transport.TransportMode;
 import io.farpage.config.HostPort;
@@ -81,6 +82,17 @@ public final class AgentKeys {
 
     public static final Key<Integer> GUEST_DEPTH =
             Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each pager of a guest.");
+    public static final Key<PinPolicy.Mode> GUEST_PINS = Key.choice(
+            "guest.pins",
+            PinPolicy.Mode.HOLD,
+            "What becomes of a guest whose VMM may pin its memory (O_DIRECT, VFIO, RDMA): `hold` keeps what may be pinned resident,"
+                    + " whatever the limit; `refuse` does not take the memory.");
+    public static final Key<Duration> GUEST_PIN_LINGER = Key.duration(
+            "guest.pin_linger",
+            "10s",
+            "0ns",
+            "10m",
+            "How long pages stay resident after the last descriptor that may pin them was closed: I/O may still be under way.");
     public static final Key<Integer> FETCH_DEPTH =
             Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
     public static final Key<Duration> FETCH_DEADLINE = Key.duration(
@@ -177,6 +189,8 @@ public final class AgentKeys {
             SHARD_CPU,
             SHARD_PRIORITY,
             GUEST_DEPTH,
+            GUEST_PINS,
+            GUEST_PIN_LINGER,
             FETCH_DEPTH,
             FETCH_DEADLINE,
             LINK_MAX,

@@ -1,6 +1,7 @@
 package io.farpage.agent.config;
 
 import io.farpage.agent.link.LinkOptions;
+import io.farpage.agent.pins.PinPolicy;
 import io.farpage.config.Config;
 import io.farpage.pool.PoolConfig;
 import io.farpage.verbs.AccessFlag;
@@ -68,6 +69,11 @@ public final class AgentOptions {
                 config.get(AgentKeys.RDMA_TRAFFIC_CLASS),
                 config.get(AgentKeys.RDMA_SERVICE_LEVEL),
                 EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
+    }
+
+    /** What becomes of guests whose memory may be pinned. */
+    public static PinPolicy pins(Config config) {
+        return new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER));
     }
 
     /** How links are made. */

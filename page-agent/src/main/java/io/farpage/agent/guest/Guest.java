@@ -3,9 +3,9 @@ package io.farpage.agent.guest;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.WorkingSet;
+import io.farpage.agent.pins.PinStatus;
 import io.farpage.agent.space.SpaceMap;
 import io.farpage.agent.space.SpaceUse;
-import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.posix.Errno;
@@ -200,6 +200,7 @@ final class Guest {
 
     private Paging take(HandoffConnection.Message message) throws HandoffException {
         List<Integer> open = new ArrayList<>(message.descriptors());
+        Backing backing = null;
         try {
             int pageBytes = use.map().pageSize();
             List<Slice> slices =
@@ -210,17 +211,22 @@ final class Guest {
                 Sockets.setBlocking(Errno.ofThread(), fd, false);
                 uffds.add(Userfaultfd.adopt(fd));
             }
-            MemoryFile file = open.size() > slices.size() ? MemoryFile.adopt(open.getLast()) : null;
+            if (open.size() > slices.size()) {
+                backing = Backing.take(space(), open.getLast(), message.pid(), hosts.pins());
+                open.removeLast();
+            }
             Paging now = new Paging(
                     new Paging.Memory(space(), use::map, pageBytes, written, workingSet),
                     slices,
                     uffds,
-                    file,
+                    backing,
                     options,
                     hosts);
+            boolean evicts = backing != null;
+            backing = null;
             open.clear();
             pid = message.pid();
-            evictable = file != null;
+            evictable = evicts;
             detail = "";
             log.info(
                     "space {}: guest of process {} attached, {} bytes, {} userfaultfds{}",
@@ -228,9 +234,12 @@ final class Guest {
                     pid,
                     slices.stream().mapToLong(Slice::mappedBytes).sum(),
                     slices.size(),
-                    file == null ? "; without its memory file, so nothing of it can be evicted" : "");
+                    !evicts ? "; without its memory file, so nothing of it can be evicted" : "");
             return now;
         } finally {
+            if (backing != null) {
+                backing.close();
+            }
             open.forEach(fd -> FileIo.close(Errno.ofThread(), fd));
         }
     }
@@ -331,6 +340,7 @@ final class Guest {
                 socket.path().toString(),
                 state == State.WAITING || now == null ? Optional.empty() : Optional.of(pid),
                 evictable,
+                now == null ? PinStatus.NONE : now.pins(),
                 detail,
                 seen.where(),
                 seen.faults(),

@@ -2,6 +2,7 @@ package io.farpage.agent.guest;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.farpage.agent.pager.PagerStatus;
+import io.farpage.agent.pins.PinStatus;
 import java.util.List;
 import java.util.Optional;
 
@@ -14,6 +15,7 @@ import java.util.Optional;
  * @param socket where the VMM hands its memory over
  * @param pid of the VMM, once attached
  * @param evictable whether the VMM handed over what backs its memory, so that it can be kept under a limit
+ * @param pins whether pages stay because a device may write to them
  * @param detail how it ended, or what the last attempt to hand over lacked; empty if there is nothing to say
  * @param where its pages are
  * @param faults what came of its faults
@@ -26,6 +28,7 @@ public record GuestStatus(
         String socket,
         Optional<Integer> pid,
         boolean evictable,
+        PinStatus pins,
         String detail,
         @JsonUnwrapped PagerStatus where,
         @JsonUnwrapped Faults faults,

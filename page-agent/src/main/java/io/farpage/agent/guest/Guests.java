@@ -3,6 +3,7 @@ package io.farpage.agent.guest;
 import io.farpage.agent.guest.GuestException.Obstacle;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.WorkingSet;
+import io.farpage.agent.pins.PinPolicy;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.space.SpaceInUseException;
@@ -48,6 +49,7 @@ public final class Guests implements AutoCloseable {
      * @param links a shard's side of the link to a node, by the shard's number
      * @param depth transfers that each pager may have under way
      * @param deadline of one of them
+     * @param pins what becomes of guests whose memory may be pinned
      */
     public Guests(
             CoordinatorClient coordinator,
@@ -58,7 +60,8 @@ public final class Guests implements AutoCloseable {
             List<ShardLoop> shards,
             ShardLinks links,
             int depth,
-            Duration deadline) {
+            Duration deadline,
+            PinPolicy pins) {
         this.coordinator = coordinator;
         this.node = node;
         this.spaces = spaces;
@@ -68,7 +71,7 @@ public final class Guests implements AutoCloseable {
             each.add(new PagerHost(
                     number, node, incarnation, pool, shard, peer -> links.link(peer, number), depth, deadline));
         }
-        hosts = new PagerHosts(each);
+        hosts = new PagerHosts(each, pins);
     }
 
     /** Links as shards have them. */

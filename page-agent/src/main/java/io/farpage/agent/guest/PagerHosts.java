@@ -1,5 +1,6 @@
 package io.farpage.agent.guest;
 
+import io.farpage.agent.pins.PinPolicy;
 import io.farpage.agent.shard.ShardLoop;
 import java.util.List;
 import java.util.Optional;
@@ -11,11 +12,21 @@ final class PagerHosts {
 
     private final List<PagerHost> hosts;
     private final int[] pagers;
+    private final PinPolicy pins;
 
-    /** @param hosts in the order of their numbers */
-    PagerHosts(List<PagerHost> hosts) {
+    /**
+     * @param hosts in the order of their numbers
+     * @param pins what becomes of guests whose memory may be pinned
+     */
+    PagerHosts(List<PagerHost> hosts, PinPolicy pins) {
+        this.pins = pins;
         this.hosts = List.copyOf(hosts);
         this.pagers = new int[hosts.size()];
+    }
+
+    /** What becomes of guests whose memory may be pinned. */
+    PinPolicy pins() {
+        return pins;
     }
 
     /** How many pagers all shards may have. */

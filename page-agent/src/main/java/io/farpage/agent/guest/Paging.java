@@ -5,8 +5,8 @@ import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.Pins;
 import io.farpage.agent.pager.WorkingSet;
+import io.farpage.agent.pins.PinStatus;
 import io.farpage.agent.space.SpaceMap;
-import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.coordinator.model.HeatReport;
 import java.time.Duration;
@@ -33,7 +33,7 @@ final class Paging {
 
     private final List<SlicePager> pagers = new ArrayList<>();
     private final PagerHosts hosts;
-    private final @Nullable MemoryFile file;
+    private final @Nullable Backing backing;
 
     /** Guarded by itself. */
     private final LocalShares shares;
@@ -55,20 +55,20 @@ final class Paging {
     /**
      * Starts to serve.
      *
-     * @param uffds one for each slice; closed by {@link #close}, as is the file
-     * @param file what backs the memory; without it nothing can be evicted
+     * @param uffds one for each slice; closed by {@link #close}, as is the backing
+     * @param backing what backs the memory; without it nothing can be evicted
      * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are then the caller's
      */
     Paging(
             Memory memory,
             List<Slice> slices,
             List<Userfaultfd> uffds,
-            @Nullable MemoryFile file,
+            @Nullable Backing backing,
             PagerOptions options,
             PagerHosts hosts)
             throws HandoffException {
         this.hosts = hosts;
-        this.file = file;
+        this.backing = backing;
         long least = LocalShares.least(slices.size());
         if (options.localPages() < least) {
             throw new HandoffException(
@@ -83,6 +83,9 @@ final class Paging {
             for (int i = 0; i < slices.size(); i++) {
                 PagerOptions own = new PagerOptions(shares.limit(i), options.prefetchPages());
                 pagers.add(start(memory, slices.get(i), slices.size() > 1, uffds.get(i), own));
+            }
+            if (backing != null) {
+                backing.pins().tell(this::wake);
             }
         } catch (RuntimeException | HandoffException e) {
             retire();
@@ -101,12 +104,12 @@ final class Paging {
                     new Pager.Guest(
                             isPart ? memory.space() + ", counted from page " + slice.firstPage() : memory.space(),
                             uffd,
-                            file == null ? null : file.from(slice.base()),
+                            backing == null ? null : backing.file().from(slice.base()),
                             slice.regions(),
                             memory.pageBytes(),
                             memory.written(),
                             memory.workingSet().slice(slice.firstPage(), slice.pages()),
-                            Pins.NONE),
+                            backing == null ? Pins.NONE : backing.pins()),
                     isPart ? new SliceMap(memory.map(), slice) : memory.map(),
                     options,
                     ended);
@@ -272,6 +275,11 @@ final class Paging {
                 pagers.stream().flatMap(SlicePager::heat).limit(MAX_HEAT_RANGES).toList());
     }
 
+    /** What is known of pins on the memory. */
+    PinStatus pins() {
+        return backing == null ? PinStatus.NONE : backing.status();
+    }
+
     /** What there is to see. */
     PagingStatus status() {
         return PagingStatus.of(pagers, cap, ceiling);
@@ -281,9 +289,14 @@ final class Paging {
     void close() {
         retire();
         pagers.forEach(one -> one.uffd().close());
-        if (file != null) {
-            file.close();
+        if (backing != null) {
+            backing.close();
         }
+    }
+
+    /** An inspection has ended that one of the pagers may wait for. */
+    private void wake() {
+        pagers.forEach(one -> one.host().wake());
     }
 
     private void retire() {

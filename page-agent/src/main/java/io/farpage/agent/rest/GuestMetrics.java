@@ -45,6 +45,14 @@ public final class GuestMetrics {
                 "peak_resident_pages",
                 "The most pages that were resident",
                 g -> g.where().peakResidentPages());
+        gauge(
+                "pins_held",
+                "1 while pages stay, whatever the limit, because a device may write to them",
+                g -> g.pins().held() ? 1 : 0);
+        count(
+                "pin_inspections_total",
+                "Inspections of the VMM's descriptors for what may pin memory",
+                g -> g.pins().inspections());
         count("evictions_total", "Pages taken out", g -> g.where().evictions());
         count(
                 "written_back_pages_total",

@@ -42,6 +42,16 @@ public final class MessageWriter {
         put(UffdMessages.EVENT_REMOVE, start, end);
     }
 
+    /** Memory that is no longer mapped. */
+    public void unmapping(long start, long end) {
+        put(UffdMessages.EVENT_UNMAP, start, end);
+    }
+
+    /** A fork, with the descriptor for the child's memory. */
+    public void fork(int descriptor) {
+        put(UffdMessages.EVENT_FORK, descriptor, 0);
+    }
+
     private void put(int event, long first, long second) {
         long at = (long) count * UffdMessages.MESSAGE_BYTES;
         memory.set(JAVA_BYTE, at, (byte) event);

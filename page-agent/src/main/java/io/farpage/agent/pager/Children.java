@@ -94,6 +94,7 @@ final class Children {
                     transfers,
                     parent,
                     grandchild -> forked(grandchild, own, table, parent),
+                    family.options().turnPages(),
                     family.clock()));
         } else {
             PageTable inherited = new PageTable(of);

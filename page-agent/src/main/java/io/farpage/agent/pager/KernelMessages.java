@@ -21,9 +21,6 @@ final class KernelMessages {
     private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
     private static final int BATCH = 64;
 
-    /** Pages that one call gives up at most; a region of the layout that has to be rebuilt counts as much. */
-    static final int BUDGET = 16_384;
-
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -37,6 +34,7 @@ final class KernelMessages {
     private final PageFaults uffd;
     private final GuestLayout layout;
     private final boolean shared;
+    private final int turnPages;
     private final LongSupplier clock;
     private final UffdMessages messages = new UffdMessages(BATCH);
     private long strays;
@@ -78,13 +76,16 @@ final class KernelMessages {
     /**
      * @param layout of the address space; what the kernel tells of its changes is noted in it
      * @param shared whether the memory is a file's, which keeps pages that are no longer mapped
+     * @param turnPages pages that one call gives up at most; a region of the layout that has to be rebuilt counts as much
      * @param clock monotonic nanoseconds
      */
-    KernelMessages(String space, PageFaults uffd, GuestLayout layout, boolean shared, LongSupplier clock) {
+    KernelMessages(
+            String space, PageFaults uffd, GuestLayout layout, boolean shared, int turnPages, LongSupplier clock) {
         this.space = space;
         this.uffd = uffd;
         this.layout = layout;
         this.shared = shared;
+        this.turnPages = turnPages;
         this.clock = clock;
     }
 
@@ -138,7 +139,7 @@ final class KernelMessages {
      * would be taken for what was removed; and what faults bring that came with a fork is not in the child.
      */
     private int take(Receiver to) {
-        budget = BUDGET;
+        budget = turnPages;
         int work = 0;
         while (event < count) {
             if (messages.event(event) != UffdMessages.EVENT_PAGEFAULT) {
@@ -192,7 +193,7 @@ final class KernelMessages {
 
     /** Whether the budget has room for so much; the first thing of a call always finds it. */
     private boolean affords(int cost) {
-        boolean enough = cost <= budget || budget == BUDGET;
+        boolean enough = cost <= budget || budget == turnPages;
         budget = enough ? Math.max(0, budget - cost) : budget;
         return enough;
     }

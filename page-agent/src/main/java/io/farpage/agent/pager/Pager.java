@@ -47,6 +47,7 @@ public final class Pager implements DutyCycle {
     private final Consumer<PagerEnd> ended;
     private final PagerCounters counters = new PagerCounters();
 
+    private final int turnPages;
     private KernelMessages messages;
     /** The child in the place of the VMM, once that has left its memory to it. */
     private @Nullable SharedChild heir;
@@ -124,9 +125,9 @@ public final class Pager implements DutyCycle {
         heat = new Heat(table.pages());
         arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
         replay = new Replay(guest.workingSet(), table, arrivals);
-        messages = new KernelMessages(space, guest.uffd(), layout, shared, clock);
+        messages = new KernelMessages(space, guest.uffd(), layout, shared, options.turnPages(), clock);
         children = new Children(
-                new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options.prefetchPages(), clock),
+                new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options, clock),
                 shared,
                 table,
                 transfers);
@@ -145,6 +146,7 @@ public final class Pager implements DutyCycle {
                 clock);
         installer.heirs(children::installerOf);
         limit = options.localPages();
+        turnPages = options.turnPages();
         this.clock = clock;
         this.ended = ended;
     }
@@ -314,7 +316,7 @@ public final class Pager implements DutyCycle {
         heir = eldest;
         layout.take(eldest.layout());
         installer.moveTo(eldest.uffd());
-        messages = new KernelMessages(space, eldest.uffd(), layout, true, clock);
+        messages = new KernelMessages(space, eldest.uffd(), layout, true, turnPages, clock);
         eldest.leaveWaiting();
         return true;
     }

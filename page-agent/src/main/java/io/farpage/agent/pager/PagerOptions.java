@@ -5,13 +5,22 @@ package io.farpage.agent.pager;
  *
  * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
  * @param prefetchPages pages that one fetch may bring at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
+ * @param turnPages pages that a turn of the pager gives up at most, so that other guests have theirs
  */
-public record PagerOptions(int localPages, int prefetchPages) {
+public record PagerOptions(int localPages, int prefetchPages, int turnPages) {
     /** Pages that are fetched, installed or written back as one. */
     public static final int MAX_RUN = 64;
 
     /** Fewer than this many resident pages leave no room for what one instruction may touch while others are evicted. */
     public static final int MIN_LOCAL_PAGES = 64;
+
+    /** What a turn goes through in a fraction of a millisecond. */
+    public static final int TURN_PAGES = 16_384;
+
+    /** With turns of {@link #TURN_PAGES}. */
+    public PagerOptions(int localPages, int prefetchPages) {
+        this(localPages, prefetchPages, TURN_PAGES);
+    }
 
     /** Checks the ranges. */
     public PagerOptions {
@@ -21,6 +30,9 @@ public record PagerOptions(int localPages, int prefetchPages) {
         }
         if (prefetchPages < 1 || prefetchPages > MAX_RUN) {
             throw new IllegalArgumentException("prefetching " + prefetchPages + " pages is not within 1.." + MAX_RUN);
+        }
+        if (turnPages < 1) {
+            throw new IllegalArgumentException("turns of " + turnPages + " pages come to no end; the least is 1");
         }
     }
 }

@@ -24,7 +24,7 @@ final class PrivateChild implements Child {
      *
      * @param space its name, for messages
      * @param fetcher whose slots they share
-     * @param prefetchPages pages that one fault may bring at most
+     * @param options the VMM's
      */
     record Family(
             String space,
@@ -33,7 +33,7 @@ final class PrivateChild implements Child {
             PagePool pool,
             PagerCounters counters,
             Heat heat,
-            int prefetchPages,
+            PagerOptions options,
             LongSupplier clock) {}
 
     /**
@@ -65,11 +65,12 @@ final class PrivateChild implements Child {
                 arrivals,
                 family.counters(),
                 family.heat(),
-                family.prefetchPages(),
+                family.options().prefetchPages(),
                 () -> PagerOptions.MAX_RUN,
                 forked,
                 family.clock());
-        messages = new KernelMessages(family.space(), uffd, layout, false, family.clock());
+        messages = new KernelMessages(
+                family.space(), uffd, layout, false, family.options().turnPages(), family.clock());
     }
 
     @Override

@@ -35,6 +35,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             Transfers transfers,
             Faults parent,
             IntConsumer forked,
+            int turnPages,
             LongSupplier clock) {
         this.uffd = uffd;
         this.layout = layout;
@@ -44,7 +45,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         this.forked = forked;
         this.clock = clock;
         installer = new Installer(uffd, layout, table, space, true, false, clock);
-        messages = new KernelMessages(space, uffd, layout, true, clock);
+        messages = new KernelMessages(space, uffd, layout, true, turnPages, clock);
     }
 
     Userfaultfd uffd() {

@@ -40,11 +40,11 @@ class KernelMessagesTest {
         do {
             long before = received.removed;
             assertTrue(messages.read(received) > 0);
-            assertTrue(received.removed - before <= KernelMessages.BUDGET);
+            assertTrue(received.removed - before <= PagerOptions.TURN_PAGES);
             turns++;
         } while (messages.isBehind());
         assertEquals(PAGES_OF_A_TIB, received.removed);
-        assertEquals(PAGES_OF_A_TIB / KernelMessages.BUDGET, turns);
+        assertEquals(PAGES_OF_A_TIB / PagerOptions.TURN_PAGES, turns);
         assertEquals(1, kernel.reads, "nothing more is read until the removal is done with");
         assertEquals(List.of("fault 5"), received.faults, "a fault that was read with it comes after it");
     }
@@ -91,7 +91,7 @@ class KernelMessagesTest {
             turns++;
         } while (messages.isBehind());
         assertEquals(PAGES_OF_A_TIB / 2, received.removed);
-        assertTrue(turns >= PAGES_OF_A_TIB / 2 / KernelMessages.BUDGET);
+        assertTrue(turns >= PAGES_OF_A_TIB / 2 / PagerOptions.TURN_PAGES);
         assertEquals(GuestLayout.NONE, layout.addressOf(PAGES_OF_A_TIB - 1));
     }
 
@@ -100,14 +100,14 @@ class KernelMessagesTest {
     void shouldPassOnAForkWhenTheRemovalBeforeItIsDone() {
         KernelMessages messages = messages(true);
         kernel.next = writer -> {
-            writer.removal(BASE, BASE + 3L * KernelMessages.BUDGET * PAGE);
+            writer.removal(BASE, BASE + 3L * PagerOptions.TURN_PAGES * PAGE);
             writer.fork(77);
         };
         while (received.forks.isEmpty()) {
             messages.read(received);
         }
         assertEquals(List.of(77), received.forks);
-        assertEquals(3L * KernelMessages.BUDGET, received.removed);
+        assertEquals(3L * PagerOptions.TURN_PAGES, received.removed);
     }
 
     @Test
@@ -147,7 +147,7 @@ class KernelMessagesTest {
     }
 
     private KernelMessages messages(boolean shared) {
-        return new KernelMessages("test", kernel, layout, shared, () -> now);
+        return new KernelMessages("test", kernel, layout, shared, PagerOptions.TURN_PAGES, () -> now);
     }
 
     /** Hears what the pager would. */

@@ -1,7 +1,10 @@
 package io.farpage.agent.pager.model;
 
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -19,6 +22,14 @@ final class FoundSchedulesTest {
     @AfterAll
     static void logAgain() {
         logger.setLevel(null);
+    }
+
+    /** A schedule that was written down for other calls into the kernel than the agent makes now tests nothing. */
+    @Test
+    void shouldFailWhenAStepDoesNotApplyAnyMore() {
+        Setup setup = new Setup(4, 0, 1, 4, 1, 4, 15);
+        List<Step> steps = Step.parse("r0/1 . g .");
+        assertThrows(IllegalArgumentException.class, () -> Replay.run(setup, World.LONG_NANOS, steps));
     }
 
     /** Stored zeros were not written home, and of what the home had the dead agent alone knew that it was older. */

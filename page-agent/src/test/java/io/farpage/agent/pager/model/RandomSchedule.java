@@ -13,7 +13,7 @@ final class RandomSchedule implements Schedule {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
     };
 
-    private static final int TROUBLES = 11;
+    private static final int TROUBLES = 12;
 
     private final SplittableRandom random;
     private final List<Step> taken = new ArrayList<>();
@@ -95,6 +95,7 @@ final class RandomSchedule implements Schedule {
             case 7 -> Step.of(Kind.STARVE, random.nextInt(3));
             case 8 -> Step.of(Kind.PROBE);
             case 9 -> Step.of(Kind.LAND_LATE);
+            case 10 -> Step.of(Kind.SPLIT, random.nextInt(world.setup.pages()));
             default -> Step.of(Kind.END);
         };
     }

@@ -8,11 +8,13 @@ import org.jspecify.annotations.Nullable;
 final class Replay implements Schedule {
     private final List<Step> steps;
     private final long turnNanos;
+    private final boolean[] without;
     private int at;
 
     Replay(long turnNanos, List<Step> steps) {
         this.turnNanos = turnNanos;
         this.steps = steps;
+        this.without = new boolean[steps.size()];
     }
 
     @Override
@@ -35,9 +37,37 @@ final class Replay implements Schedule {
         };
     }
 
-    /** Runs a schedule; throws what it finds. */
+    @Override
+    public void passedOver(Step step) {
+        without[at - 1] = true;
+    }
+
+    /** The steps that meant something. */
+    private List<Step> applied() {
+        List<Step> applied = new ArrayList<>();
+        for (int i = 0; i < steps.size(); i++) {
+            if (!without[i]) {
+                applied.add(steps.get(i));
+            }
+        }
+        return applied;
+    }
+
+    /**
+     * Runs a schedule; throws what it finds.
+     *
+     * @throws IllegalArgumentException if one of its steps means nothing any more: what the schedule once found, it would not find again
+     */
     static void run(Setup setup, long turnNanos, List<Step> steps) {
-        new World(setup, new Replay(turnNanos, steps)).run();
+        Replay replay = new Replay(turnNanos, steps);
+        new World(setup, replay).run();
+        for (int i = 0; i < steps.size(); i++) {
+            if (replay.without[i]) {
+                throw new IllegalArgumentException(
+                        "step " + (i + 1) + ", " + steps.get(i)
+                                + ", does not apply any more; find a schedule that does what this one was for, and write it down anew");
+            }
+        }
     }
 
     /** As short a schedule as is found that fails, too. */
@@ -69,7 +99,7 @@ final class Replay implements Schedule {
 
     private static boolean fails(Setup setup, long turnNanos, List<Step> steps) {
         try {
-            run(setup, turnNanos, steps);
+            new World(setup, new Replay(turnNanos, steps)).run();
             return false;
         } catch (AssertionError | RuntimeException e) {
             return true;
@@ -78,10 +108,16 @@ final class Replay implements Schedule {
 
     /** What to write into a test, so that what a schedule found is found again. */
     static String recipe(Setup setup, long turnNanos, List<Step> failing) {
+        Replay shortest = new Replay(turnNanos, shortest(setup, turnNanos, failing));
+        try {
+            new World(setup, shortest).run();
+        } catch (AssertionError | RuntimeException e) {
+            // What it is for.
+        }
         return "Replay.run(%s, %s, Step.parse(\"%s\"));"
                 .formatted(
                         setup,
                         turnNanos == World.LONG_NANOS ? "World.LONG_NANOS" : "World.SHORT_NANOS",
-                        Step.text(shortest(setup, turnNanos, failing)));
+                        Step.text(shortest.applied()));
     }
 }

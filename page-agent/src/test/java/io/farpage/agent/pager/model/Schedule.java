@@ -13,6 +13,9 @@ interface Schedule {
     @Nullable
     Step next(World world, boolean inTurn);
 
+    /** A step that was returned means nothing at the moment, and is passed over. */
+    default void passedOver(Step step) {}
+
     /** How long a turn of the agent takes, nanoseconds. */
     long turnNanos();
 

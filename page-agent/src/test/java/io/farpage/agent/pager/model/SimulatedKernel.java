@@ -20,6 +20,7 @@ import java.util.Deque;
  *       there while it is not mapped, which whoever maps it from the page cache obeys and whoever fills it by COPY overwrites.
  *   <li>COPY, ZEROPAGE, CONTINUE, POISON and WRITEPROTECT are refused with EAGAIN from the call of a removal until its caller has woken after
  *       the event was read. Only after that does the caller take the pages out, without anybody being told.
+ *   <li>COPY and ZEROPAGE are refused with ENOENT where a range is not within one mapping.
  *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes who waits for those before.
  *   <li>A read takes faults before events, and a fault that was woken is not there to be read any more.
  *   <li>A hole that is punched takes pages out of the cache and out of the page table, and leaves the protection behind as a marker.
@@ -34,6 +35,9 @@ final class SimulatedKernel implements PageFaults {
     private final long[] content;
     private final boolean[] mapped;
     private final boolean[] isProtected;
+    /** Whether a mapping ends before a page, and another one begins. */
+    private final boolean[] isSplit;
+
     private final Deque<GuestThread> unreadFaults = new ArrayDeque<>();
     private final Deque<GuestThread> readFaults = new ArrayDeque<>();
     private final Deque<GuestThread> events = new ArrayDeque<>();
@@ -49,6 +53,7 @@ final class SimulatedKernel implements PageFaults {
         content = new long[pages];
         mapped = new boolean[pages];
         isProtected = new boolean[pages];
+        isSplit = new boolean[pages];
     }
 
     GuestFile file() {
@@ -118,6 +123,20 @@ final class SimulatedKernel implements PageFaults {
         mapped[page] = false;
     }
 
+    /** Splits the mapping before a page, or makes it one again. */
+    void split(int page) {
+        isSplit[page] = !isSplit[page];
+    }
+
+    private boolean isWithinOneMapping(int first, int count) {
+        for (int page = first + 1; page < first + count; page++) {
+            if (isSplit[page]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** The next installation gets memory for so many pages only. */
     void starve(int pages) {
         memoryFor = pages;
@@ -183,7 +202,7 @@ final class SimulatedKernel implements PageFaults {
         int first = pageAt(destination);
         int count = (int) (length / Memory.PAGE);
         int filled = 0;
-        long failure = 0;
+        long failure = isWithinOneMapping(first, count) ? 0 : -Errno.ENOENT;
         while (filled < count && failure == 0) {
             int page = first + filled;
             if (memoryFor <= filled) {
@@ -283,6 +302,7 @@ final class SimulatedKernel implements PageFaults {
                 + Arrays.toString(content)
                 + Arrays.toString(mapped)
                 + Arrays.toString(isProtected)
+                + Arrays.toString(isSplit)
                 + unreadFaults
                 + readFaults
                 + events

@@ -49,6 +49,8 @@ record Step(Kind kind, int first, int second) {
         RECLAIM('k'),
         /** The kernel has memory for so many pages only in the next installation. */
         STARVE('o'),
+        /** The VMM's mapping is split before a page, as mprotect(2) of what is behind does, or grows together there. */
+        SPLIT('s'),
         /** The agent looks whether the VMM is still there. */
         PROBE('p'),
         /** The VMM is killed. */

@@ -95,7 +95,7 @@ final class World {
                 new Pager.Guest(
                         "model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet, Pins.NONE),
                 new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, pool),
-                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch()),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1),
                 () -> now,
                 end -> ended = end);
         limit = setup.limit();
@@ -133,6 +133,8 @@ final class World {
         if (isPossible(step, inTurn)) {
             apply(step);
             invariants.check();
+        } else {
+            schedule.passedOver(step);
         }
     }
 
@@ -156,6 +158,7 @@ final class World {
             case CONNECT -> queuePair == null;
             case RESIZE -> first >= 1 && first <= MAX_LIMIT;
             case STARVE -> true;
+            case SPLIT -> first > 0 && first < setup.pages();
             case RECLAIM -> first < setup.pages() && kernel.isMapped(first);
             case END -> kernel.isAlive();
         };
@@ -193,6 +196,7 @@ final class World {
             }
             case RECLAIM -> kernel.reclaim(first);
             case STARVE -> kernel.starve(first);
+            case SPLIT -> kernel.split(first);
             case PROBE -> pager.probe();
             case END -> end();
             case LIFE -> live();

@@ -138,7 +138,8 @@ public final class PinWatch implements Pins, AutoCloseable {
         started = number;
         Finding found = inspector.look();
         long now = System.nanoTime();
-        spentNanos += now - begin;
+        long before = spentNanos;
+        spentNanos = before + now - begin;
         judge(found, now);
         if (found.isClear() && !held) {
             passed = number;

@@ -116,8 +116,10 @@ public final class PageAgent implements AutoCloseable {
                 pool,
                 shards.loops(),
                 links::link,
-                config.get(AgentKeys.GUEST_DEPTH),
-                config.get(AgentKeys.FETCH_DEADLINE),
+                new Guests.Limits(
+                        config.get(AgentKeys.GUEST_DEPTH),
+                        config.get(AgentKeys.FETCH_DEADLINE),
+                        config.get(AgentKeys.GUEST_FLUSH_DEADLINE)),
                 AgentOptions.pins(config)));
         releases = movers.add(new Releases(coordinator, node, incarnation, pool));
         fences = movers.add(new Fences(coordinator, node, incarnation, links));

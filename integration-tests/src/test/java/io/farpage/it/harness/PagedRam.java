@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.bench.vmm.GuestMemory;
 import io.farpage.bench.vmm.Handoff;
 import io.farpage.bench.vmm.PagedAccess;
@@ -52,6 +53,18 @@ public final class PagedRam implements AutoCloseable {
     public byte[] read(int page) {
         PagedAccess.read(address(page), buffer);
         return buffer.toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /** Reads a page and drops what it holds. Any thread, several at once. */
+    public void touch(int page) {
+        try (Arena own = Arena.ofConfined()) {
+            PagedAccess.read(address(page), own.allocate(memory.pageBytes(), 8));
+        }
+    }
+
+    /** The file behind the memory; there is none behind anonymous memory. */
+    public MemoryFile file() {
+        return memory.file().orElseThrow();
     }
 
     private long address(int page) {

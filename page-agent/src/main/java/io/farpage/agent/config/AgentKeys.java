@@ -93,6 +93,12 @@ public final class AgentKeys {
             "0ns",
             "10m",
             "How long pages stay resident after the last descriptor that may pin them was closed: I/O may still be under way.");
+    public static final Key<Duration> GUEST_FLUSH_DEADLINE = Key.duration(
+            "guest.flush_deadline",
+            "10m",
+            "5s",
+            "1d",
+            "How long what a VMM left behind when it ended is kept while none of it reaches a home; then it is given up.");
     public static final Key<Integer> FETCH_DEPTH =
             Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
     public static final Key<Duration> FETCH_DEADLINE = Key.duration(
@@ -191,6 +197,7 @@ public final class AgentKeys {
             GUEST_DEPTH,
             GUEST_PINS,
             GUEST_PIN_LINGER,
+            GUEST_FLUSH_DEADLINE,
             FETCH_DEPTH,
             FETCH_DEADLINE,
             LINK_MAX,

@@ -39,6 +39,7 @@ public final class Guests implements AutoCloseable {
     private final String node;
     private final Spaces spaces;
     private final PagerHosts hosts;
+    private final Limits limits;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
 
     /** What was here of spaces whose guests have ended, by the space's id. */
@@ -47,8 +48,7 @@ public final class Guests implements AutoCloseable {
     /**
      * @param shards that guests are spread over
      * @param links a shard's side of the link to a node, by the shard's number
-     * @param depth transfers that each pager may have under way
-     * @param deadline of one of them
+     * @param limits of each pager
      * @param pins what becomes of guests whose memory may be pinned
      */
     public Guests(
@@ -59,20 +59,36 @@ public final class Guests implements AutoCloseable {
             PagePool pool,
             List<ShardLoop> shards,
             ShardLinks links,
-            int depth,
-            Duration deadline,
+            Limits limits,
             PinPolicy pins) {
         this.coordinator = coordinator;
+        this.limits = limits;
         this.node = node;
         this.spaces = spaces;
         List<PagerHost> each = new ArrayList<>();
         for (ShardLoop shard : shards) {
             int number = each.size();
             each.add(new PagerHost(
-                    number, node, incarnation, pool, shard, peer -> links.link(peer, number), depth, deadline));
+                    number,
+                    node,
+                    incarnation,
+                    pool,
+                    shard,
+                    peer -> links.link(peer, number),
+                    limits.depth(),
+                    limits.deadline()));
         }
         hosts = new PagerHosts(each, pins);
     }
+
+    /**
+     * What each pager may do.
+     *
+     * @param depth transfers that it may have under way
+     * @param deadline of one of them
+     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before what is left is given up
+     */
+    public record Limits(int depth, Duration deadline, Duration flushDeadline) {}
 
     /** Links as shards have them. */
     @FunctionalInterface
@@ -183,11 +199,15 @@ public final class Guests implements AutoCloseable {
         }
     }
 
-    private static PagerOptions options(GuestRequest request, int pageSize) {
+    private PagerOptions options(GuestRequest request, int pageSize) {
         int local = request.localBytes().isPresent()
                 ? pages(request.localBytes().getAsLong(), pageSize)
                 : Integer.MAX_VALUE;
-        return new PagerOptions(local, request.prefetchPages().orElse(DEFAULT_PREFETCH));
+        return new PagerOptions(
+                local,
+                request.prefetchPages().orElse(DEFAULT_PREFETCH),
+                PagerOptions.TURN_PAGES,
+                limits.flushDeadline());
     }
 
     private static int pages(long bytes, int pageSize) {

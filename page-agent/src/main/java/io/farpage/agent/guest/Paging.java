@@ -1,5 +1,6 @@
 package io.farpage.agent.guest;
 
+import io.farpage.agent.pager.Heat;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
@@ -11,6 +12,7 @@ import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.coordinator.model.HeatReport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -29,7 +31,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Paging {
     private static final Logger log = LoggerFactory.getLogger(Paging.class);
-    private static final long MAX_HEAT_RANGES = 65_536;
+    /** Ranges of one report: of several pagers' the hottest. */
+    private static final int MAX_HEAT_RANGES = 2 * Heat.MAX_BLOCKS;
 
     private final List<SlicePager> pagers = new ArrayList<>();
     private final PagerHosts hosts;
@@ -81,7 +84,8 @@ final class Paging {
         ceiling = shares.ceiling();
         try {
             for (int i = 0; i < slices.size(); i++) {
-                PagerOptions own = new PagerOptions(shares.limit(i), options.prefetchPages());
+                PagerOptions own = new PagerOptions(
+                        shares.limit(i), options.prefetchPages(), options.turnPages(), options.flushDeadline());
                 pagers.add(start(memory, slices.get(i), slices.size() > 1, uffds.get(i), own));
             }
             if (backing != null) {
@@ -271,8 +275,16 @@ final class Paging {
 
     /** How warm its pages are. */
     HeatReport heat() {
-        return new HeatReport(
-                pagers.stream().flatMap(SlicePager::heat).limit(MAX_HEAT_RANGES).toList());
+        List<HeatReport.Range> ranges =
+                pagers.stream().flatMap(SlicePager::heat).toList();
+        if (ranges.size() > MAX_HEAT_RANGES) {
+            ranges = ranges.stream()
+                    .sorted(Comparator.comparingLong(HeatReport.Range::heat).reversed())
+                    .limit(MAX_HEAT_RANGES)
+                    .sorted(Comparator.comparingLong(HeatReport.Range::firstPage))
+                    .toList();
+        }
+        return new HeatReport(ranges);
     }
 
     /** What is known of pins on the memory. */
@@ -288,6 +300,7 @@ final class Paging {
     /** Takes the pagers off their shards and closes what the VMM handed over. */
     void close() {
         retire();
+        pagers.forEach(one -> one.pager().close());
         pagers.forEach(one -> one.uffd().close());
         if (backing != null) {
             backing.close();

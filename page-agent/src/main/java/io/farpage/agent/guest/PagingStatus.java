@@ -44,6 +44,7 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 sum(all, PagerStatus::zeroPages),
                 sum(all, PagerStatus::dirtyPages),
                 sum(all, PagerStatus::lostPages),
+                sum(all, PagerStatus::strandedPages),
                 sum(all, PagerStatus::evictions),
                 sum(all, PagerStatus::writtenBackPages),
                 sum(all, PagerStatus::elidedPages),

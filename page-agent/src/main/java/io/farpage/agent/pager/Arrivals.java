@@ -2,7 +2,6 @@ package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.shard.PeerLink;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.util.function.LongSupplier;
@@ -87,10 +86,10 @@ final class Arrivals {
             lose(page);
             return count;
         }
-        PeerLink link = homes.link(extent);
-        int had = link == null
+        Home home = homes.home(extent);
+        int had = home == null
                 ? installer.copy(page, count, pool.exportedAddress() + homes.offset(extent, page), write)
-                : post(link, extent, page, count, write, seenAt);
+                : post(home, extent, page, count, write, seenAt);
         if (had > 0) {
             int asked = seenAt == NOBODY_WAITS ? 0 : 1;
             counters.fetched().add(asked);
@@ -117,7 +116,10 @@ final class Arrivals {
         return remote == 0 ? 1 : fetch(page, remote, false, NOBODY_WAITS);
     }
 
-    private int post(PeerLink link, int extent, int page, int count, boolean write, long seenAt) {
+    private int post(Home home, int extent, int page, int count, boolean write, long seenAt) {
+        if (!homes.mayTransfer(home)) {
+            return 0;
+        }
         int run = count;
         int frame = transfers.allocate(run);
         if (frame == FrameAllocator.NONE && run > 1) {
@@ -128,7 +130,7 @@ final class Arrivals {
             return 0;
         }
         int slot = fetcher.read(
-                link,
+                home.link(),
                 homes.incarnation(extent),
                 homes.offset(extent, page),
                 run * layout.pageBytes(),
@@ -138,6 +140,7 @@ final class Arrivals {
             return 0;
         }
         transfers.begin(slot, page, run, frame, false, write, seenAt);
+        transfers.with(slot, home);
         for (int i = 0; i < run; i++) {
             table.become(page + i, PageTable.FETCHING);
         }
@@ -150,6 +153,7 @@ final class Arrivals {
 
     /** Takes a run whose READ has succeeded. */
     void arrived(int slot) {
+        transfers.succeeded(slot);
         transfers.arrived(slot, clock.getAsLong());
         arrived[arrivedCount++] = slot;
     }
@@ -159,7 +163,7 @@ final class Arrivals {
      *
      * @param again where the pages go that are to be fetched anew; null if the guest has ended
      */
-    void failed(int slot, FetchStatus status, @Nullable FaultQueue again) {
+    void failed(int slot, FetchStatus status, @Nullable WaitingFaults again) {
         int first = transfers.first(slot);
         int count = transfers.count(slot);
         boolean anew = (status == FetchStatus.DEADLINE || status == FetchStatus.REFUSED) && again != null;

@@ -3,7 +3,6 @@ package io.farpage.agent.pager;
 import io.farpage.agent.shard.Counter;
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
@@ -20,11 +19,24 @@ import org.slf4j.LoggerFactory;
  * finds no {@link Pins pin} on it, is copied to staging frames and written to its home, and only when it is there, and nobody wrote to it
  * meanwhile, is it taken out: a page is at every moment in at least one place. Zeros are not written unless the home holds something older,
  * which would come back if the agent were killed.
+ *
+ * <p>A page whose home is lost is the only copy and stays. A page whose home does not answer stays until the home does. Pages of other homes
+ * are evicted meanwhile. One turn looks at a bounded number of pages; the hand stays where it stopped.
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
     private static final int MAX_RUN = 32;
+    /** Pages on their way to one home. */
     private static final int MAX_WRITING = 8 * MAX_RUN;
+
+    /** Resident pages, and pages at all, that one turn looks at in search of victims. */
+    private static final int MAX_LOOKS = 4096;
+
+    private static final int MAX_SPAN = 16 * MAX_LOOKS;
+    /** A page of which the layout had to be asked counts as so many looks. */
+    private static final int LOOKS_OF_LAYOUT = 8;
+
+    private static final int NO_VICTIM = -1;
     /** What one turn deals with at most, so that faults are looked at in between. */
     private static final long TURN_BYTES = (long) MAX_WRITING * Installer.BASE_PAGE;
 
@@ -56,7 +68,15 @@ final class Evictor {
     private boolean isSated;
 
     private int writing;
+    /** Pages that the hand has passed since it last found a victim. */
+    private long passed;
+
+    private int looks;
+    private int span;
     private boolean evicting;
+    /** Whether the latest turn ended because a home has to answer, or take something, first. */
+    private boolean blocked;
+
     private boolean broken;
     private long pausedUntil;
     private boolean paused;
@@ -84,7 +104,7 @@ final class Evictor {
         this.pool = pool;
         this.pins = pins;
         this.maxRun = Math.min(MAX_RUN, transfers.maxRun());
-        this.maxWriting = Math.min(MAX_WRITING, 2 * transfers.share());
+        this.maxWriting = 2 * transfers.share();
         this.maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
         this.clock = clock;
         this.ofZeros = new boolean[fetcher.capacity()];
@@ -115,9 +135,9 @@ final class Evictor {
         return pins.isHeld();
     }
 
-    /** Whether there is something to be taken out that needs no completion, and no inspection, to go on. */
+    /** Whether there is something to be evicted that needs no completion, no link and no inspection to go on. */
     boolean isBusy() {
-        return evicting && writing < maxWriting && !awaitsInspection();
+        return evicting && !blocked && !awaitsInspection();
     }
 
     private boolean awaitsInspection() {
@@ -125,22 +145,23 @@ final class Evictor {
     }
 
     /**
-     * Starts to take pages out, if there are too many.
+     * Starts to evict pages, if there are too many.
      *
      * @param incoming pages on their way here
-     * @param limit pages that may be resident
-     * @return how many runs were dealt with
+     * @param limit pages that may be resident, apart from those whose home is lost
+     * @return how much was done
      */
     int doWork(int incoming, int limit) {
         if (!works() || pins.isHeld()) {
             abandon();
         }
+        blocked &= isPaused();
         int work = writeInspected(maxTurn);
         if (!works() || limit >= table.pages() || !hasVictims()) {
             evicting = false;
             return work;
         }
-        long resident = table.resident() + incoming;
+        long resident = table.resident() - table.stranded() + incoming;
         int slack = slack(limit);
         if (resident > limit - slack) {
             evicting = true;
@@ -148,24 +169,50 @@ final class Evictor {
         if (!evicting || isPaused()) {
             return work;
         }
-        long surplus = resident - table.count(PageTable.EVICTING) - (limit - 2L * slack);
-        isSated = surplus <= 0;
-        int pages = 0;
-        while (!isSated && writing < maxWriting && pages < maxTurn) {
-            int taken = evictRun((int) Math.min(surplus, maxRun));
-            surplus -= taken;
-            pages += taken;
-            isSated = taken == 0 || surplus <= 0;
-            work++;
-        }
+        long leaving = Math.max(0, table.count(PageTable.EVICTING) - homes.stuckWrites());
+        long surplus = resident - leaving - (limit - 2L * slack);
+        work += evict(surplus);
         if (waiting.hasFresh()) {
             waiting.await(pins.inspect());
             work += writeInspected(maxTurn);
         }
         if (surplus <= 0) {
             evicting = table.count(PageTable.EVICTING) > 0;
+            blocked = evicting;
         }
         return work;
+    }
+
+    private int evict(long surplus) {
+        looks = 0;
+        span = 0;
+        int work = 0;
+        isSated = surplus <= 0;
+        for (int pages = 0; !isSated && pages < maxTurn; work++) {
+            if (writing >= maxWriting) {
+                blocked = true;
+                return work;
+            }
+            int taken = evictRun((int) Math.min(surplus - pages, maxRun));
+            pages += taken;
+            isSated = taken == 0 || pages >= surplus;
+        }
+        return work;
+    }
+
+    /** Whether the turn has ended in the middle of a search. */
+    private boolean isSearching() {
+        return looks >= MAX_LOOKS || span >= MAX_SPAN;
+    }
+
+    /** Pages that were looked at in the latest turn, for tests. */
+    int lookedAt() {
+        return looks + span;
+    }
+
+    /** Room that pages of a home which does not answer leave to those of others. */
+    static int reserve(int limit) {
+        return 2 * slack(limit);
     }
 
     /** Whether pins leave something to be taken out. */
@@ -198,13 +245,14 @@ final class Evictor {
             while (run < reach && table.kind(first + run) == PageTable.EVICTING) {
                 run++;
             }
-            if (run == 0) {
+            if (run == 0 || !mayWrite(first)) {
                 release(first);
                 waiting.take(1);
                 continue;
             }
             int written = writeBack(first, run);
             if (written == 0) {
+                blocked = true;
                 break;
             }
             waiting.take(written);
@@ -215,6 +263,13 @@ final class Evictor {
             abandon();
         }
         return work;
+    }
+
+    /** Whether the home of a page is there to write it to; otherwise the page stays, as one that was stored to, and others get their turn. */
+    private boolean mayWrite(int page) {
+        int extent = homes.extent(page);
+        Home home = homes.home(extent);
+        return !homes.isLost(extent) && (home == null || homes.answers(home));
     }
 
     private boolean isInspected() {
@@ -234,18 +289,19 @@ final class Evictor {
         return false;
     }
 
-    private void pause() {
+    /** Nothing can be evicted at the moment: looks again after a time in proportion to what a search costs. */
+    private void pause(int pages) {
         paused = true;
-        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
+        pausedUntil = clock.getAsLong() + Math.max(PAUSE_NANOS, pages);
+        blocked |= pages > PAUSE_NANOS;
+        // What is left may stay so for long; the next fault looks again.
+        evicting &= !pins.isHeld();
     }
 
-    /** Takes a run out, or begins to. Returns how many pages, 0 if none can be at the moment. */
+    /** Takes a run out, or begins to. Returns how many pages, 0 if there is none to be had in this turn. */
     private int evictRun(int most) {
         int first = victim();
-        if (first < 0) {
-            pause();
-            // What is left may stay so for long; the next fault looks again.
-            evicting &= !pins.isHeld();
+        if (first == NO_VICTIM) {
             return 0;
         }
         int kind = table.kind(first);
@@ -255,6 +311,7 @@ final class Evictor {
             count++;
         }
         hand = first + count;
+        passed = 0;
         return kind == PageTable.CLEAN ? drop(first, count) : protect(first, count);
     }
 
@@ -272,26 +329,75 @@ final class Evictor {
         return count;
     }
 
+    /** The next page to be evicted, at which the hand stays; {@link #NO_VICTIM} at the end of the turn's share of the search. */
     private int victim() {
         int pages = table.pages();
-        // Two laps: the first may find nothing but pages that are to be passed over once.
-        for (long step = 2L * pages; step > 0; step--) {
+        while (!isSearching()) {
+            // Two laps: the first may find nothing but pages that are to be passed over once.
+            if (passed >= 2L * pages) {
+                passed = 0;
+                pause(pages);
+                return NO_VICTIM;
+            }
             if (hand >= pages) {
                 hand = 0;
             }
-            if (isVictim(hand)) {
-                return hand;
+            int end = Math.min(pages, hand + MAX_SPAN - span);
+            int page = table.nextResident(hand, end);
+            pass(page - hand);
+            if (page == end) {
+                continue;
             }
-            table.clear(hand, PageTable.REFERENCED);
-            hand++;
+            looks++;
+            if (isVictim(page)) {
+                looks += LOOKS_OF_LAYOUT;
+                int extent = homes.extent(page);
+                if (homes.isLost(extent)) {
+                    table.strand(page);
+                    pass(1);
+                } else if (mayEvict(extent, table.kind(page))) {
+                    return page;
+                } else {
+                    skip(homes.endPage(extent));
+                }
+            } else {
+                table.clear(page, PageTable.REFERENCED);
+                pass(1);
+            }
         }
-        return -1;
+        return NO_VICTIM;
+    }
+
+    private void pass(int pages) {
+        hand += pages;
+        passed += pages;
+        span += pages;
+    }
+
+    /** Leaves the rest of an extent alone, which costs no look at its pages. */
+    private void skip(int end) {
+        passed += end - hand;
+        hand = end;
+        blocked = true;
+    }
+
+    /** Whether the home of an extent is there to fetch a clean page from again, or to take a dirty one now. */
+    private boolean mayEvict(int extent, int kind) {
+        Home home = homes.home(extent);
+        if (home == null) {
+            return true;
+        }
+        if (kind == PageTable.CLEAN || !home.isUp()) {
+            return home.isUp();
+        }
+        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / homes.count()));
+        return home.writing() < most && homes.mayTransfer(home);
     }
 
     private boolean isVictim(int page) {
         int kind = table.kind(page);
         return (kind == PageTable.CLEAN || (kind == PageTable.DIRTY && !pins.isHeld()))
-                && !table.has(page, PageTable.REFERENCED | PageTable.WRITING)
+                && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
                 && layout.addressOf(page) != GuestLayout.NONE;
     }
 
@@ -393,13 +499,9 @@ final class Evictor {
     /** Begins to write pages to their home; false if that cannot be at the moment. */
     private boolean post(int first, int count, int frame, int index, boolean zero) {
         int extent = homes.extent(first);
-        if (homes.isLost(extent)) {
-            giveUp(homes.home(extent) + ", the home of pages " + first + " and on, has lost its memory");
-            return false;
-        }
-        PeerLink link = homes.link(extent);
+        Home home = homes.home(extent);
         int bytes = count * layout.pageBytes();
-        if (link == null) {
+        if (home == null) {
             MemorySegment.copy(
                     pool.staging(),
                     transfers.stagingOffset(frame, index),
@@ -412,11 +514,15 @@ final class Evictor {
             return true;
         }
         long address = transfers.stagingAddress(frame, index);
-        int slot = fetcher.write(link, homes.incarnation(extent), homes.offset(extent, first), bytes, address);
+        if (!homes.mayTransfer(home)) {
+            return false;
+        }
+        int slot = fetcher.write(home.link(), homes.incarnation(extent), homes.offset(extent, first), bytes, address);
         if (slot == Fetcher.NONE) {
             return false;
         }
         transfers.begin(slot, first, count, transfers.frameOf(frame, index), true, false, 0);
+        transfers.with(slot, home);
         ofZeros[slot] = zero;
         mark(first, count);
         writing += count;
@@ -436,14 +542,11 @@ final class Evictor {
         int count = transfers.count(slot);
         writing -= count;
         if (status == FetchStatus.OK) {
+            transfers.succeeded(slot);
             settle(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {
                 release(page);
-            }
-            pause();
-            if (status == FetchStatus.PAGE_LOST) {
-                giveUp("pages " + first + " and on cannot be written to their home: " + status);
             }
         }
         transfers.end(slot);

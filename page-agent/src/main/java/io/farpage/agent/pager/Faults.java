@@ -2,6 +2,7 @@ package io.farpage.agent.pager;
 
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Resolves the faults of one address space: starts what each needs, or has it wait for room. What a fault asks for first is on its way
@@ -24,14 +25,18 @@ final class Faults implements KernelMessages.Receiver {
     private final LongSupplier clock;
     private final Streams streams;
     private final Streams stores;
-    private final FaultQueue queue = new FaultQueue();
+    private final WaitingFaults queue;
     private int brought;
 
     /** How many pages may come at the moment. */
     @FunctionalInterface
     interface Room {
-        /** Pages that may come, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
-        int pages();
+        /**
+         * Pages that may come, up to {@link PagerOptions#MAX_RUN}; 0 or less if none.
+         *
+         * @param home where their extent lives; null for this node
+         */
+        int pages(@Nullable Home home);
     }
 
     /**
@@ -62,6 +67,7 @@ final class Faults implements KernelMessages.Receiver {
         this.room = room;
         this.forked = forked;
         this.clock = clock;
+        queue = new WaitingFaults(homes);
         int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
         streams = new Streams(Math.min(prefetchPages, ahead));
         // To be wrong about a store costs writing the page back.
@@ -69,7 +75,7 @@ final class Faults implements KernelMessages.Receiver {
     }
 
     /** Faults that wait for room. */
-    FaultQueue queue() {
+    WaitingFaults queue() {
         return queue;
     }
 
@@ -153,14 +159,15 @@ final class Faults implements KernelMessages.Receiver {
 
     /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
     private boolean resolve(int page, boolean write, long seenAt) {
-        int free = room.pages();
+        int extent = homes.extent(page);
+        int free = room.pages(homes.home(extent));
         if (free <= 0 || installer.isPaused()) {
             return false;
         }
         int foreseen = streams.fault(page);
         heat.add(page);
         int most = Math.min(free, foreseen);
-        int reach = most == 1 ? 1 : homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
+        int reach = most == 1 ? 1 : homes.contiguous(extent, page, layout.contiguous(page, most));
         int spanned = span(page, reach, write, seenAt);
         if (spanned == 0) {
             streams.takeBack();
@@ -292,22 +299,29 @@ final class Faults implements KernelMessages.Receiver {
         }
     }
 
-    /** Tries again what waits for room. Returns how many faults were dealt with. */
+    /** Tries again what waits for room: of each home until one cannot be served. Returns how many faults were dealt with. */
     int serveQueue() {
         int work = 0;
-        for (int left = queue.size(); left > 0; left--) {
-            int page = queue.page();
-            boolean write = queue.isWrite();
-            long seenAt = queue.seenAt();
+        for (int number = queue.queues() - 1; number >= 0 && !queue.isEmpty(); number--) {
+            work += serve(number, queue.queue(number));
+        }
+        return work;
+    }
+
+    private int serve(int number, FaultQueue waiting) {
+        int work = 0;
+        for (int left = waiting.size(); left > 0; left--) {
+            int page = waiting.page();
+            boolean write = waiting.isWrite();
             boolean served = switch (table.kind(page)) {
-                case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, seenAt);
+                case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, waiting.seenAt());
                 case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> settleWaiting(page, write);
                 default -> true;
             };
             if (!served) {
                 return work;
             }
-            queue.remove();
+            queue.remove(number);
             table.clear(page, PageTable.QUEUED);
             work++;
         }

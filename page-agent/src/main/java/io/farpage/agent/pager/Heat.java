@@ -4,30 +4,45 @@ import io.farpage.coordinator.model.HeatReport;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How often pages were asked for, in blocks of 512 pages. The shard's thread counts; any thread may read what it counted a moment ago. */
+/**
+ * How often pages were asked for, in blocks of 512 pages, or of more if that would be more than {@link #MAX_BLOCKS}. The shard's thread counts;
+ * any thread may read what it counted a moment ago.
+ */
 public final class Heat {
-    private static final int BLOCK_SHIFT = 9;
-    private static final int MAX_RANGES = 65_536;
+    /** Blocks, and so ranges of a report, at most: about 50 KB of JSON. */
+    public static final int MAX_BLOCKS = 1024;
+
+    private static final int LEAST_SHIFT = 9;
 
     private final int pages;
+    private final int shift;
     private final int[] faults;
 
     Heat(int pages) {
         this.pages = pages;
-        this.faults = new int[(pages + (1 << BLOCK_SHIFT) - 1) >> BLOCK_SHIFT];
+        int enough = LEAST_SHIFT;
+        while (blocks(pages, enough) > MAX_BLOCKS) {
+            enough++;
+        }
+        shift = enough;
+        faults = new int[(int) blocks(pages, shift)];
+    }
+
+    private static long blocks(int pages, int shift) {
+        return (pages + (1L << shift) - 1) >> shift;
     }
 
     void add(int page) {
-        faults[page >> BLOCK_SHIFT]++;
+        faults[page >> shift]++;
     }
 
     /** What to tell the coordinator: every block that was asked for, with the faults in it. */
     public HeatReport report() {
         List<HeatReport.Range> ranges = new ArrayList<>();
-        for (int block = 0; block < faults.length && ranges.size() < MAX_RANGES; block++) {
+        for (int block = 0; block < faults.length; block++) {
             if (faults[block] > 0) {
-                int first = block << BLOCK_SHIFT;
-                ranges.add(new HeatReport.Range(first, Math.min(1 << BLOCK_SHIFT, pages - first), faults[block]));
+                int first = block << shift;
+                ranges.add(new HeatReport.Range(first, Math.min(1 << shift, pages - first), faults[block]));
             }
         }
         return new HeatReport(ranges);

@@ -1,11 +1,18 @@
 package io.farpage.agent.pager;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import io.farpage.agent.shard.Counter;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
- * What is known of every page of a guest, a byte each: where it is, and flags beside it. The shard's thread writes; any thread may read
- * the counts.
+ * The state of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
+ * difference to the state that all pages begin with, so that a page which was never looked after costs no memory. The shard's thread writes;
+ * any thread may read the counts.
  */
 final class PageTable {
     /** All zeros: never written, removed, or found to be zeros when it was evicted. Nowhere to be fetched from. */
@@ -17,20 +24,29 @@ final class PageTable {
     /** At its home, and on its way here. */
     static final int FETCHING = 2;
 
-    /** Here, write-protected, and the same at its home. */
-    static final int CLEAN = 3;
-
-    /** Here, and nowhere else that counts. */
-    static final int DIRTY = 4;
-
-    /** Here, write-protected, and on its way to its home. */
-    static final int EVICTING = 5;
-
     /** Nowhere: its home is gone. Whoever touches it is told so by the kernel. */
-    static final int LOST = 6;
+    static final int LOST = 3;
+
+    /** Resident, write-protected, and the same at its home. */
+    static final int CLEAN = 4;
+
+    /** Resident, and nowhere else that counts. */
+    static final int DIRTY = 5;
+
+    /** Resident, write-protected, and on its way to its home. */
+    static final int EVICTING = 6;
 
     private static final int KINDS = 7;
-    private static final int KIND_MASK = 0xf;
+    private static final int KIND_MASK = 0x7;
+    /** The kind and {@link #STRANDED}: pages are counted by both. */
+    private static final int COUNTED = 0xf;
+
+    private static final int KINDS_AND_FLAG = 16;
+    /** Set in the kinds of pages that are resident, and in no other. */
+    private static final int RESIDENT = 0x4;
+
+    /** Resident while its home is lost: the only copy, which is never evicted. */
+    static final int STRANDED = 0x8;
 
     /** A write to its home is under way, whatever has become of the page since; no other may start before it ended. */
     static final int WRITING = 0x10;
@@ -44,64 +60,92 @@ final class PageTable {
     /** In the queue of faults that wait for room. */
     static final int QUEUED = 0x80;
 
-    private final byte[] states;
-    private final Counter[] counts = new Counter[KINDS];
-    private final int[] left = new int[KINDS];
+    private static final ValueLayout.OfLong WORD = JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final long EVERY_BYTE = 0x0101_0101_0101_0101L;
+
+    private final int pages;
+    private final MemorySegment states;
+    /** The state that all pages begin with, and eight of it. */
+    private final int initial;
+
+    private final long initialWord;
+    private final Counter[] counts = new Counter[KINDS_AND_FLAG];
+    /** Of pages that become something at once: how many were of each kind before, and are after. */
+    private final int[] left = new int[2 * KINDS_AND_FLAG];
 
     /**
      * @param pages how many
      * @param atHome whether they are at their homes, rather than zeros
+     * @throws IllegalStateException if there is no memory for so many
      */
     PageTable(int pages, boolean atHome) {
-        states = new byte[pages];
-        for (int kind = 0; kind < KINDS; kind++) {
-            counts[kind] = new Counter();
+        this.pages = pages;
+        initial = atHome ? REMOTE | HOMED : ZERO;
+        initialWord = initial * EVERY_BYTE;
+        states = OffHeap.allocate(bytes(pages));
+        for (int i = 0; i < counts.length; i++) {
+            counts[i] = new Counter();
         }
-        if (atHome) {
-            Arrays.fill(states, (byte) (REMOTE | HOMED));
-        }
-        counts[atHome ? REMOTE : ZERO].add(pages);
+        counts[initial & KIND_MASK].add(pages);
     }
 
     /** For a child of the process: what it finds of its own memory, and what it has to be brought. */
     PageTable(PageTable parent) {
-        states = new byte[parent.states.length];
-        for (int kind = 0; kind < KINDS; kind++) {
-            counts[kind] = new Counter();
+        this(parent.pages, parent.initial != ZERO);
+        for (int page = parent.nextTouched(0, pages); page < pages; page = parent.nextTouched(page + 1, pages)) {
+            int state = parent.state(page);
+            int kind = state & KIND_MASK;
+            put(page, (kind == FETCHING ? REMOTE : kind) | (state & HOMED));
         }
-        for (int page = 0; page < states.length; page++) {
-            int kind = parent.kind(page) == FETCHING ? REMOTE : parent.kind(page);
-            states[page] = (byte) (kind | (parent.states[page] & HOMED));
-            counts[kind].add(1);
-        }
+    }
+
+    /** Bytes outside the heap that a table of so many pages takes at most. */
+    static long bytes(int pages) {
+        return (pages + 7L) & -8L;
+    }
+
+    /** Gives the memory of the table back; to be called when no page is looked up any more. */
+    void discard() {
+        OffHeap.discard(states);
     }
 
     int pages() {
-        return states.length;
+        return pages;
+    }
+
+    private int state(int page) {
+        return states.get(JAVA_BYTE, page) ^ initial;
+    }
+
+    private void put(int page, int state) {
+        int was = state(page) & COUNTED;
+        int now = state & COUNTED;
+        if (was != now) {
+            counts[was].add(-1);
+            counts[now].add(1);
+        }
+        states.set(JAVA_BYTE, page, (byte) (state ^ initial));
     }
 
     int kind(int page) {
-        return states[page] & KIND_MASK;
+        return state(page) & KIND_MASK;
     }
 
     boolean has(int page, int flag) {
-        return (states[page] & flag) != 0;
+        return (state(page) & flag) != 0;
     }
 
     void set(int page, int flag) {
-        states[page] |= (byte) flag;
+        put(page, state(page) | flag);
     }
 
     void clear(int page, int flag) {
-        states[page] &= (byte) ~flag;
+        put(page, state(page) & ~flag);
     }
 
     /** Changes where a page is; its flags stay. */
     void become(int page, int kind) {
-        int was = states[page];
-        counts[was & KIND_MASK].add(-1);
-        counts[kind].add(1);
-        states[page] = (byte) ((was & ~KIND_MASK) | kind);
+        put(page, (state(page) & ~KIND_MASK) | kind);
     }
 
     /**
@@ -111,21 +155,36 @@ final class PageTable {
      */
     boolean become(int first, int count, int kind, int watched) {
         Arrays.fill(left, 0);
-        for (int page = first; page < first + count; page++) {
-            int was = states[page];
-            left[was & KIND_MASK]++;
-            states[page] = (byte) ((was & ~KIND_MASK) | kind);
+        int end = first + count;
+        int page = first;
+        while (page < end) {
+            if (kind == (initial & KIND_MASK) && (page & 7) == 0 && end - page >= 8 && states.get(WORD, page) == 0) {
+                left[kind] += 8;
+                left[KINDS_AND_FLAG + kind] += 8;
+                page += 8;
+                continue;
+            }
+            int was = state(page);
+            left[was & COUNTED]++;
+            left[KINDS_AND_FLAG + ((was & STRANDED) | kind)]++;
+            states.set(JAVA_BYTE, page, (byte) (((was & ~KIND_MASK) | kind) ^ initial));
+            page++;
         }
-        for (int was = 0; was < KINDS; was++) {
-            counts[was].add(-left[was]);
+        for (int was = 0; was < counts.length; was++) {
+            counts[was].add(left[KINDS_AND_FLAG + was] - left[was]);
         }
-        counts[kind].add(count);
-        return left[watched] > 0;
+        return left[watched] + left[STRANDED | watched] > 0;
+    }
+
+    /** The home of a resident page is lost: the page is the only copy from now on, and counts as written to. */
+    void strand(int page) {
+        int state = state(page);
+        put(page, (state & KIND_MASK) == CLEAN ? (state & ~KIND_MASK) | DIRTY | STRANDED : state | STRANDED);
     }
 
     /** Clean pages from {@code first} to before {@code end} may have been written to without being seen. */
     void suspectClean(int first, int end) {
-        for (int page = first; page < end; page++) {
+        for (int page = nextResident(first, end); page < end; page = nextResident(page + 1, end)) {
             if (kind(page) == CLEAN) {
                 become(page, DIRTY);
             }
@@ -133,17 +192,63 @@ final class PageTable {
     }
 
     boolean isResident(int page) {
-        int kind = kind(page);
-        return kind >= CLEAN && kind <= EVICTING;
+        return (state(page) & RESIDENT) != 0;
     }
 
-    /** Pages here. Any thread. */
+    /** The first resident page from {@code from} on, or {@code end} if there is none before that. Looks at eight at once. */
+    int nextResident(int from, int end) {
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long resident = (states.get(WORD, page) ^ initialWord) & RESIDENT * EVERY_BYTE;
+                if (resident != 0) {
+                    return page + (Long.numberOfTrailingZeros(resident) >>> 3);
+                }
+                page += 8;
+            } else if (isResident(page)) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /** The first page from {@code from} on that is not as it was in the beginning, or {@code end}. Looks at eight at once. */
+    int nextTouched(int from, int end) {
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long touched = states.get(WORD, page);
+                if (touched != 0) {
+                    return page + (Long.numberOfTrailingZeros(touched) >>> 3);
+                }
+                page += 8;
+            } else if (states.get(JAVA_BYTE, page) != 0) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /** Resident pages. Any thread. */
     long resident() {
         return count(CLEAN) + count(DIRTY) + count(EVICTING);
     }
 
+    /** Resident pages whose home is lost. Any thread. */
+    long stranded() {
+        long stranded = 0;
+        for (int kind = RESIDENT; kind < KINDS; kind++) {
+            stranded += counts[STRANDED | kind].get();
+        }
+        return stranded;
+    }
+
     /** Pages of a kind. Any thread. */
     long count(int kind) {
-        return counts[kind].get();
+        return counts[kind].get() + counts[STRANDED | kind].get();
     }
 }

@@ -28,11 +28,14 @@ import org.slf4j.LoggerFactory;
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
+    /** Pages that one turn looks at to learn which are resident at the guest's end. */
+    private static final int MAX_LOOKS = 32_768;
 
     private final String space;
     private final GuestLayout layout;
     private final PageTable table;
     private final Homes homes;
+    private final Losses losses;
     private final Fetcher fetcher;
     private final Transfers transfers;
     private final Installer installer;
@@ -40,6 +43,7 @@ public final class Pager implements DutyCycle {
     private final @Nullable Flush flush;
     private final Arrivals arrivals;
     private final Replay replay;
+    private final WorkingSet.Scan leaving;
     private final Faults faults;
     private final Children children;
     private final Heat heat;
@@ -57,7 +61,7 @@ public final class Pager implements DutyCycle {
     /** Whether the latest look took all there was, and the shard cannot have slept since. */
     private boolean emptied;
 
-    private WorkingSet left = WorkingSet.EMPTY;
+    private @Nullable WorkingSet left;
     private volatile int limit;
     private volatile @Nullable String finishing;
     private volatile boolean spinning;
@@ -114,14 +118,26 @@ public final class Pager implements DutyCycle {
         fetcher = backing.fetcher();
         layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = new PageTable((int) backing.map().get().pages(), guest.written());
-        homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links());
-        transfers = new Transfers(fetcher, pool, guest.pageBytes());
+        homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links(), fetcher, clock);
+        losses = new Losses(space, table, homes, clock);
+        transfers = new Transfers(fetcher, homes, pool, guest.pageBytes());
         installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
         evictor = file == null
                 ? null
                 : new Evictor(
                         space, file, table, layout, installer, homes, fetcher, transfers, pool, guest.pins(), clock);
-        flush = file == null ? null : new Flush(file, table, layout, homes, fetcher, transfers, pool);
+        flush = file == null
+                ? null
+                : new Flush(
+                        space,
+                        new Flush.Memory(file, table, layout),
+                        homes,
+                        fetcher,
+                        transfers,
+                        pool,
+                        options.flushDeadline(),
+                        clock);
+        leaving = new WorkingSet.Scan(table);
         heat = new Heat(table.pages());
         arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
         replay = new Replay(guest.workingSet(), table, arrivals);
@@ -166,9 +182,9 @@ public final class Pager implements DutyCycle {
         return limit;
     }
 
-    /** Pages that are here or on their way. What comes later stays within {@link #limit()}. */
+    /** Pages that are here or on their way, apart from stranded ones. What comes later stays within {@link #limit()}. */
     public long held() {
-        return table.resident() + arrivals.incoming();
+        return table.resident() - table.stranded() + arrivals.incoming();
     }
 
     /** The VMM has ended: writes back what its memory held, and ends. Any thread, which wakes the shard. */
@@ -210,6 +226,7 @@ public final class Pager implements DutyCycle {
                 table.count(PageTable.ZERO),
                 table.count(PageTable.DIRTY) + table.count(PageTable.EVICTING),
                 table.count(PageTable.LOST),
+                table.stranded(),
                 evictor == null ? 0 : evictor.evictions().get(),
                 evictor == null ? 0 : evictor.writtenBack().get(),
                 evictor == null ? 0 : evictor.elided().get(),
@@ -235,10 +252,10 @@ public final class Pager implements DutyCycle {
                 && (spinning
                         || isBehind()
                         || arrivals.isWaiting()
-                        || !faults.queue().isEmpty()
+                        || faults.queue().isBusy()
                         || (evictor != null && !children.share() && evictor.isBusy())
                         || children.isBusy()
-                        || (finishing != null && children.isEmpty()));
+                        || (finishing != null && children.isEmpty() && (flush == null || flush.isBusy())));
     }
 
     @Override
@@ -281,13 +298,13 @@ public final class Pager implements DutyCycle {
             evictor.abandon();
         }
         if (finishing != null) {
-            if (left == WorkingSet.EMPTY) {
-                left = WorkingSet.of(table);
-            }
             return work + endSome();
         }
+        work += losses.doWork();
         if (evictor != null && !children.share()) {
-            work += evictor.doWork(arrivals.incoming() + faults.queue().size(), installer.mostResident(limit));
+            int stranded = (int) table.stranded();
+            int most = (int) Math.min(limit, installer.mostResident(saturated(limit, stranded)) - (long) stranded);
+            work += evictor.doWork(arrivals.incoming() + faults.queue().served(), most);
         }
         if (!replay.isDone() && faults.queue().isEmpty()) {
             work += replay.doWork(limit);
@@ -335,11 +352,25 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    /** How many pages may come at the moment. Where nothing can be taken out, a limit would only stop the guest for good. */
-    private int room() {
-        return evictor == null || children.share() || !evictor.works() || evictor.isHeld()
-                ? PagerOptions.MAX_RUN
-                : (int) Math.min(PagerOptions.MAX_RUN, limit - table.resident() - arrivals.incoming());
+    private static int saturated(int one, int other) {
+        return (int) Math.min(Integer.MAX_VALUE, (long) one + other);
+    }
+
+    /**
+     * How many pages may come at the moment. Where nothing can be evicted, a limit would only stop the guest for good. One of several homes
+     * leaves room to the others: half of what is free, and more if it does not answer, since its own pages cannot be evicted then.
+     */
+    private int room(@Nullable Home home) {
+        if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
+            return PagerOptions.MAX_RUN;
+        }
+        long free = limit - (table.resident() - table.stranded()) - arrivals.incoming();
+        if (home != null && homes.areSeveral()) {
+            free = homes.answers(home)
+                    ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
+                    : free - Evictor.reserve(limit);
+        }
+        return (int) Math.min(PagerOptions.MAX_RUN, free);
     }
 
     private int takeCompletions() {
@@ -364,6 +395,11 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
+    /** Gives the memory of the page table back. The pager has ended or was taken off its shard; its counts can still be read. */
+    public void close() {
+        table.discard();
+    }
+
     /** The guest is gone: lets transfers end, writes back what has to be, and says so. */
     private int endSome() {
         if (arrivals.isWaiting()) {
@@ -372,8 +408,15 @@ public final class Pager implements DutyCycle {
         if (!children.isEmpty() || children.share()) {
             return 0;
         }
+        WorkingSet working = left;
+        if (working == null) {
+            if (leaving.doWork(MAX_LOOKS)) {
+                left = leaving.found();
+            }
+            return 1;
+        }
         if (flush != null && !flush.isDone()) {
-            return flush.doWork() + 1;
+            return flush.doWork();
         }
         if (fetcher.inUse() > 0) {
             return 0;
@@ -382,7 +425,7 @@ public final class Pager implements DutyCycle {
         if (heir != null) {
             heir.close();
         }
-        ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), left));
+        ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), working));
         return 1;
     }
 }

@@ -1,13 +1,19 @@
 package io.farpage.agent.pager;
 
+import java.time.Duration;
+
 /**
  * How a guest's memory is paged.
  *
  * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
  * @param prefetchPages pages that one fetch may bring at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
  * @param turnPages pages that a turn of the pager gives up at most, so that other guests have theirs
+ * @param flushDeadline how long, once its VMM has ended, no page may reach a home before what is left is given up
  */
-public record PagerOptions(int localPages, int prefetchPages, int turnPages) {
+public record PagerOptions(int localPages, int prefetchPages, int turnPages, Duration flushDeadline) {
+    /** What {@code guest.flush_deadline} is by default. */
+    public static final Duration FLUSH_DEADLINE = Duration.ofMinutes(10);
+
     /** Pages that are fetched, installed or written back as one. */
     public static final int MAX_RUN = 64;
 
@@ -17,9 +23,9 @@ public record PagerOptions(int localPages, int prefetchPages, int turnPages) {
     /** What a turn goes through in a fraction of a millisecond. */
     public static final int TURN_PAGES = 16_384;
 
-    /** With turns of {@link #TURN_PAGES}. */
+    /** With turns of {@link #TURN_PAGES} and {@link #FLUSH_DEADLINE}. */
     public PagerOptions(int localPages, int prefetchPages) {
-        this(localPages, prefetchPages, TURN_PAGES);
+        this(localPages, prefetchPages, TURN_PAGES, FLUSH_DEADLINE);
     }
 
     /** Checks the ranges. */

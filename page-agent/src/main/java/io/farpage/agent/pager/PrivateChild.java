@@ -43,7 +43,7 @@ final class PrivateChild implements Child {
      */
     PrivateChild(Family family, Userfaultfd uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
         this.uffd = uffd;
-        transfers = new Transfers(family.fetcher(), family.pool(), layout.pageBytes());
+        transfers = new Transfers(family.fetcher(), family.homes(), family.pool(), layout.pageBytes());
         installer = new Installer(uffd, layout, table, family.space(), false, false, family.clock());
         arrivals = new Arrivals(
                 family.space(),
@@ -66,7 +66,7 @@ final class PrivateChild implements Child {
                 family.counters(),
                 family.heat(),
                 family.options().prefetchPages(),
-                () -> PagerOptions.MAX_RUN,
+                _ -> PagerOptions.MAX_RUN,
                 forked,
                 family.clock());
         messages = new KernelMessages(

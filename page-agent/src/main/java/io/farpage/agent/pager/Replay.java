@@ -2,6 +2,9 @@ package io.farpage.agent.pager;
 
 /** Fetches, before they are asked for, the pages that were here when the space's last guest ended. */
 final class Replay {
+    /** Runs, or parts of them, that one turn deals with. */
+    private static final int MAX_STEPS = 64;
+
     private final WorkingSet workingSet;
     private final PageTable table;
     private final Arrivals arrivals;
@@ -27,7 +30,7 @@ final class Replay {
      */
     int doWork(int limit) {
         int work = 0;
-        while (!isDone() && arrivals.hasSlotsToSpare()) {
+        while (!isDone() && work < MAX_STEPS && arrivals.hasSlotsToSpare()) {
             int count = workingSet.count(run) - doneOfRun;
             if (count > limit / 2 - table.resident() - arrivals.incoming()) {
                 run = workingSet.runs();

@@ -2,6 +2,7 @@ package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.pool.PagePool;
+import org.jspecify.annotations.Nullable;
 
 /** What each slot of a pager's fetcher is about: a run of pages, and the staging frames that it has. */
 final class Transfers {
@@ -12,12 +13,14 @@ final class Transfers {
     private static final int SHARE = 4;
 
     private final Fetcher fetcher;
+    private final Homes homes;
     private final PagePool pool;
     private final int framesPerPage;
     private final int maxRun;
     private final int[] first;
     private final int[] count;
     private final int[] frame;
+    private final @Nullable Home[] home;
     private final boolean[] isWriteBack;
     private final boolean[] isForWrite;
     private final long[] removed;
@@ -25,15 +28,17 @@ final class Transfers {
     private final long[] seenAt;
     private final long[] arrivedAt;
 
-    Transfers(Fetcher fetcher, PagePool pool, int pageBytes) {
+    Transfers(Fetcher fetcher, Homes homes, PagePool pool, int pageBytes) {
         int capacity = fetcher.capacity();
         this.fetcher = fetcher;
+        this.homes = homes;
         this.pool = pool;
         framesPerPage = pageBytes / pool.frameBytes();
         maxRun = Math.max(1, MAX_BYTES / pageBytes);
         first = new int[capacity];
         count = new int[capacity];
         frame = new int[capacity];
+        home = new Home[capacity];
         isWriteBack = new boolean[capacity];
         isForWrite = new boolean[capacity];
         removed = new long[capacity];
@@ -93,8 +98,27 @@ final class Transfers {
         seenAt[slot] = seenNanos;
     }
 
+    /** Notes which home a slot's transfer is with; after {@link #begin}. */
+    void with(int slot, Home other) {
+        home[slot] = other;
+        homes.begin(other, count[slot], isWriteBack[slot]);
+    }
+
+    /** A slot's transfer has succeeded, so its home answers. */
+    void succeeded(int slot) {
+        Home other = home[slot];
+        if (other != null) {
+            homes.answered(other);
+        }
+    }
+
     /** Ends a slot: gives it and its frames back. */
     void end(int slot) {
+        Home other = home[slot];
+        if (other != null) {
+            homes.end(other, count[slot], isWriteBack[slot]);
+            home[slot] = null;
+        }
         free(frame[slot], 0, count[slot]);
         count[slot] = 0;
         fetcher.release(slot);

@@ -3,11 +3,15 @@ package io.farpage.agent.pager;
 import java.util.Arrays;
 
 /**
- * The pages that were here when a guest ended, in runs: what to fetch when it comes again, before it asks. Immutable.
+ * The pages that were resident when a guest ended, in runs: what to fetch when it comes again, before it asks. Bounded, however many pages
+ * the guest has. Immutable.
  */
 public final class WorkingSet {
     /** Of a guest that was never here. */
     public static final WorkingSet EMPTY = new WorkingSet(new int[0], new int[0]);
+
+    /** Runs that are kept: half a MiB of heap, and up to 16 GiB of a guest with pages of 4 KiB. */
+    static final int MAX_RUNS = 65_536;
 
     private final int[] first;
     private final int[] count;
@@ -18,25 +22,75 @@ public final class WorkingSet {
     }
 
     static WorkingSet of(PageTable table) {
-        int[] first = new int[16];
-        int[] count = new int[16];
-        int runs = 0;
-        for (int page = 0; page < table.pages(); page++) {
-            if (!table.isResident(page)) {
-                continue;
+        Scan scan = new Scan(table);
+        while (!scan.doWork(table.pages())) {
+            // Goes on where it stopped.
+        }
+        return scan.found();
+    }
+
+    /** Collects the runs of a table, some of it at a time. Of more than {@link #MAX_RUNS} the longest are kept. */
+    static final class Scan {
+        private final PageTable table;
+        private int[] first = new int[16];
+        private int[] count = new int[16];
+        private int runs;
+        private int page;
+        private int least = 1;
+
+        Scan(PageTable table) {
+            this.table = table;
+        }
+
+        /**
+         * Looks at some pages more.
+         *
+         * @param most pages to look at
+         * @return whether all have been looked at
+         */
+        boolean doWork(int most) {
+            int end = page + Math.min(most, table.pages() - page);
+            for (int at = table.nextResident(page, end); at < end; at = table.nextResident(at + 1, end)) {
+                add(at);
             }
-            if (runs > 0 && first[runs - 1] + count[runs - 1] == page && count[runs - 1] < PagerOptions.MAX_RUN) {
+            page = end;
+            return end == table.pages();
+        }
+
+        private void add(int at) {
+            if (runs > 0 && first[runs - 1] + count[runs - 1] == at && count[runs - 1] < PagerOptions.MAX_RUN) {
                 count[runs - 1]++;
-                continue;
+                return;
+            }
+            if (runs > 0 && count[runs - 1] < least) {
+                runs--;
+            }
+            while (runs == MAX_RUNS) {
+                least = least == PagerOptions.MAX_RUN ? least + 1 : Math.min(PagerOptions.MAX_RUN, 2 * least);
+                dropShort();
             }
             if (runs == first.length) {
                 first = Arrays.copyOf(first, 2 * runs);
                 count = Arrays.copyOf(count, 2 * runs);
             }
-            first[runs] = page;
+            first[runs] = at;
             count[runs++] = 1;
         }
-        return new WorkingSet(Arrays.copyOf(first, runs), Arrays.copyOf(count, runs));
+
+        private void dropShort() {
+            int kept = 0;
+            for (int run = 0; run < runs; run++) {
+                if (count[run] >= least) {
+                    first[kept] = first[run];
+                    count[kept++] = count[run];
+                }
+            }
+            runs = kept;
+        }
+
+        WorkingSet found() {
+            return new WorkingSet(Arrays.copyOf(first, runs), Arrays.copyOf(count, runs));
+        }
     }
 
     /** What of it lies within a slice of the pages, counted from the slice's start. */

@@ -40,7 +40,14 @@ public final class GuestMetrics {
                     callback.call((double) g.where().lostPages(), g.space(), "lost");
                 }))
                 .register(registry);
-        gauge("limit_pages", "Pages that may be resident", g -> g.where().localLimitPages());
+        gauge(
+                "stranded_pages",
+                "Resident pages whose home is lost: never evicted, and not counted against the limit",
+                g -> g.where().strandedPages());
+        gauge(
+                "limit_pages",
+                "Pages that may be resident, apart from stranded ones",
+                g -> g.where().localLimitPages());
         gauge(
                 "peak_resident_pages",
                 "The most pages that were resident",

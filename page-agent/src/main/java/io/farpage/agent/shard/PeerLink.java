@@ -55,7 +55,8 @@ public final class PeerLink {
         return transport;
     }
 
-    boolean isUp() {
+    /** Whether pages move over it. Any thread. */
+    public boolean isUp() {
         return phase == LinkPhase.UP;
     }
 
@@ -67,8 +68,8 @@ public final class PeerLink {
         return incarnation;
     }
 
-    /** Whether pages that lived in {@code homeIncarnation} of the peer are gone for good. */
-    boolean hasLost(long homeIncarnation) {
+    /** Whether pages that lived in {@code homeIncarnation} of the peer are gone for good. The shard's thread only. */
+    public boolean hasLost(long homeIncarnation) {
         return isKnown && knownIncarnation != homeIncarnation;
     }
 

@@ -3,12 +3,22 @@ package io.farpage.agent.pager;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.Shard;
+import io.farpage.agent.space.SpaceMap;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.lang.foreign.Arena;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -21,7 +31,8 @@ class TransfersTest {
         Shard shard = new Shard(List.of(), Arena.ofAuto().allocate(PAGE), System::nanoTime, () -> {});
         try (PagePool pool = PagePool.open(
                 PoolConfig.of("a", 1, PAGE, 4 * PAGE).withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB))) {
-            Transfers transfers = new Transfers(shard.newFetcher(2, 1), pool, PAGE);
+            Fetcher fetcher = shard.newFetcher(2, 1);
+            Transfers transfers = new Transfers(fetcher, homes(fetcher), pool, PAGE);
             transfers.begin(0, 5, 2, 0, false, false, 0);
             transfers.settle(0, 1);
             transfers.begin(1, 5, 1, 2, false, false, 0);
@@ -31,5 +42,13 @@ class TransfersTest {
             transfers.remove(6);
             assertTrue(transfers.isRemoved(0, 1));
         }
+    }
+
+    private static Homes homes(Fetcher fetcher) {
+        Incarnation incarnation = new Incarnation(1);
+        Extent extent = new Extent(0, 8, List.of(new ExtentHome("a", incarnation, 0)), ExtentState.OK);
+        Space space = new Space(1, "space", 8 * PAGE, PAGE, ExtentState.OK, Instant.EPOCH, false);
+        SpaceMap map = SpaceMap.of(new SpaceExtents(space, 1, List.of(extent)));
+        return new Homes("a", 1, () -> map, PeerLink::new, fetcher, System::nanoTime);
     }
 }

@@ -1,5 +1,7 @@
 package io.farpage.agent.pager.model;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
@@ -19,7 +21,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class Fingerprint {
     private static final Set<String> WITHOUT_EFFECT = Set.of(
-            "startedAt", "seenAt", "arrivedAt", "pausedUntil", "generation", "latency", "peakResident", "status");
+            "startedAt",
+            "seenAt",
+            "arrivedAt",
+            "pausedUntil",
+            "generation",
+            "latency",
+            "peakResident",
+            "status",
+            "answeredAt",
+            "savedAt",
+            "looks",
+            "span");
 
     private static final Map<Class<?>, List<Field>> FIELDS = new HashMap<>();
 
@@ -61,6 +74,12 @@ final class Fingerprint {
         }
         if (object.getClass().getSimpleName().equals("Protected")) {
             ring(object, "size", "firsts", "counts");
+            return;
+        }
+        if (object instanceof MemorySegment segment) {
+            for (long at = 0; at < segment.byteSize(); at++) {
+                add(segment.get(ValueLayout.JAVA_BYTE, at));
+            }
             return;
         }
         for (Field field : fields(object.getClass())) {
@@ -111,7 +130,7 @@ final class Fingerprint {
                     for (int i = 0; i < Array.getLength(value); i++) {
                         value(Array.get(value, i));
                     }
-                } else if (isOurs(value.getClass())) {
+                } else if (isOurs(value.getClass()) || value instanceof MemorySegment) {
                     visit(value);
                 }
             }

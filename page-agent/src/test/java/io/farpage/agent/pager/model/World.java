@@ -95,7 +95,7 @@ final class World {
                 new Pager.Guest(
                         "model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet, Pins.NONE),
                 new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, pool),
-                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 () -> now,
                 end -> ended = end);
         limit = setup.limit();

@@ -154,7 +154,7 @@ final class Flush {
         int until = from + Math.min(most, end - from);
         int looks = 0;
         while (cursor[of] < until && writes < MAX_WRITES) {
-            int page = table.nextTouched(cursor[of], until);
+            int page = table.nextUnsaved(cursor[of], until);
             if (page < until && isStale(page)) {
                 int written = table.has(page, PageTable.WRITING) ? 0 : write(of, page);
                 looks += page - cursor[of] + written;

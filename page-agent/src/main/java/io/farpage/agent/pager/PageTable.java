@@ -114,7 +114,7 @@ final class PageTable {
     }
 
     private int state(int page) {
-        return states.get(JAVA_BYTE, page) ^ initial;
+        return Byte.toUnsignedInt(states.get(JAVA_BYTE, page)) ^ initial;
     }
 
     private void put(int page, int state) {
@@ -212,6 +212,39 @@ final class PageTable {
             }
         }
         return end;
+    }
+
+    /**
+     * The first page from {@code from} on that its home has not in its newest version, or that is being written there; {@code end} if there is
+     * none before that. Such a page is dirty, or zeros while its home has something older. Looks at eight at once.
+     */
+    int nextUnsaved(int from, int end) {
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long unsaved = unsaved(states.get(WORD, page) ^ initialWord);
+                if (unsaved != 0) {
+                    return page + (Long.numberOfTrailingZeros(unsaved) >>> 3);
+                }
+                page += 8;
+            } else if (unsaved(state(page)) != 0) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /** Of each byte of {@code states} the lowest bit: DIRTY is 101 in binary, ZERO is 000, and 111 is no kind. */
+    private static long unsaved(long states) {
+        long low = states;
+        long middle = states >>> 1;
+        long high = states >>> 2;
+        long dirty = low & high & ~middle;
+        long olderAtHome = ~(low | middle | high) & states >>> Integer.numberOfTrailingZeros(HOMED);
+        long writing = states >>> Integer.numberOfTrailingZeros(WRITING);
+        return (dirty | olderAtHome | writing) & EVERY_BYTE;
     }
 
     /** The first page from {@code from} on that is not as it was in the beginning, or {@code end}. Looks at eight at once. */

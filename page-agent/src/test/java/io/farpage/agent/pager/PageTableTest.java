@@ -55,6 +55,56 @@ class PageTableTest {
         assertFalse(fresh.has(PAGES - 1, PageTable.HOMED));
     }
 
+    @Test
+    void shouldFindWhatIsNotSavedWhereverItIsInAWord() {
+        for (boolean atHome : new boolean[] {false, true}) {
+            for (int page = 0; page < PAGES; page++) {
+                PageTable table = new PageTable(PAGES, atHome);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                table.become(page, PageTable.CLEAN);
+                table.set(page, PageTable.REFERENCED | PageTable.QUEUED);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                assertEquals(page, table.nextResident(0, PAGES));
+                assertEquals(page, table.nextTouched(0, PAGES));
+                assertEquals(PAGES, table.nextResident(page + 1, PAGES));
+                assertEquals(page, table.nextResident(0, page));
+                table.become(page, PageTable.DIRTY);
+                assertEquals(page, table.nextUnsaved(0, PAGES));
+                table.become(page, PageTable.EVICTING);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                table.set(page, PageTable.WRITING);
+                assertEquals(page, table.nextUnsaved(0, PAGES));
+                table.clear(page, PageTable.WRITING | PageTable.HOMED);
+                table.become(page, PageTable.ZERO);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                table.set(page, PageTable.HOMED);
+                assertEquals(page, table.nextUnsaved(0, PAGES));
+            }
+        }
+    }
+
+    @Test
+    void shouldCountStrandedPagesOnlyWhileTheyAreResident() {
+        PageTable table = new PageTable(PAGES, true);
+        table.become(3, PageTable.CLEAN);
+        table.become(4, PageTable.EVICTING);
+        table.strand(3);
+        table.strand(4);
+        assertEquals(2, table.stranded());
+        assertEquals(PageTable.DIRTY, table.kind(3));
+        assertEquals(PageTable.EVICTING, table.kind(4));
+        assertEquals(2, table.resident());
+        table.become(0, 8, PageTable.ZERO, PageTable.FETCHING);
+        assertEquals(0, table.stranded());
+        assertEquals(8, table.count(PageTable.ZERO));
+        assertEquals(PAGES - 8, table.count(PageTable.REMOTE));
+        table.become(3, PageTable.DIRTY);
+        assertEquals(1, table.stranded());
+        table.clear(3, PageTable.STRANDED);
+        assertEquals(0, table.stranded());
+        assertEquals(1, table.resident());
+    }
+
     private static long pagesOf(PageTable table, int kind) {
         long count = 0;
         for (int page = 0; page < table.pages(); page++) {

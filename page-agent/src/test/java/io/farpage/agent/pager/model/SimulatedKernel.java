@@ -44,6 +44,7 @@ final class SimulatedKernel implements PageFaults {
     private final GuestFile file = new File();
     private int changing;
     private int memoryFor = UNLIMITED;
+    private int holeRefusal;
     private boolean alive = true;
 
     /** @param call run before each call is carried out: whatever happens then happens before it */
@@ -140,6 +141,11 @@ final class SimulatedKernel implements PageFaults {
     /** The next installation gets memory for so many pages only. */
     void starve(int pages) {
         memoryFor = pages;
+    }
+
+    /** From now on no hole can be punched, and this negative error number is the answer; 0 to punch them. */
+    void refuseHoles(int answer) {
+        holeRefusal = answer;
     }
 
     /** The VMM is gone, and its address space with it; the file stays. */
@@ -326,6 +332,9 @@ final class SimulatedKernel implements PageFaults {
         @Override
         public int punchHole(long offset, long length) {
             call.run();
+            if (holeRefusal != 0) {
+                return holeRefusal;
+            }
             int first = (int) (offset / Memory.PAGE);
             for (int i = 0; i < length / Memory.PAGE; i++) {
                 zap(first + i);

@@ -6,6 +6,7 @@ import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -105,14 +106,26 @@ public final class OpenDevice implements AutoCloseable {
         state = now;
     }
 
-    /** Deregisters the pool and closes the device. Queue pairs must be closed before. */
+    /**
+     * Deregisters the pool and closes the device. Queue pairs must be closed before.
+     *
+     * @throws RuntimeException of the first part that does not close, after the others have been tried: the device may still use the
+     *     pool then
+     */
     @Override
     public void close() {
-        staging.close();
-        exported.close();
-        header.close();
-        domain.close();
-        device.close();
+        RuntimeException failed = null;
+        for (Runnable part :
+                List.<Runnable>of(staging::close, exported::close, header::close, domain::close, device::close)) {
+            try {
+                part.run();
+            } catch (RuntimeException e) {
+                failed = failed == null ? e : failed;
+            }
+        }
+        if (failed != null) {
+            throw failed;
+        }
     }
 
     @Override

@@ -23,6 +23,7 @@ public final class Transports implements AutoCloseable {
     private final PagePool pool;
     private final CopyOnWriteArrayList<OpenDevice> devices = new CopyOnWriteArrayList<>();
     private volatile Finding rdmaFinding;
+    private volatile boolean released;
     private volatile Optional<Finding> tcpFinding = Optional.empty();
 
     private Transports(TransportMode mode, VerbsProvider rdma, PagePool pool) {
@@ -177,11 +178,26 @@ public final class Transports implements AutoCloseable {
         return "transport: tcp, because " + why.detail() + (why.fix().isEmpty() ? "" : "; " + why.fix());
     }
 
+    /** Whether every device is closed, so that none can use the pool any more. */
+    public boolean isReleased() {
+        return released;
+    }
+
+    /** @throws RuntimeException of the first device that does not close, after the others have been tried */
     @Override
     public void close() {
+        RuntimeException failed = null;
         for (OpenDevice device : devices().reversed()) {
-            device.close();
+            try {
+                device.close();
+            } catch (RuntimeException e) {
+                failed = failed == null ? e : failed;
+            }
         }
         devices.clear();
+        released = failed == null;
+        if (failed != null) {
+            throw failed;
+        }
     }
 }

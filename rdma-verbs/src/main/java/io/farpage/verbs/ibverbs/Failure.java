@@ -24,6 +24,14 @@ final class Failure {
         return new VerbsException(operation + " on " + object + ": " + ErrnoName.of(errno) + "; " + cause, errno);
     }
 
+    /**
+     * Whether an error means that the kernel has taken the device from this process and destroyed all its objects. What is asked of
+     * such an object fails; the hardware reaches none of this process's memory through it any more.
+     */
+    static boolean isGone(int errno) {
+        return errno == Errno.EIO || errno == ENODEV;
+    }
+
     /** Throws unless {@code errno} is 0. */
     static void check(int errno, String operation, String object, String hint) {
         if (errno != 0) {

@@ -396,7 +396,7 @@ final class IbvQueuePair implements QueuePair {
             }
             closed = true;
             int errno = device.library().release(Release.DESTROY_QP, qp.pointer());
-            if (errno != 0) {
+            if (errno != 0 && !Failure.isGone(errno)) {
                 closed = false;
                 throw Failure.of(
                         "destroy_qp", name, errno, "the device refused; it may be attached to a multicast group");

@@ -18,6 +18,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 final class SoftProtectionDomain implements ProtectionDomain {
     private static final int ENOMEM = 12;
     private static final int EINVAL = 22;
+    private static final int EBUSY = 16;
     /** How long a transfer with a peer that does not move may hold up deregistration before its connection is ended. */
     private static final long QUIESCENCE_NANOS = 1_000_000_000L;
 
@@ -70,10 +71,17 @@ final class SoftProtectionDomain implements ProtectionDomain {
             regions = regions.without(region);
         }
         long deadline = System.nanoTime() + QUIESCENCE_NANOS;
+        SoftQueuePair busy = null;
         for (SoftQueuePair queuePair : queuePairs) {
-            queuePair.awaitQuiescence(deadline);
+            busy = queuePair.awaitQuiescence(deadline) ? busy : queuePair;
         }
         device.releaseKey(region.rkey());
+        if (busy != null) {
+            throw new VerbsException(
+                    "dereg_mr on " + this + ": EBUSY; the responder of " + busy
+                            + " did not stop and may still use the memory, which must stay mapped",
+                    EBUSY);
+        }
     }
 
     @Override

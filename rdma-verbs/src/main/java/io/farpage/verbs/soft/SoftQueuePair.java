@@ -378,8 +378,13 @@ final class SoftQueuePair implements QueuePair {
         receiveCompletions.wake();
     }
 
-    /** Waits until nothing that was looked up in the region table before this call is in use. See {@link Quiescence}. */
-    void awaitQuiescence(long deadline) {
+    /**
+     * Waits until nothing that was looked up in the region table before this call is in use. See {@link Quiescence}.
+     *
+     * @return whether that is so; if not, the responder may still use memory
+     */
+    boolean awaitQuiescence(long deadline) {
+        boolean quiet = true;
         Responder serves;
         synchronized (responderLock) {
             serves = responder;
@@ -387,12 +392,13 @@ final class SoftQueuePair implements QueuePair {
         if (serves != null && !serves.quiescence().awaitPassed(deadline)) {
             // It is stuck in a transfer with a peer that does not move: end that connection.
             serves.stop();
-            serves.join(JOIN_NANOS);
+            quiet = serves.join(JOIN_NANOS);
         }
         synchronized (lock) {
             // Whoever held the lock has let go of what it looked up; whoever takes it next looks up anew.
             initiator.regionsChanged();
         }
+        return quiet;
     }
 
     // ---- polling

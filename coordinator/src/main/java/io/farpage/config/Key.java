@@ -111,6 +111,10 @@ public final class Key<T> {
 
     /** The name in the environment: {@code rdma.gid_index} is {@code FARPAGE_RDMA_GID_INDEX}. */
     public String environmentName() {
+        return environmentName(name);
+    }
+
+    static String environmentName(String name) {
         return Schema.ENVIRONMENT_PREFIX + name.replace('.', '_').toUpperCase(Locale.ROOT);
     }
 

@@ -22,9 +22,12 @@ public final class Schema {
     private final String program;
     private final Map<String, Key<?>> keys = new LinkedHashMap<>();
     private final Map<String, Key<?>> byVariable = new HashMap<>();
+    /** Names that were keys once, and what to do instead. */
+    private final Map<String, String> retired;
 
-    private Schema(String program, List<? extends Key<?>> keys) {
+    private Schema(String program, List<? extends Key<?>> keys, Map<String, String> retired) {
         this.program = program;
+        this.retired = Map.copyOf(retired);
         for (Key<?> key : keys) {
             if (this.keys.put(key.name(), key) != null || byVariable.put(key.environmentName(), key) != null) {
                 throw new IllegalArgumentException("key " + key + " is defined twice in the schema of " + program);
@@ -34,12 +37,21 @@ public final class Schema {
 
     /** The keys of a program; each name once. */
     public static Schema of(String program, Key<?>... keys) {
-        return new Schema(program, List.of(keys));
+        return new Schema(program, List.of(keys), Map.of());
     }
 
     /** The keys of a program; each name once. */
     public static Schema of(String program, List<? extends Key<?>> keys) {
-        return new Schema(program, keys);
+        return new Schema(program, keys, Map.of());
+    }
+
+    /**
+     * The same keys, and names that are refused with a reason of their own.
+     *
+     * @param reasons a name that is no key any more to why, and what to do instead
+     */
+    public Schema withRetired(Map<String, String> reasons) {
+        return new Schema(program, List.copyOf(keys.values()), reasons);
     }
 
     /** The program's name. */
@@ -126,6 +138,10 @@ public final class Schema {
     }
 
     private String unknown(String what, String origin, String name) {
+        String reason = retired.get(name.strip());
+        if (reason != null) {
+            return what + " from " + origin + " is no key of " + program + " any more: " + reason;
+        }
         return what + " from " + origin + " is not a key of " + program
                 + Nearest.to(name, keys.keySet())
                         .map(near -> "; did you mean " + near + "?")
@@ -133,6 +149,12 @@ public final class Schema {
     }
 
     private String unknownVariable(String variable) {
+        for (Map.Entry<String, String> one : retired.entrySet()) {
+            if (Key.environmentName(one.getKey()).equals(variable)) {
+                return "variable " + variable + " from the environment is no key of " + program + " any more: "
+                        + one.getValue();
+            }
+        }
         return "variable " + variable + " from the environment is not a key of " + program
                 + Nearest.to(variable, byVariable.keySet())
                         .map(near -> "; did you mean " + near + "?")

@@ -83,14 +83,15 @@ public final class PageAgent implements AutoCloseable {
         node = AgentOptions.nodeId(config, Host.name());
         List<OptionalInt> cpus = AgentOptions.shardCpus(config);
         incarnation = newIncarnation();
-        pool = parts.add(PagePool.open(AgentOptions.pool(config, node, incarnation.value())));
-        transports = parts.add(Transports.open(config.get(AgentKeys.TRANSPORT_MODE), rdma, tcp, pool));
+        pool = PagePool.open(AgentOptions.pool(config, node, incarnation.value()));
+        MappedPool mapped = parts.add(new MappedPool(pool));
+        transports = mapped.usedBy(parts.add(Transports.open(config.get(AgentKeys.TRANSPORT_MODE), rdma, tcp, pool)));
         coordinator = parts.add(new CoordinatorClient(
                 URI.create(config.get(AgentKeys.COORDINATOR_URL)), config.get(AgentKeys.COORDINATOR_TIMEOUT)));
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
         Latch noticed = new Latch();
-        shards = movers.add(new Shards(config, cpus, pool, transports, noticed::run));
+        shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
         links = movers.add(new LinkControl(
                 node,
                 incarnation,

@@ -28,7 +28,8 @@ final class Shards implements AutoCloseable {
     Shards(Config config, List<OptionalInt> cpus, PagePool pool, Transports transports, Runnable noticed) {
         try {
             for (OptionalInt cpu : cpus) {
-                ShardRails ownRails = new ShardRails(transports.devices(), AgentOptions.completionQueueEntries(config));
+                ShardRails ownRails = new ShardRails(
+                        transports.devices(), AgentOptions.links(config).completionsOfAShard());
                 rails.add(ownRails);
                 loops.add(new ShardLoop(
                         "shard-" + loops.size(),
@@ -47,7 +48,7 @@ final class Shards implements AutoCloseable {
     }
 
     private static MemorySegment headerFrames(Config config, PagePool pool) {
-        long bytes = (long) config.get(AgentKeys.LINK_MAX) * PoolHeader.BYTES;
+        long bytes = (long) AgentOptions.links(config).queuePairsOfAShard() * PoolHeader.BYTES;
         int frames = Math.ceilDiv(Math.toIntExact(bytes), pool.frameBytes());
         if (2L * frames * config.get(AgentKeys.SHARD_COUNT)
                 > pool.stagingFrames().capacity()) {
@@ -66,9 +67,10 @@ final class Shards implements AutoCloseable {
         loops.forEach(ShardLoop::start);
     }
 
-    /** Whether no thread runs, so that nothing is under way. */
+    /** Whether no thread runs and every queue pair is destroyed, so that nothing is under way. */
     boolean haveStopped() {
-        return loops.stream().noneMatch(loop -> loop.thread().isAlive());
+        return loops.stream().noneMatch(loop -> loop.thread().isAlive())
+                && loops.stream().allMatch(ShardLoop::isClean);
     }
 
     List<ShardLoop> loops() {

@@ -14,6 +14,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Every key of {@code page-agent}. */
@@ -117,6 +118,13 @@ public final class AgentKeys {
             "1m",
             "How long the node with the larger id waits for the other one to start a link. Either may start.");
 
+    public static final Key<Duration> LINK_RDMA_PAUSE = Key.duration(
+            "link.rdma_pause",
+            "5s",
+            "100ms",
+            "5m",
+            "How long a link stays on TCP after RDMA failed before RDMA is tried beside it; doubles up to 5m.");
+
     public static final Key<String> TCP_ADDRESS = Key.text(
             "tcp.address",
             "127.0.0.1",
@@ -148,17 +156,15 @@ public final class AgentKeys {
             "rdma.mtu",
             ValueTypes.integer(256, 4096),
             "4096",
-            "Path MTU: 256, 512, 1024, 2048 or 4096, at most the port's.");
+            "Path MTU: 256, 512, 1024, 2048 or 4096, at most the port's; the smaller of the two ends' ones counts.");
     public static final Key<Integer> RDMA_MAX_SEND_WR =
             Key.integer("rdma.max_send_wr", 128, 1, 16384, "Transfers outstanding on one queue pair.");
-    public static final Key<Integer> RDMA_MAX_RECV_WR =
-            Key.integer("rdma.max_recv_wr", 16, 1, 16384, "Receives outstanding on one queue pair.");
-    public static final Key<Integer> RDMA_MAX_SGE =
-            Key.integer("rdma.max_sge", 1, 1, 32, "Scatter/gather entries of one work request.");
-    public static final Key<Integer> RDMA_MAX_INLINE_DATA =
-            Key.integer("rdma.max_inline_data", 0, 0, 1024, "Bytes that a work request may carry within itself.");
-    public static final Key<Integer> RDMA_MAX_RD_ATOMIC =
-            Key.integer("rdma.max_rd_atomic", 16, 1, 255, "READs in flight on one queue pair, in either direction.");
+    public static final Key<Integer> RDMA_MAX_RD_ATOMIC = Key.integer(
+            "rdma.max_rd_atomic",
+            16,
+            1,
+            255,
+            "READs in flight on one queue pair, in either direction; the smaller of the two ends' ones counts.");
     public static final Key<Integer> RDMA_TIMEOUT = Key.integer(
             "rdma.timeout", 14, 1, 31, "Local ACK timeout: 4.096 us times two to the power of this; 14 is 67 ms.");
     public static final Key<Integer> RDMA_RETRY_CNT =
@@ -174,8 +180,7 @@ public final class AgentKeys {
     public static final Key<Integer> RDMA_SERVICE_LEVEL =
             Key.integer("rdma.service_level", 0, 0, 15, "Service level (RoCE: VLAN priority).");
 
-    /** All keys, in the order of the reference page. */
-    public static final Schema SCHEMA = Schema.of(
+    private static final Schema KEYS = Schema.of(
             "page-agent",
             NODE_ID,
             API_LISTEN,
@@ -202,6 +207,7 @@ public final class AgentKeys {
             FETCH_DEADLINE,
             LINK_MAX,
             LINK_GRACE,
+            LINK_RDMA_PAUSE,
             TCP_ADDRESS,
             TCP_PORT,
             TCP_RESPONDER_IDLE,
@@ -212,9 +218,6 @@ public final class AgentKeys {
             RDMA_GID_INDEX,
             RDMA_MTU,
             RDMA_MAX_SEND_WR,
-            RDMA_MAX_RECV_WR,
-            RDMA_MAX_SGE,
-            RDMA_MAX_INLINE_DATA,
             RDMA_MAX_RD_ATOMIC,
             RDMA_TIMEOUT,
             RDMA_RETRY_CNT,
@@ -223,6 +226,15 @@ public final class AgentKeys {
             RDMA_HOP_LIMIT,
             RDMA_TRAFFIC_CLASS,
             RDMA_SERVICE_LEVEL);
+
+    /** All keys, in the order of the reference page. */
+    public static final Schema SCHEMA = KEYS.withRetired(Map.of(
+            "rdma.max_recv_wr",
+            "agents post no receives; remove it",
+            "rdma.max_sge",
+            "agents move a page with one scatter/gather entry; remove it",
+            "rdma.max_inline_data",
+            "a page is larger than what can be sent inline; remove it"));
 
     private AgentKeys() {}
 }

@@ -52,13 +52,13 @@ public final class AgentOptions {
         return numaNode.isPresent() ? pool.withNumaNode(numaNode.get()) : pool;
     }
 
-    /** How queue pairs are made. */
+    /** How queue pairs are made. Agents post no receives, move a page with one entry and send nothing inline. */
     public static QpOptions queuePairs(Config config) {
         return new QpOptions(
                 config.get(AgentKeys.RDMA_MAX_SEND_WR),
-                config.get(AgentKeys.RDMA_MAX_RECV_WR),
-                config.get(AgentKeys.RDMA_MAX_SGE),
-                config.get(AgentKeys.RDMA_MAX_INLINE_DATA),
+                1,
+                1,
+                0,
                 config.get(AgentKeys.RDMA_MAX_RD_ATOMIC),
                 Mtu.ofBytes(config.get(AgentKeys.RDMA_MTU)),
                 config.get(AgentKeys.RDMA_TIMEOUT),
@@ -78,7 +78,8 @@ public final class AgentOptions {
 
     /** How links are made. */
     public static LinkOptions links(Config config) {
-        return LinkOptions.of(queuePairs(config), config.get(AgentKeys.LINK_GRACE));
+        return LinkOptions.of(queuePairs(config), config.get(AgentKeys.LINK_MAX), config.get(AgentKeys.LINK_GRACE))
+                .withRdmaPause(config.get(AgentKeys.LINK_RDMA_PAUSE));
     }
 
     /**
@@ -98,12 +99,6 @@ public final class AgentOptions {
                             .formatted(cpus.size(), cpus, shards));
         }
         return cpus.stream().map(OptionalInt::of).toList();
-    }
-
-    /** Completions that all queue pairs of a shard may have outstanding. */
-    public static int completionQueueEntries(Config config) {
-        return config.get(AgentKeys.LINK_MAX)
-                * (config.get(AgentKeys.RDMA_MAX_SEND_WR) + config.get(AgentKeys.RDMA_MAX_RECV_WR));
     }
 
     /**

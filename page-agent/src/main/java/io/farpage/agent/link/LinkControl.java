@@ -1,9 +1,9 @@
 package io.farpage.agent.link;
 
-import io.farpage.agent.link.Handshake.Mine;
-import io.farpage.agent.link.Handshake.Theirs;
 import io.farpage.agent.member.Fences;
 import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.shard.Rail;
+import io.farpage.agent.shard.Shard;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.shard.ShardNotice;
 import io.farpage.agent.transport.OpenDevice;
@@ -12,15 +12,13 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
-import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.Endpoint;
-import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.QpEntry;
 import io.farpage.verbs.VerbsException;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -46,6 +44,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private static final Logger log = LoggerFactory.getLogger(LinkControl.class);
     private static final Duration TICK = Duration.ofMillis(100);
     private static final Duration AWAY_PAUSE = Duration.ofMillis(200);
+    private static final Duration RENEWAL_PAUSE = Duration.ofSeconds(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final String node;
@@ -64,9 +63,15 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private final Semaphore signal = new Semaphore(0);
     private final Set<String> asked = ConcurrentHashMap.newKeySet();
     private final Map<OpenDevice, CompletableFuture<Void>> abandoned = new ConcurrentHashMap<>();
+    private final Destroyer destroyer = new Destroyer(signal::release);
+    private final List<FailedRail> failedRails = new ArrayList<>();
+    private volatile boolean devicesChanged;
     private volatile boolean stopping;
     private boolean away;
     private final Thread thread;
+
+    /** A completion queue to be made anew once its queue pairs are gone, and not before a time. */
+    private record FailedRail(int shard, OpenDevice device, long due) {}
 
     public LinkControl(
             String node,
@@ -105,6 +110,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
 
     /** Whether devices can be used changed. Any thread. */
     public void devicesChanged() {
+        devicesChanged = true;
         signal.release();
     }
 
@@ -168,10 +174,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     }
 
     private LinkSession session(String peer) {
-        return sessions.computeIfAbsent(peer, p -> {
-            List<PeerLink> links = shards.stream().map(s -> new PeerLink(p)).toList();
-            return new LinkSession(p, transports, shards, rails, links, options);
-        });
+        return sessions.computeIfAbsent(peer, p -> new LinkSession(p, transports, shards, rails, options, destroyer));
     }
 
     private void run() {
@@ -180,7 +183,9 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
                 signal.tryAcquire(TICK.toMillis(), TimeUnit.MILLISECONDS);
                 signal.drainPermits();
                 takeNotices();
+                destroyed();
                 leaveDevices();
+                renewRails();
                 fencing.enforce(this::session);
                 peers.refresh();
                 for (String peer : peers.ids()) {
@@ -213,24 +218,62 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     }
 
     private void takeNotices() {
-        for (ShardLoop shard : shards) {
-            for (ShardNotice notice = shard.shard().pollNotice();
-                    notice != null;
-                    notice = shard.shard().pollNotice()) {
-                session(notice.link().peer()).take(notice);
+        for (int shard = 0; shard < shards.size(); shard++) {
+            Shard of = shards.get(shard).shard();
+            for (ShardNotice notice = of.pollNotice(); notice != null; notice = of.pollNotice()) {
+                switch (notice) {
+                    case ShardNotice.Up up -> session(up.link().peer()).take(up);
+                    case ShardNotice.Released released ->
+                        session(released.link().peer()).take(released);
+                    case ShardNotice.Switched switched ->
+                        session(switched.link().peer()).take(switched);
+                    case ShardNotice.RailFailed(Rail rail, String reason) -> {
+                        log.error("shard {}: {}; its links are given up, and it is made anew", shard, reason);
+                        int failed = shard;
+                        rails.get(shard)
+                                .deviceOf(rail)
+                                .ifPresent(device -> failedRails.add(
+                                        new FailedRail(failed, device, System.nanoTime() + RENEWAL_PAUSE.toNanos())));
+                    }
+                }
+            }
+        }
+    }
+
+    private void destroyed() {
+        for (Runnable then = destroyer.poll(); then != null; then = destroyer.poll()) {
+            then.run();
+        }
+    }
+
+    private boolean isInUse(OpenDevice device) {
+        return sessions.values().stream().anyMatch(s -> s.uses(device));
+    }
+
+    private void renewRails() {
+        for (FailedRail failed : List.copyOf(failedRails)) {
+            if (isInUse(failed.device()) || System.nanoTime() - failed.due() < 0) {
+                continue;
+            }
+            failedRails.remove(failed);
+            try {
+                rails.get(failed.shard()).renew(failed.device(), shards.get(failed.shard()));
+            } catch (VerbsException e) {
+                log.error("{} is not used any more by shard {}: {}", failed.device(), failed.shard(), e.getMessage());
             }
         }
     }
 
     private void leaveDevices() {
-        for (LinkSession session : sessions.values()) {
-            if (session.isStranded()) {
-                session.giveUp("its device can no longer be used");
-            }
+        if (devicesChanged) {
+            devicesChanged = false;
+            sessions.values().forEach(LinkSession::devicesChanged);
         }
+        sessions.values().forEach(LinkSession::leaveStranded);
         abandoned.forEach((device, done) -> {
-            if (sessions.values().stream().noneMatch(s -> s.uses(device))) {
+            if (!isInUse(device)) {
                 abandoned.remove(device);
+                failedRails.removeIf(failed -> failed.device().equals(device));
                 CompletableFuture<?>[] removed = new CompletableFuture<?>[shards.size()];
                 for (int i = 0; i < removed.length; i++) {
                     removed[i] = rails.get(i).remove(device, shards.get(i));
@@ -256,13 +299,8 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private void step(LinkSession session, PeerView view) throws CoordinatorException {
         String peer = session.peer();
         long now = System.nanoTime();
-        boolean hasQueuePairs = session.mine() instanceof Mine.Offered || session.mine() instanceof Mine.Connected;
-        if (hasQueuePairs && session.peerIncarnation() != view.incarnation()) {
+        if (session.main().isOut() && session.peerIncarnation() != view.incarnation()) {
             session.giveUp("the peer restarted");
-        }
-        if (session.wantsBetterTransport(view, now)) {
-            log.info("link to {}: trying rdma again", peer);
-            session.giveUp("trying rdma again");
         }
         boolean isAsked = asked.contains(peer);
         boolean wanted = !fencing.covers(peer, view.incarnation())
@@ -273,14 +311,15 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
             return;
         }
         Optional<Endpoint> offer = peers.offer(peer).filter(o -> isCurrent(o, view));
-        Optional<Theirs> theirs = offer.flatMap(session::theirs);
         boolean eager = isAsked
                 || node.compareTo(peer) < 0
                 || peers.age(peer, now) > options.grace().toNanos();
-        Handshake.Step next = Handshake.next(session.mine(), theirs, session.lastUsed(), eager);
+        Handshake.Step next = session.next(offer, eager);
         if (next != Handshake.Step.WAIT) {
             asked.remove(peer);
             take(next, session, view, offer);
+        } else {
+            stepTrial(session, view, offer, now);
         }
     }
 
@@ -291,23 +330,26 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
 
     private void take(Handshake.Step step, LinkSession session, PeerView view, Optional<Endpoint> offer)
             throws CoordinatorException {
+        boolean begins = step == Handshake.Step.OFFER || step == Handshake.Step.ANSWER;
+        if (begins && sessions.values().stream().filter(s -> !s.isIdle()).count() >= options.max()) {
+            session.refuse("link.max of " + options.max() + " links is reached; raise it");
+            return;
+        }
         try {
             switch (step) {
                 case WAIT -> {}
                 case OFFER -> {
-                    long attempt = newAttempt();
-                    publish(session, view, attempt, Optional.empty(), session.offer(attempt, view, offer));
+                    session.offer(newAttempt(), view, offer);
+                    publish(session, view);
                 }
                 case ANSWER -> {
-                    long attempt = newAttempt();
-                    Endpoint theirs = offer.orElseThrow();
-                    publish(session, view, attempt, theirs.attempt(), session.answer(attempt, view, theirs));
+                    session.answer(newAttempt(), view, offer.orElseThrow());
+                    publish(session, view);
                     session.finish(view);
                 }
                 case CONNECT -> {
-                    Endpoint theirs = offer.orElseThrow();
-                    long attempt = ((Mine.Offered) session.mine()).attempt();
-                    publish(session, view, attempt, theirs.attempt(), session.connectOffered(theirs));
+                    session.connectOffered(offer.orElseThrow());
+                    publish(session, view);
                     session.finish(view);
                 }
                 case GIVE_UP -> session.giveUp("the peer started the link anew");
@@ -322,18 +364,28 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         }
     }
 
+    /** Brings up a better transport beside the link. Whatever fails in it, the link goes on. */
+    private void stepTrial(LinkSession session, PeerView view, Optional<Endpoint> offer, long now)
+            throws CoordinatorException {
+        boolean mayStart =
+                sessions.values().stream().filter(LinkSession::hasTrial).count() < LinkOptions.TRIALS;
+        try {
+            session.stepTrial(view, offer, newAttempt(), mayStart, now);
+            if (session.isUnpublished()) {
+                publish(session, view);
+            }
+        } catch (VerbsException | IllegalArgumentException e) {
+            session.failTrial(e.toString());
+        }
+    }
+
     private long newAttempt() {
         return random.nextLong();
     }
 
-    private void publish(
-            LinkSession session, PeerView view, long attempt, Optional<Attempt> answers, List<QpEntry> entries)
-            throws CoordinatorException {
-        coordinator.publishEndpoint(
-                node,
-                session.peer(),
-                new EndpointRequest(
-                        incarnation, view.node().incarnation(), Optional.of(new Attempt(attempt)), answers, entries));
+    private void publish(LinkSession session, PeerView view) throws CoordinatorException {
+        coordinator.publishEndpoint(node, session.peer(), session.toPublish(incarnation));
+        session.published(view);
     }
 
     /** Stops making links; those that exist stay until the shards are closed. */
@@ -348,12 +400,15 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        // Queue pairs on offer belong to nobody else; those that shards have, the shards destroy.
-        for (LinkSession session : sessions.values()) {
-            if (session.mine() instanceof Mine.Offered) {
-                session.giveUp("the agent is shutting down");
+        // What the shards have, they destroy when they are closed.
+        try {
+            if (!destroyer.stop(CLOSE_TIMEOUT)) {
+                log.error("queue pairs of links that were given up are still being destroyed after {}", CLOSE_TIMEOUT);
             }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+        sessions.values().forEach(LinkSession::close);
     }
 
     private final class Peers implements KnownPeers.Listener {

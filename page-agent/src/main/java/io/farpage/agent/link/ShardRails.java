@@ -7,14 +7,20 @@ import io.farpage.agent.transport.OpenDevice;
 import io.farpage.agent.transport.Transport;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.VerbsException;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The completion queues of one shard: one for each open device. Thread-safe. */
 public final class ShardRails implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(ShardRails.class);
+
     /** A microsecond or two of looking, beside which the rest of a turn is short. */
     private static final int RDMA_LOOKS = 64;
 
@@ -79,6 +85,31 @@ public final class ShardRails implements AutoCloseable {
     /** Makes a completion queue on a device that was opened later and gives it to the shard. */
     public void add(OpenDevice device, ShardLoop shard) {
         shard.submit(new ShardCommand.AddRail(open(device)));
+    }
+
+    /** The device of a rail; empty if it was taken back. */
+    Optional<OpenDevice> deviceOf(Rail rail) {
+        return byDevice.entrySet().stream()
+                .filter(one -> one.getValue().rail() == rail)
+                .map(Map.Entry::getKey)
+                .findFirst();
+    }
+
+    /**
+     * Destroys a completion queue that failed and makes another one. Its queue pairs must be gone.
+     *
+     * @throws io.farpage.verbs.VerbsException if the device makes none
+     */
+    void renew(OpenDevice device, ShardLoop shard) {
+        Opened failed = byDevice.remove(device);
+        if (failed != null) {
+            try {
+                failed.close();
+            } catch (VerbsException e) {
+                log.warn("{}", e.getMessage());
+            }
+            add(device, shard);
+        }
     }
 
     /** Takes the completion queue of a device back from the shard and destroys it. Its queue pairs must be gone. */

@@ -26,6 +26,13 @@ public interface DutyCycle {
         return false;
     }
 
+    /**
+     * {@link #doWork()} threw: the shard never calls it again. Called once, on the shard's thread, which goes on with the other cycles.
+     *
+     * @param cause what was thrown
+     */
+    default void failed(Throwable cause) {}
+
     /** A descriptor that becomes readable when there is something to do, or -1. */
     default int fileDescriptor() {
         return -1;

@@ -8,6 +8,8 @@ public enum LinkPhase {
     VERIFYING,
     /** Pages move. */
     UP,
+    /** Nothing is posted until what is outstanding has completed; then a queue pair over a better transport takes over. */
+    SWITCHING,
     /** The queue pair failed or is being given up; its outstanding work requests are being collected. */
     DRAINING
 }

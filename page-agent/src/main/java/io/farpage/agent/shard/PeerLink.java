@@ -7,12 +7,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A shard's side of the link to one peer: at most one queue pair and what is outstanding on it. Lives as long as the agent, whereas queue
- * pairs and incarnations of the peer come and go.
+ * pairs and incarnations of the peer come and go. A second one holds the queue pair of a trial, or the one that a trial has replaced.
  *
  * <p>Belongs to the shard's thread, except for {@link #peer()}, {@link #phase()}, {@link #lastFailure()} and {@link #transport()},
  * which any thread may read.
  */
 public final class PeerLink {
+    /** A link without a queue pair has no number. */
+    static final int NO_NUMBER = -1;
+
     private final String peer;
 
     private volatile LinkPhase phase = LinkPhase.DOWN;
@@ -30,6 +33,9 @@ public final class PeerLink {
     private int outstanding;
     private long drainDeadline;
     private String drainReason = "";
+    private boolean released;
+    private int number = NO_NUMBER;
+    private @Nullable PeerLink successor;
 
     /** @param peer node id */
     public PeerLink(String peer) {
@@ -92,6 +98,11 @@ public final class PeerLink {
         return Objects.requireNonNull(memory);
     }
 
+    /** Whether there is a queue pair, and it completes to that queue. */
+    boolean isOn(Rail other) {
+        return rail == other;
+    }
+
     int outstanding() {
         return outstanding;
     }
@@ -104,6 +115,7 @@ public final class PeerLink {
         attempt = newAttempt;
         prepared = 0;
         outstanding = 0;
+        released = false;
         transport = newRail.name();
         phase = LinkPhase.VERIFYING;
     }
@@ -171,14 +183,83 @@ public final class PeerLink {
     }
 
     void drain(String reason, long deadlineNanos) {
+        successor = null;
         phase = LinkPhase.DRAINING;
         drainReason = reason;
         drainDeadline = deadlineNanos;
         lastFailure = reason;
     }
 
+    /** Whether the control plane may destroy the queue pair and has not been told so. */
     boolean isDrained(long nowNanos) {
-        return phase == LinkPhase.DRAINING && (outstanding <= 0 || nowNanos - drainDeadline > 0);
+        return phase == LinkPhase.DRAINING && !released && (outstanding <= 0 || nowNanos - drainDeadline > 0);
+    }
+
+    /** Notes that the control plane has been told to destroy the queue pair. */
+    void released() {
+        released = true;
+    }
+
+    boolean isReleased() {
+        return released;
+    }
+
+    int number() {
+        return number;
+    }
+
+    void number(int given) {
+        number = given;
+    }
+
+    /** Posts nothing more, so that {@code next}'s queue pair takes over once nothing is outstanding on this one. */
+    void yieldTo(PeerLink next, long deadlineNanos) {
+        successor = next;
+        drainDeadline = deadlineNanos;
+        phase = LinkPhase.SWITCHING;
+    }
+
+    /** The link whose queue pair takes over, if one is to. */
+    @Nullable
+    PeerLink successor() {
+        return successor;
+    }
+
+    boolean isQuiet() {
+        return outstanding == 0 && prepared == 0;
+    }
+
+    boolean isLate(long nowNanos) {
+        return phase == LinkPhase.SWITCHING && nowNanos - drainDeadline > 0;
+    }
+
+    /** Takes the queue pair of {@code other}, which is up, and gives it its own, if there is one, with nothing outstanding. */
+    void exchange(PeerLink other) {
+        boolean had = queuePair != null;
+        QueuePair otherQueuePair = other.queuePair;
+        Rail otherRail = other.rail;
+        PeerMemory otherMemory = other.memory;
+        long otherAttempt = other.attempt;
+        long otherIncarnation = other.incarnation;
+        int otherNumber = other.number;
+        String otherTransport = other.transport;
+        other.queuePair = queuePair;
+        other.rail = rail;
+        other.memory = memory;
+        other.attempt = attempt;
+        other.incarnation = incarnation;
+        other.number = number;
+        other.transport = transport;
+        other.phase = had ? LinkPhase.UP : LinkPhase.DOWN;
+        queuePair = otherQueuePair;
+        rail = otherRail;
+        memory = otherMemory;
+        attempt = otherAttempt;
+        incarnation = otherIncarnation;
+        number = otherNumber;
+        transport = otherTransport;
+        successor = null;
+        phase = LinkPhase.UP;
     }
 
     String drainReason() {
@@ -186,16 +267,15 @@ public final class PeerLink {
     }
 
     /** Forgets the queue pair. */
-    QueuePair release() {
-        QueuePair released = Objects.requireNonNull(queuePair);
+    void release() {
         queuePair = null;
+        released = false;
         rail = null;
         memory = null;
         outstanding = 0;
         prepared = 0;
         transport = "";
         phase = LinkPhase.DOWN;
-        return released;
     }
 
     @Override

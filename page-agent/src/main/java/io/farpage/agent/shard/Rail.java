@@ -13,6 +13,7 @@ public final class Rail {
     private final CompletionChannel channel;
     private final int stagingLkey;
     private final int looks;
+    private volatile boolean failed;
     private final WorkCompletion[] batch = WorkCompletion.array(BATCH);
 
     /**
@@ -49,6 +50,16 @@ public final class Rail {
 
     int looks() {
         return looks;
+    }
+
+    /** Notes that the completion queue cannot be polled. The shard's thread. */
+    void fail() {
+        failed = true;
+    }
+
+    /** Whether the completion queue cannot be polled. Any thread. */
+    public boolean hasFailed() {
+        return failed;
     }
 
     WorkCompletion[] batch() {

@@ -10,18 +10,24 @@ import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One thread's duty cycle. Whoever calls {@link #doWork()} owns the shard's queue pairs, completion queues, fetchers and links; in the
  * daemon that is a {@link ShardLoop}, in tests it may be the test itself.
+ *
+ * <p>What fails here ends what it belongs to: a link, a device's completion queue with the links on it, or a source. The shard goes on.
  */
 public final class Shard {
+    private static final Logger log = LoggerFactory.getLogger(Shard.class);
     private static final long HOUSEKEEPING_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final int TURNS_BETWEEN_CLOCK_READS = 64;
@@ -29,39 +35,36 @@ public final class Shard {
             "the peer refused a request; its keys, access flags, rdma.mtu or rdma.max_rd_atomic may not fit: ";
 
     private final List<Rail> rails;
-    private final MemorySegment headerFrames;
     private final LongSupplier clock;
     private final Queue<ShardCommand> commands = new ConcurrentLinkedQueue<>();
     private final Queue<ShardNotice> notices = new ConcurrentLinkedQueue<>();
     private final Runnable noticed;
 
-    private final List<PeerLink> links = new ArrayList<>();
+    private final LinkSlots links;
     private final List<Fetcher> fetchers = new ArrayList<>();
     private final List<DutyCycle> cycles = new ArrayList<>();
     private final PeerLink[] mustPost;
-    private final String[] expectedPeer;
     private int mustPostCount;
     private int turnsUntilClockRead;
     private boolean polledAll;
     private int looks;
     private long lastHousekeeping;
     private int busyLinks;
+    private int switching;
     private boolean closed;
 
     /**
      * @param rails the devices, each with this shard's completion queue
-     * @param headerFrames staging memory for peers' pool headers, {@link PoolHeader#BYTES} for each link that may exist
+     * @param headerFrames staging memory for peers' pool headers, {@link PoolHeader#BYTES} for each queue pair that there may be at once
      * @param clock monotonic nanoseconds
      * @param noticed called, on the shard's thread, after a notice was put out; must not block
      */
     public Shard(List<Rail> rails, MemorySegment headerFrames, LongSupplier clock, Runnable noticed) {
         this.rails = new ArrayList<>(rails);
-        this.headerFrames = headerFrames;
+        this.links = new LinkSlots(headerFrames);
         this.clock = clock;
         this.noticed = noticed;
-        int maxLinks = (int) Math.min(Integer.MAX_VALUE, headerFrames.byteSize() / PoolHeader.BYTES);
-        this.mustPost = new PeerLink[maxLinks];
-        this.expectedPeer = new String[maxLinks];
+        this.mustPost = new PeerLink[links.capacity()];
         this.lastHousekeeping = clock.getAsLong();
         this.looks = mostLooks();
     }
@@ -109,6 +112,28 @@ public final class Shard {
         return rails;
     }
 
+    /** Has every completion queue signal its channel at the next completion. */
+    void arm() {
+        for (int i = 0; i < rails.size(); i++) {
+            Rail rail = rails.get(i);
+            try {
+                rail.completionQueue().requestNotification();
+            } catch (RuntimeException e) {
+                fail(rail, e);
+                i--;
+            }
+        }
+    }
+
+    /** Takes the events of a channel that is ready, or sleeps on it. */
+    void await(Rail rail, long nanos) {
+        try {
+            rail.channel().await(nanos);
+        } catch (RuntimeException e) {
+            fail(rail, e);
+        }
+    }
+
     /** One turn that looks once for completions; see {@link #doWork(boolean)}. */
     public int doWork() {
         return doWork(false);
@@ -127,9 +152,7 @@ public final class Shard {
             work = pollCompletions(look);
         }
         work += runCommands();
-        for (int i = 0; i < cycles.size(); i++) {
-            work += cycles.get(i).doWork();
-        }
+        work += turnCycles();
         work += post();
         if (--turnsUntilClockRead <= 0) {
             turnsUntilClockRead = TURNS_BETWEEN_CLOCK_READS;
@@ -138,6 +161,35 @@ public final class Shard {
             work += kept;
         }
         return work;
+    }
+
+    private int turnCycles() {
+        int work = 0;
+        for (int i = 0; i < cycles.size(); i++) {
+            DutyCycle cycle = cycles.get(i);
+            try {
+                work += cycle.doWork();
+            } catch (RuntimeException | Error e) {
+                // A cycle may have removed itself, so the index says nothing any more.
+                cycles.remove(cycle);
+                end(cycle, e);
+                return work + 1;
+            }
+        }
+        return work;
+    }
+
+    /** Takes a source that threw off the shard. What it has under way ends by itself; the other sources go on. */
+    private static void end(DutyCycle cycle, Throwable cause) {
+        if (cause instanceof OutOfMemoryError fatal) {
+            throw fatal; // not of this source's making, and no source can be relied on to survive it
+        }
+        log.error("{} threw and is turned no more; the other sources go on", cycle, cause);
+        try {
+            cycle.failed(cause);
+        } catch (RuntimeException | Error e) {
+            log.error("{} could not even be ended", cycle, e);
+        }
     }
 
     /** Whether another turn would find nothing unless something new comes, which ends a sleep that began armed before this turn. */
@@ -240,6 +292,12 @@ public final class Shard {
                     giveUp(link, reason);
                 }
             }
+            case ShardCommand.Destroyed(PeerLink link, long attempt) -> {
+                if (link.isReleased() && link.attempt() == attempt) {
+                    destroyed(link);
+                }
+            }
+            case ShardCommand.Switch(PeerLink link, PeerLink trial) -> yieldTo(link, trial);
             case ShardCommand.AddRail(Rail rail) -> {
                 rails.add(rail);
                 looks = mostLooks();
@@ -251,38 +309,83 @@ public final class Shard {
             }
             case ShardCommand.AddCycle(DutyCycle cycle) -> cycles.add(cycle);
             case ShardCommand.RemoveCycle(DutyCycle cycle) -> cycles.remove(cycle);
-            case ShardCommand.Run(Runnable task) -> task.run();
+            case ShardCommand.Run(Runnable task) -> run(task);
         }
     }
 
     private void attach(ShardCommand.Attach command) {
         PeerLink link = command.link();
-        int number = links.indexOf(link);
-        if (number < 0) {
-            number = links.size();
-            if (number == mustPost.length) {
-                put(new ShardNotice.Released(
-                        link, command.attempt(), command.queuePair(), "no room for more than " + number + " links"));
-                return;
-            }
-            links.add(link);
+        if (command.rail().hasFailed()) {
+            refuse(command, "the completion queue of " + command.rail().name() + " has failed");
+            return;
         }
-        expectedPeer[number] = link.peer();
+        if (!links.take(link)) {
+            refuse(command, "no room for more than " + links.capacity() + " links");
+            return;
+        }
         link.attach(command.queuePair(), command.rail(), command.incarnation(), command.memory(), command.attempt());
         busyLinks++;
         try {
             link.prepareHeaderRead(
-                    WrId.header((char) link.attempt(), number),
-                    headerFrame(number).address(),
-                    PoolHeader.BYTES);
+                    links.headerWrId(link), links.headerFrame(link).address(), PoolHeader.BYTES);
             mustPost(link);
         } catch (VerbsException e) {
             giveUp(link, e.toString());
         }
     }
 
-    private MemorySegment headerFrame(int number) {
-        return headerFrames.asSlice((long) number * PoolHeader.BYTES, PoolHeader.BYTES);
+    private void refuse(ShardCommand.Attach command, String reason) {
+        put(new ShardNotice.Released(command.link(), command.attempt(), command.queuePair(), reason));
+    }
+
+    /** Posts nothing on the link until it can use the trial's queue pair. */
+    private void yieldTo(PeerLink link, PeerLink trial) {
+        boolean mayTake = trial.phase() == LinkPhase.UP;
+        if (mayTake && link.phase() == LinkPhase.DOWN) {
+            exchange(link, trial);
+        } else if (mayTake && link.phase() == LinkPhase.UP) {
+            link.yieldTo(trial, clock.getAsLong() + DRAIN_NANOS);
+            busyLinks++;
+            switching++;
+            finishSwitches();
+        }
+    }
+
+    /** Lets those links switch that have nothing outstanding: all that they wrote is at the home before anything leaves on the other way. */
+    private void finishSwitches() {
+        for (int number = 0; number < links.capacity(); number++) {
+            PeerLink link = links.get(number);
+            if (link == null || link.phase() != LinkPhase.SWITCHING || !link.isQuiet()) {
+                continue;
+            }
+            PeerLink trial = Objects.requireNonNull(link.successor());
+            busyLinks--;
+            switching--;
+            if (trial.phase() == LinkPhase.UP) {
+                exchange(link, trial);
+            } else {
+                link.up(); // the trial has failed meanwhile
+                retryParked();
+            }
+        }
+    }
+
+    private void exchange(PeerLink link, PeerLink trial) {
+        link.exchange(trial);
+        links.exchanged(link, trial);
+        put(new ShardNotice.Switched(link, trial, link.attempt()));
+        retryParked();
+    }
+
+    /** Runs what another thread asked for; if it throws, that is its affair and not the shard's end. */
+    private static void run(Runnable task) {
+        try {
+            task.run();
+        } catch (OutOfMemoryError e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            log.error("a task threw", e);
+        }
     }
 
     /** Notes that {@code link} has something prepared, to be posted at the end of the turn. */
@@ -321,7 +424,13 @@ public final class Shard {
                 continue;
             }
             WorkCompletion[] batch = rail.batch();
-            int count = rail.completionQueue().poll(batch);
+            int count;
+            try {
+                count = rail.completionQueue().poll(batch);
+            } catch (RuntimeException e) {
+                fail(rail, e);
+                return work + 1;
+            }
             for (int i = 0; i < count; i++) {
                 complete(batch[i]);
             }
@@ -329,19 +438,39 @@ public final class Shard {
             work += count;
         }
         if (work > 0) {
+            if (switching > 0) {
+                finishSwitches();
+            }
             retryParked();
         }
         return work;
     }
 
-    private void complete(WorkCompletion wc) {
+    /** Stops polling a completion queue that failed. No completion of its queue pairs can come, so their links wait for none. */
+    private void fail(Rail rail, RuntimeException cause) {
+        String reason = "the completion queue of " + rail.name() + " failed: " + cause;
+        rail.fail();
+        rails.remove(rail);
+        looks = mostLooks();
+        for (int number = 0; number < links.capacity(); number++) {
+            PeerLink link = links.get(number);
+            if (link != null && link.isOn(rail) && !link.isReleased()) {
+                giveUp(link, reason);
+                link.drain(reason, clock.getAsLong() - 1);
+            }
+        }
+        put(new ShardNotice.RailFailed(rail, reason));
+    }
+
+    /** Takes a completion that was polled. */
+    void complete(WorkCompletion wc) {
         long wrId = wc.wrId();
         int slot = WrId.slot(wrId);
         if (WrId.isHeader(wrId)) {
-            PeerLink link = links.get(slot);
-            if (WrId.generation(wrId) == (char) link.attempt()) {
+            PeerLink link = links.ofHeader(wrId);
+            if (link != null) {
                 link.completed();
-                verify(link, slot, wc);
+                verify(link, wc);
             }
             return;
         }
@@ -358,7 +487,7 @@ public final class Shard {
         owner.complete(slot, status);
     }
 
-    private void verify(PeerLink link, int number, WorkCompletion wc) {
+    private void verify(PeerLink link, WorkCompletion wc) {
         if (link.phase() != LinkPhase.VERIFYING) {
             return;
         }
@@ -367,7 +496,7 @@ public final class Shard {
             return;
         }
         try {
-            PoolHeader header = PoolHeader.readFrom(headerFrame(number));
+            PoolHeader header = PoolHeader.readFrom(links.headerFrame(link));
             header.verify(link.peer(), link.incarnation());
         } catch (PoolHeaderException e) {
             giveUp(link, "the peer is not who the coordinator said: " + e.getMessage());
@@ -395,12 +524,14 @@ public final class Shard {
         }
         if (link.phase() == LinkPhase.UP) {
             busyLinks++;
+        } else if (link.phase() == LinkPhase.SWITCHING) {
+            switching--;
         }
         link.drain(reason, clock.getAsLong() + DRAIN_NANOS);
         try {
             queuePair.modifyToErr();
-        } catch (VerbsException e) {
-            // The device may be gone. Closing the queue pair, which follows, ends its access to memory all the same.
+        } catch (RuntimeException e) {
+            // The device may be gone. Destroying the queue pair, which follows, ends its access to memory all the same.
             link.drain(reason + "; " + e, clock.getAsLong());
         }
     }
@@ -413,13 +544,7 @@ public final class Shard {
         lastHousekeeping = now;
         int work = 0;
         if (busyLinks > 0) {
-            for (int i = 0; i < links.size(); i++) {
-                PeerLink link = links.get(i);
-                if (link.isDrained(now)) {
-                    release(link);
-                    work++;
-                }
-            }
+            work += lookAtLinks(now);
         }
         for (int i = 0; i < fetchers.size(); i++) {
             fetchers.get(i).expire(now);
@@ -427,18 +552,39 @@ public final class Shard {
         return work;
     }
 
-    private void release(PeerLink link) {
-        long attempt = link.attempt();
-        String reason = link.drainReason();
-        QueuePair queuePair = link.release();
-        // What never completed is the device's until the queue pair is destroyed: do that before anything is posted
-        // again.
-        queuePair.close();
+    private int lookAtLinks(long now) {
+        int work = 0;
+        for (int number = 0; number < links.capacity(); number++) {
+            PeerLink link = links.get(number);
+            if (link == null) {
+                continue;
+            }
+            if (link.isLate(now)) {
+                giveUp(link, "what was outstanding did not complete before the switch to a better transport");
+                work++;
+            }
+            if (link.isDrained(now)) {
+                link.released();
+                put(new ShardNotice.Released(
+                        link, link.attempt(), Objects.requireNonNull(link.queuePair()), link.drainReason()));
+                work++;
+            }
+        }
+        if (switching > 0) {
+            finishSwitches();
+        }
+        return work;
+    }
+
+    /** The queue pair is gone, and with it the device's claim on what never completed: posts that again as soon as it can. */
+    private void destroyed(PeerLink link) {
+        links.free(link);
+        link.release();
         busyLinks--;
         for (int i = 0; i < fetchers.size(); i++) {
             fetchers.get(i).reclaim(link);
         }
-        put(new ShardNotice.Released(link, attempt, queuePair, reason));
+        retryParked();
     }
 
     private void put(ShardNotice notice) {
@@ -449,18 +595,32 @@ public final class Shard {
     /**
      * Gives up all links, ends all transfers with {@link FetchStatus#CLOSED} and destroys all queue pairs. The last thing that the shard's
      * thread does.
+     *
+     * @throws VerbsException if a queue pair could not be destroyed, after all the others have been: memory must stay mapped then
      */
     public void close() {
         closed = true;
         runCommands();
-        for (PeerLink link : links) {
-            if (link.queuePair() != null) {
-                giveUp(link, "the agent is shutting down");
-                release(link);
+        VerbsException undestroyed = null;
+        for (int number = 0; number < links.capacity(); number++) {
+            PeerLink link = links.get(number);
+            if (link == null) {
+                continue;
+            }
+            giveUp(link, "the agent is shutting down");
+            try {
+                Objects.requireNonNull(link.queuePair()).close();
+                destroyed(link);
+            } catch (VerbsException e) {
+                log.error("{} could not be given up", link, e);
+                undestroyed = e;
             }
         }
         for (Fetcher fetcher : fetchers) {
             fetcher.close();
+        }
+        if (undestroyed != null) {
+            throw undestroyed;
         }
     }
 }

@@ -15,6 +15,18 @@ public sealed interface ShardCommand {
     /** Asks for the queue pair of {@code attempt} back. Without one the command does nothing. */
     record Detach(PeerLink link, long attempt, String reason) implements ShardCommand {}
 
+    /**
+     * The queue pair of {@code attempt}, which {@link ShardNotice.Released} named, is destroyed: nothing reads or writes memory on its
+     * behalf any more, so its transfers may be posted again.
+     */
+    record Destroyed(PeerLink link, long attempt) implements ShardCommand {}
+
+    /**
+     * Has {@code link} use the queue pair of {@code trial}, which is up, once nothing is outstanding on its own, and {@code trial} keep
+     * the old one. {@link ShardNotice.Switched} says that it is done. If either is not in a state for it, the command does nothing.
+     */
+    record Switch(PeerLink link, PeerLink trial) implements ShardCommand {}
+
     /** Adds a device's completion queue. */
     record AddRail(Rail rail) implements ShardCommand {}
 

@@ -5,6 +5,7 @@ import io.farpage.posix.EventFd;
 import io.farpage.posix.NativeThread;
 import io.farpage.posix.PollSet;
 import io.farpage.posix.PosixException;
+import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
@@ -44,6 +45,7 @@ public final class ShardLoop implements AutoCloseable {
     private final Errno errno = Errno.create();
     private volatile boolean asleep;
     private volatile boolean stopping;
+    private volatile boolean clean;
 
     /**
      * @param name of the thread
@@ -93,12 +95,28 @@ public final class ShardLoop implements AutoCloseable {
         try {
             turnOver();
         } catch (Throwable t) {
-            // A shard that no longer turns answers no fault: there is nothing to be saved by going on without it.
+            // What belongs to a link, a device or a source ends there. This is the shard's own state or the system's:
+            // no
+            // fault of any guest on it would be answered again, so nothing is saved by going on.
             log.error("{} died; stopping the agent", thread.getName(), t);
             Runtime.getRuntime().halt(70);
         } finally {
-            shard.close();
+            close(shard);
         }
+    }
+
+    private void close(Shard ending) {
+        try {
+            ending.close();
+            clean = true;
+        } catch (VerbsException e) {
+            log.error("{}: a queue pair is left behind: {}", thread.getName(), e.getMessage());
+        }
+    }
+
+    /** Whether the shard is closed and none of its queue pairs can reach memory any more. Any thread. */
+    public boolean isClean() {
+        return clean;
     }
 
     private void pin() {
@@ -172,7 +190,7 @@ public final class ShardLoop implements AutoCloseable {
         while (!stopping) {
             // Armed before the turn that may find nothing, so that no second look is needed before sleeping.
             asleep = true;
-            arm();
+            shard.arm();
             if ((shard.doWork() == 0 || (sleepsInChannel() && shard.isSettled())) && !stopping) {
                 if (shard.needsPolling()) {
                     Thread.onSpinWait();
@@ -186,7 +204,7 @@ public final class ShardLoop implements AutoCloseable {
 
     private void sleep() {
         asleep = true;
-        arm();
+        shard.arm();
         if (shard.doWork() == 0 && !stopping) {
             await();
         }
@@ -198,13 +216,6 @@ public final class ShardLoop implements AutoCloseable {
         return shard.rails().size() == 1 && shard.awaitsOnlyTransfers();
     }
 
-    private void arm() {
-        List<Rail> rails = shard.rails();
-        for (int i = 0; i < rails.size(); i++) {
-            rails.get(i).completionQueue().requestNotification();
-        }
-    }
-
     /**
      * Sleeps until a descriptor is ready. While transfers on the only device are all there is to wait for, sleeps in its channel, which
      * takes fewer system calls; else on all descriptors together.
@@ -212,7 +223,7 @@ public final class ShardLoop implements AutoCloseable {
     private void await() {
         List<Rail> rails = shard.rails();
         if (sleepsInChannel()) {
-            rails.getFirst().channel().await(RAIL_NAP_NANOS);
+            shard.await(rails.getFirst(), RAIL_NAP_NANOS);
             shard.clockIsStale();
             return;
         }
@@ -227,9 +238,10 @@ public final class ShardLoop implements AutoCloseable {
         if (pollSet.ready(0) != 0) {
             wakeFd.drain(errno);
         }
-        for (int i = 0; i < rails.size(); i++) {
+        // From the last to the first: one that fails is taken out, which must not move those still to be looked at.
+        for (int i = rails.size() - 1; i >= 0; i--) {
             if (pollSet.ready(i + 1) != 0) {
-                rails.get(i).channel().await(0);
+                shard.await(rails.get(i), 0);
             }
         }
     }
@@ -241,7 +253,7 @@ public final class ShardLoop implements AutoCloseable {
         wakeFd.signal(Errno.create());
         try {
             if (thread.getState() == Thread.State.NEW) {
-                shard.close();
+                close(shard);
             } else if (!thread.join(CLOSE_TIMEOUT)) {
                 log.warn("{} did not stop within {}", thread.getName(), CLOSE_TIMEOUT);
                 return;

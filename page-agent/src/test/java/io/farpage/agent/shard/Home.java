@@ -78,9 +78,15 @@ final class Home implements AutoCloseable {
                 device().exported().rkey());
     }
 
+    /** Destroys the queue pairs that it has made. */
+    void closeQueuePairs() {
+        queuePairs.forEach(QueuePair::close);
+        queuePairs.clear();
+    }
+
     @Override
     public void close() {
-        queuePairs.forEach(QueuePair::close);
+        closeQueuePairs();
         rails.close();
         transports.close();
         pool.close();

@@ -3,17 +3,26 @@ package io.farpage.agent.shard;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.pool.header.PoolHeader;
+import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,7 +40,7 @@ class ShardTest {
     private int notices;
     private final Shard shard = new Shard(
             here.rails.rails(),
-            here.pool.staging().asSlice(Home.BYTES - PoolHeader.BYTES, PoolHeader.BYTES),
+            here.pool.staging().asSlice(Home.BYTES - 2 * PoolHeader.BYTES, 2 * PoolHeader.BYTES),
             () -> now,
             () -> notices++);
     private final Fetcher fetcher = shard.newFetcher(4, DEADLINE);
@@ -63,8 +72,7 @@ class ShardTest {
     @Test
     void shouldRefuseAPeerThatIsNotWhoTheCoordinatorSaid() {
         QueuePair queuePair = attach(1, Home.INCARNATION + 1);
-        turnUntilReleased();
-        ShardNotice.Released said = released();
+        ShardNotice.Released said = turnUntilReleased();
         assertEquals(queuePair, said.queuePair());
         assertTrue(said.reason().startsWith("the peer is not who the coordinator said"), said.reason());
         assertEquals(LinkPhase.DOWN, link.phase());
@@ -74,13 +82,199 @@ class ShardTest {
     @Test
     void shouldRefuseALinkThatItHasNoHeaderFrameFor() {
         attach(1, Home.INCARNATION);
-        PeerLink second = new PeerLink("second");
-        QueuePair queuePair = here.queuePair();
-        shard.submit(new ShardCommand.Attach(second, queuePair, here.rail(), 1, home.memory(), 5));
+        turnUntil(() -> link.phase() == LinkPhase.UP);
+        assertEquals(new ShardNotice.Up(link, 1), shard.pollNotice());
+        PeerLink second = new PeerLink("home");
+        PeerLink third = new PeerLink("home");
+        connect(second, 5);
+        connect(third, 6);
+        ShardNotice.Released said = turnUntilGivenBack();
+        assertEquals(third, said.link());
+        assertEquals("no room for more than 2 links", said.reason());
+        said.queuePair().close();
+        shard.submit(new ShardCommand.Destroyed(third, 6));
+        turnUntil(() -> second.phase() == LinkPhase.UP);
+        assertEquals(LinkPhase.DOWN, third.phase());
+    }
+
+    @Test
+    void shouldGiveTheNumberOfALinkThatIsGoneToTheNextPeer() {
+        for (int attempt = 1; attempt <= 20; attempt++) {
+            PeerLink next = new PeerLink("home");
+            connect(next, attempt);
+            turnUntil(() -> next.phase() == LinkPhase.UP);
+            shard.submit(new ShardCommand.Detach(next, attempt, "the node has left"));
+            assertEquals(next, turnUntilReleased().link());
+            home.closeQueuePairs();
+        }
+        assertFalse(shard.hasDeadlines());
+    }
+
+    @Test
+    void shouldNotTakeTheHeaderOfAnEarlierAttemptForThePresentOne() {
+        FaultyQueue queue = new FaultyQueue(here.rail().completionQueue());
+        Rail rail = rail(queue);
+        queue.holds = true;
+        connect(link, rail, 1, Home.INCARNATION, home.memory());
+        turnUntil(() -> !queue.held.isEmpty());
+        shard.giveUp(link, "for a test");
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        turnUntilReleased();
+        WorkCompletion late = queue.held.getFirst();
+        connect(link, rail, 2, Home.INCARNATION, home.memory());
         shard.doWork();
-        ShardNotice.Released said = released();
-        assertEquals(second, said.link());
-        assertEquals("no room for more than 1 links", said.reason());
+        assertEquals(LinkPhase.VERIFYING, link.phase());
+        shard.complete(late);
+        assertEquals(LinkPhase.VERIFYING, link.phase());
+        assertEquals(1, link.outstanding());
+    }
+
+    @Test
+    void shouldKeepTransfersUntilAQueuePairThatCannotBeDestroyedIs() {
+        attachSilently(1);
+        shard.doWork();
+        shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION));
+        shard.giveUp(link, "for a test");
+        ShardNotice.Released said = turnUntilGivenBack();
+        move(TimeUnit.SECONDS.toNanos(5));
+        assertEquals(LinkPhase.DRAINING, link.phase(), "its memory may still be written");
+        assertNull(shard.pollNotice(), "and that is said once");
+        said.queuePair().close();
+        shard.submit(new ShardCommand.Destroyed(link, 99));
+        shard.doWork();
+        assertEquals(LinkPhase.DRAINING, link.phase(), "another attempt says nothing of this one");
+        shard.submit(new ShardCommand.Destroyed(link, 1));
+        shard.doWork();
+        assertEquals(LinkPhase.DOWN, link.phase());
+    }
+
+    @Test
+    void shouldMoveToTheQueuePairOfATrialOnceNothingIsOutstandingOnTheOld() {
+        PeerLink trial = new PeerLink("home");
+        attach(1, Home.INCARNATION);
+        connect(trial, 2);
+        turnUntil(() -> link.phase() == LinkPhase.UP && trial.phase() == LinkPhase.UP);
+        while (shard.pollNotice() != null) {}
+        QueuePair old = Objects.requireNonNull(link.queuePair());
+        QueuePair better = Objects.requireNonNull(trial.queuePair());
+        home.pool.exported().set(ValueLayout.JAVA_LONG, 0, 0x77);
+        int first = read(0);
+        shard.submit(new ShardCommand.Switch(link, trial));
+        shard.doWork();
+        int second = read(1);
+        if (link.phase() == LinkPhase.SWITCHING) {
+            assertEquals(old, link.queuePair());
+            assertTrue(fetcher.hasParked(), "nothing new is posted on the old queue pair");
+        }
+        turnUntil(() -> link.phase() == LinkPhase.UP);
+        assertEquals(new ShardNotice.Switched(link, trial, 2), shard.pollNotice());
+        assertEquals(better, link.queuePair());
+        assertEquals(old, trial.queuePair());
+        assertEquals(2, link.attempt());
+        assertEquals(1, trial.attempt());
+        Set<Integer> done = new HashSet<>();
+        turnUntil(() -> {
+            for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
+                assertEquals(FetchStatus.OK, fetcher.status(slot));
+                done.add(slot);
+            }
+            return done.size() == 2;
+        });
+        assertEquals(Set.of(first, second), done);
+        assertEquals(0, fetcher.replays().get(), "nothing was taken back from a queue pair");
+
+        shard.submit(new ShardCommand.Detach(trial, 1, "replaced"));
+        assertEquals(old, turnUntilReleased().queuePair());
+        assertEquals(LinkPhase.UP, link.phase());
+        read(2);
+        turnUntil(fetcher::hasDone);
+        assertEquals(FetchStatus.OK, fetcher.status(fetcher.poll()));
+    }
+
+    @Test
+    void shouldStayOnTheOldQueuePairWhenTheTrialFailsBeforeTheSwitch() {
+        PeerLink trial = new PeerLink("home");
+        attach(1, Home.INCARNATION);
+        connect(trial, 2);
+        turnUntil(() -> link.phase() == LinkPhase.UP && trial.phase() == LinkPhase.UP);
+        QueuePair old = link.queuePair();
+        shard.giveUp(trial, "for a test");
+        shard.submit(new ShardCommand.Switch(link, trial));
+        shard.doWork();
+        assertEquals(LinkPhase.UP, link.phase());
+        assertEquals(old, link.queuePair());
+        assertEquals(trial, turnUntilReleased().link());
+    }
+
+    @Test
+    void shouldGiveUpALinkThatDoesNotGetQuietForTheSwitch() {
+        FaultyQueue queue = new FaultyQueue(here.rail().completionQueue());
+        PeerLink trial = new PeerLink("home");
+        connect(link, rail(queue), 1, Home.INCARNATION, home.memory());
+        connect(trial, 2);
+        turnUntil(() -> link.phase() == LinkPhase.UP && trial.phase() == LinkPhase.UP);
+        queue.holds = true;
+        read(0);
+        shard.doWork();
+        shard.submit(new ShardCommand.Switch(link, trial));
+        shard.doWork();
+        assertEquals(LinkPhase.SWITCHING, link.phase());
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(LinkPhase.DRAINING, link.phase());
+        assertEquals(LinkPhase.UP, trial.phase());
+    }
+
+    @Test
+    void shouldEndASourceThatThrowsAndTurnTheOthers() {
+        Source broken = new Source();
+        Source sound = new Source();
+        broken.thrown = new IllegalStateException("for a test");
+        shard.submit(new ShardCommand.AddCycle(broken));
+        shard.submit(new ShardCommand.AddCycle(sound));
+        attach(1, Home.INCARNATION);
+        turnUntil(() -> link.phase() == LinkPhase.UP);
+        assertEquals(1, broken.turns, "it is not turned again");
+        assertEquals(broken.thrown, broken.ended);
+        assertTrue(sound.turns > 0);
+        read(0);
+        turnUntil(fetcher::hasDone);
+        assertEquals(FetchStatus.OK, fetcher.status(fetcher.poll()));
+    }
+
+    @Test
+    void shouldGoOnWhenATaskThrows() {
+        List<String> ran = new ArrayList<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            throw new AssertionError("for a test");
+        }));
+        shard.submit(new ShardCommand.Run(() -> ran.add("next")));
+        shard.doWork();
+        assertEquals(List.of("next"), ran);
+    }
+
+    @Test
+    void shouldGiveUpTheLinksOfACompletionQueueThatFails() {
+        FaultyQueue queue = new FaultyQueue(here.rail().completionQueue());
+        Rail rail = rail(queue);
+        connect(link, rail, 1, Home.INCARNATION, home.memory());
+        turnUntil(() -> link.phase() == LinkPhase.UP);
+        assertEquals(new ShardNotice.Up(link, 1), shard.pollNotice());
+        int slot = read(0);
+        queue.fails = true;
+        shard.doWork();
+        shard.doWork();
+        ShardNotice said = Objects.requireNonNull(shard.pollNotice());
+        assertEquals(rail, ((ShardNotice.RailFailed) said).rail());
+        assertTrue(rail.hasFailed());
+        ShardNotice.Released released = turnUntilReleased();
+        assertTrue(released.reason().contains("poll_cq"), released.reason());
+        assertFalse(fetcher.hasDone(), "the page waits for another link");
+
+        shard.submit(new ShardCommand.AddRail(here.rail()));
+        attach(2, Home.INCARNATION);
+        turnUntil(fetcher::hasDone);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.OK, fetcher.status(slot));
     }
 
     @Test
@@ -120,8 +314,7 @@ class ShardTest {
         shard.submit(new ShardCommand.Detach(link, 1, "asked to"));
         shard.doWork();
         assertEquals(LinkPhase.DRAINING, link.phase());
-        turnUntilReleased();
-        ShardNotice.Released said = released();
+        ShardNotice.Released said = turnUntilReleased();
         assertEquals("asked to", said.reason());
         assertEquals(LinkPhase.DOWN, link.phase());
         assertFalse(shard.hasDeadlines() && !fetcher.hasParked(), "nothing is posted any more");
@@ -142,18 +335,12 @@ class ShardTest {
 
     @Test
     void shouldReleaseAQueuePairThatNeverDrainsAfterASecond() {
-        // The peer's queue pair never gets to RTR, so that the READ of its header has no answer.
-        QueuePair queuePair = here.queuePair();
-        QueuePair silent = home.queuePair();
-        queuePair.modifyToRtr(silent.endpoint());
-        queuePair.modifyToRts();
-        shard.submit(new ShardCommand.Attach(link, queuePair, here.rail(), Home.INCARNATION, home.memory(), 1));
+        attachSilently(1);
         shard.doWork();
         assertTrue(shard.hasDeadlines());
         shard.giveUp(link, "for a test");
         move(TimeUnit.SECONDS.toNanos(1) + 1);
-        turnUntilReleased();
-        assertEquals("for a test", released().reason());
+        assertEquals("for a test", turnUntilReleased().reason());
         assertFalse(shard.hasDeadlines());
     }
 
@@ -194,8 +381,7 @@ class ShardTest {
             attach(attempt, Home.INCARNATION, wrongKey);
             turnUntil(() -> link.phase() == LinkPhase.UP);
             assertEquals(new ShardNotice.Up(link, attempt), shard.pollNotice());
-            turnUntilReleased();
-            String reason = released().reason();
+            String reason = turnUntilReleased().reason();
             assertTrue(reason.startsWith("the peer refused a request"), reason);
             assertTrue(reason.contains("REM_ACCESS_ERR"), reason);
         }
@@ -233,8 +419,7 @@ class ShardTest {
         shard.doWork();
         shard.giveUp(link, "for a test");
         move(TimeUnit.SECONDS.toNanos(2));
-        assertEquals(LinkPhase.DOWN, link.phase());
-        assertFalse(shard.isSettled(), "the release may let a source go on");
+        assertFalse(shard.isSettled(), "what the turn did may let a source go on");
     }
 
     @Test
@@ -279,14 +464,31 @@ class ShardTest {
     }
 
     private QueuePair attach(long attempt, long incarnation, PeerMemory memory) {
+        return connect(link, here.rail(), attempt, incarnation, memory);
+    }
+
+    private QueuePair connect(PeerLink to, long attempt) {
+        return connect(to, here.rail(), attempt, Home.INCARNATION, home.memory());
+    }
+
+    private QueuePair connect(PeerLink to, Rail rail, long attempt, long incarnation, PeerMemory memory) {
         QueuePair mine = here.queuePair();
         QueuePair theirs = home.queuePair();
         theirs.modifyToRtr(mine.endpoint());
         mine.modifyToRtr(theirs.endpoint());
         theirs.modifyToRts();
         mine.modifyToRts();
-        shard.submit(new ShardCommand.Attach(link, mine, here.rail(), incarnation, memory, attempt));
+        shard.submit(new ShardCommand.Attach(to, mine, rail, incarnation, memory, attempt));
         return mine;
+    }
+
+    /** Gives the shard a queue pair whose peer never gets to RTR, so that the READ of its header has no answer. */
+    private void attachSilently(long attempt) {
+        QueuePair queuePair = here.queuePair();
+        QueuePair silent = home.queuePair();
+        queuePair.modifyToRtr(silent.endpoint());
+        queuePair.modifyToRts();
+        shard.submit(new ShardCommand.Attach(link, queuePair, here.rail(), Home.INCARNATION, home.memory(), attempt));
     }
 
     /** Asks for a page of the home, which goes to the staging frame of that number. */
@@ -302,10 +504,6 @@ class ShardTest {
         shard.doWork();
     }
 
-    private ShardNotice.Released released() {
-        return (ShardNotice.Released) Objects.requireNonNull(shard.pollNotice());
-    }
-
     private void turnUntil(BooleanSupplier holds) {
         await().atMost(Duration.ofSeconds(20))
                 .pollInterval(Duration.ofMillis(1))
@@ -317,11 +515,27 @@ class ShardTest {
                 });
     }
 
-    private void turnUntilReleased() {
+    /** Turns until the shard has given a queue pair back, destroys it, and says so. */
+    private ShardNotice.Released turnUntilReleased() {
+        ShardNotice.Released said = turnUntilGivenBack();
+        said.queuePair().close();
+        shard.submit(new ShardCommand.Destroyed(said.link(), said.attempt()));
+        shard.doWork();
+        return said;
+    }
+
+    private ShardNotice.Released turnUntilGivenBack() {
+        AtomicReference<ShardNotice.@Nullable Released> said = new AtomicReference<>();
         turnUntil(() -> {
             move(TimeUnit.MILLISECONDS.toNanos(1));
-            return link.queuePair() == null && link.phase() == LinkPhase.DOWN;
+            for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
+                if (notice instanceof ShardNotice.Released released) {
+                    said.set(released);
+                }
+            }
+            return said.get() != null;
         });
+        return Objects.requireNonNull(said.get());
     }
 
     /** A source that counts its turns. */
@@ -330,10 +544,24 @@ class ShardTest {
         boolean settled;
         boolean polls;
 
+        @Nullable
+        RuntimeException thrown;
+
+        @Nullable
+        Throwable ended;
+
         @Override
         public int doWork() {
             turns++;
+            if (thrown != null) {
+                throw thrown;
+            }
             return 0;
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            ended = cause;
         }
 
         @Override
@@ -345,5 +573,53 @@ class ShardTest {
         public boolean needsPolling() {
             return polls;
         }
+    }
+
+    /** Has the shard poll another queue in the place of its own. */
+    private Rail rail(CompletionQueue queue) {
+        Rail rail = new Rail("faulty", queue, here.rail().channel(), here.rail().stagingLkey(), 1);
+        shard.submit(new ShardCommand.RemoveRail(here.rail(), new CompletableFuture<>()));
+        shard.submit(new ShardCommand.AddRail(rail));
+        return rail;
+    }
+
+    /** A completion queue that can be made to fail, as that of a device that was removed, or to hold completions back. */
+    private static final class FaultyQueue implements CompletionQueue {
+        private final CompletionQueue queue;
+        final List<WorkCompletion> held = new ArrayList<>();
+        boolean fails;
+        boolean holds;
+
+        FaultyQueue(CompletionQueue queue) {
+            this.queue = queue;
+        }
+
+        @Override
+        public int capacity() {
+            return queue.capacity();
+        }
+
+        @Override
+        public int poll(WorkCompletion[] into) {
+            if (fails) {
+                throw new VerbsException("poll_cq on a failing queue: -1");
+            }
+            if (!holds) {
+                return queue.poll(into);
+            }
+            WorkCompletion[] one = WorkCompletion.array(1);
+            if (queue.poll(one) == 1) {
+                held.add(one[0]);
+            }
+            return 0;
+        }
+
+        @Override
+        public void requestNotification() {
+            queue.requestNotification();
+        }
+
+        @Override
+        public void close() {}
     }
 }

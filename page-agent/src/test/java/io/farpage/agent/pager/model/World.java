@@ -207,7 +207,9 @@ final class World {
         now += schedule.turnNanos();
         shard.doWork();
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
-            if (notice instanceof ShardNotice.Released) {
+            if (notice instanceof ShardNotice.Released released) {
+                released.queuePair().close();
+                shard.submit(new ShardCommand.Destroyed(released.link(), released.attempt()));
                 queuePair = null;
             }
         }

@@ -1,0 +1,42 @@
+package io.farpage.agent;
+
+import io.farpage.agent.transport.Transports;
+import io.farpage.pool.PagePool;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The pool as a part of the agent: it is unmapped only once no device and no shard can reach it. Memory that a responder still writes would
+ * otherwise be another mapping of this process by then.
+ */
+final class MappedPool implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(MappedPool.class);
+
+    private final PagePool pool;
+    private @Nullable Transports transports;
+    private @Nullable Shards shards;
+
+    MappedPool(PagePool pool) {
+        this.pool = pool;
+    }
+
+    Transports usedBy(Transports by) {
+        transports = by;
+        return by;
+    }
+
+    Shards usedBy(Shards by) {
+        shards = by;
+        return by;
+    }
+
+    @Override
+    public void close() {
+        if ((transports == null || transports.isReleased()) && (shards == null || shards.haveStopped())) {
+            pool.close();
+        } else {
+            log.error("the pool stays mapped until this process ends: a device or a shard may still use it");
+        }
+    }
+}

@@ -58,12 +58,17 @@ public final class Pager implements DutyCycle {
 
     private volatile long peakResident;
     private boolean done;
+    /** What is turned in the place of all else since a turn threw. */
+    private @Nullable BrokenPager broken;
+
+    private PageFaults uffd;
     /** Whether the latest look took all there was, and the shard cannot have slept since. */
     private boolean emptied;
 
     private @Nullable WorkingSet left;
     private volatile int limit;
     private volatile @Nullable String finishing;
+    private String reason = "";
     private volatile boolean spinning;
 
     /**
@@ -112,6 +117,7 @@ public final class Pager implements DutyCycle {
      */
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
         space = guest.space();
+        uffd = guest.uffd();
         PagePool pool = backing.pool();
         GuestFile file = guest.file();
         boolean shared = file != null;
@@ -240,6 +246,9 @@ public final class Pager implements DutyCycle {
         if (done) {
             return -1;
         }
+        if (broken != null) {
+            return broken.fd();
+        }
         if (!children.isEmpty()) {
             return children.fd(messages.fd());
         }
@@ -249,6 +258,7 @@ public final class Pager implements DutyCycle {
     @Override
     public boolean needsPolling() {
         return !done
+                && broken == null
                 && (spinning
                         || isBehind()
                         || arrivals.isWaiting()
@@ -262,6 +272,9 @@ public final class Pager implements DutyCycle {
     public int doWork() {
         if (done) {
             return 0;
+        }
+        if (broken != null) {
+            return turn(broken);
         }
         int work = 0;
         if (isBehind()) {
@@ -316,6 +329,33 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
+    @Override
+    public boolean failed(Throwable cause) {
+        if (done || broken != null) {
+            return false;
+        }
+        log.error(
+                "space {}: the guest is not paged any more: its pager threw {}; the guest gets SIGBUS where it touches a page that is not"
+                        + " resident, and what it has changed is lost when its VMM ends",
+                space,
+                cause.toString());
+        reason = "its pager threw " + cause;
+        broken = new BrokenPager(space, uffd, layout.pageBytes(), fetcher, transfers, installer::isGone);
+        return true;
+    }
+
+    private int turn(BrokenPager remains) {
+        int work = remains.doWork();
+        if (remains.isOver() || (finishing != null && fetcher.inUse() == 0)) {
+            done = true;
+            if (heir != null) {
+                heir.close();
+            }
+            ended.accept(new PagerEnd(reason, false, WorkingSet.EMPTY));
+        }
+        return work;
+    }
+
     /** Whether a removal that was read is not in the table yet; of the VMM and of the children that share its memory, at most one is. */
     private boolean isBehind() {
         return messages.isBehind() || children.isBehind();
@@ -333,6 +373,7 @@ public final class Pager implements DutyCycle {
         heir = eldest;
         layout.take(eldest.layout());
         installer.moveTo(eldest.uffd());
+        uffd = eldest.uffd();
         messages = new KernelMessages(space, eldest.uffd(), layout, true, turnPages, clock);
         eldest.leaveWaiting();
         return true;

@@ -27,11 +27,14 @@ public interface DutyCycle {
     }
 
     /**
-     * {@link #doWork()} threw: the shard never calls it again. Called once, on the shard's thread, which goes on with the other cycles.
+     * {@link #doWork()} threw. Called on the shard's thread, which goes on with the other cycles.
      *
      * @param cause what was thrown
+     * @return whether this can still be turned; otherwise the shard never calls it again
      */
-    default void failed(Throwable cause) {}
+    default boolean failed(Throwable cause) {
+        return false;
+    }
 
     /** A descriptor that becomes readable when there is something to do, or -1. */
     default int fileDescriptor() {

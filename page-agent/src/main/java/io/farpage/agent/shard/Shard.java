@@ -171,24 +171,26 @@ public final class Shard {
                 work += cycle.doWork();
             } catch (RuntimeException | Error e) {
                 // A cycle may have removed itself, so the index says nothing any more.
-                cycles.remove(cycle);
-                end(cycle, e);
+                if (!outlives(cycle, e)) {
+                    cycles.remove(cycle);
+                }
                 return work + 1;
             }
         }
         return work;
     }
 
-    /** Takes a source that threw off the shard. What it has under way ends by itself; the other sources go on. */
-    private static void end(DutyCycle cycle, Throwable cause) {
+    /** Whether a source that threw is turned again. Without it, what it has under way ends by itself; the other sources go on. */
+    private static boolean outlives(DutyCycle cycle, Throwable cause) {
         if (cause instanceof OutOfMemoryError fatal) {
             throw fatal; // not of this source's making, and no source can be relied on to survive it
         }
-        log.error("{} threw and is turned no more; the other sources go on", cycle, cause);
+        log.error("{} threw; the other sources of the shard go on", cycle, cause);
         try {
-            cycle.failed(cause);
+            return cycle.failed(cause);
         } catch (RuntimeException | Error e) {
-            log.error("{} could not even be ended", cycle, e);
+            log.error("{} could not deal with it and is turned no more", cycle, e);
+            return false;
         }
     }
 

@@ -560,8 +560,9 @@ class ShardTest {
         }
 
         @Override
-        public void failed(Throwable cause) {
+        public boolean failed(Throwable cause) {
             ended = cause;
+            return false;
         }
 
         @Override

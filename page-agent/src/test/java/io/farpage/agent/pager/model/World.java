@@ -9,6 +9,7 @@ import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.pager.model.GuestThread.State;
 import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
 import io.farpage.agent.pager.model.Step.Kind;
+import io.farpage.agent.shard.DutyCycle;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.LinkPhase;
 import io.farpage.agent.shard.PeerLink;
@@ -64,6 +65,8 @@ final class World {
     private final SpaceMap map;
     private final Invariants invariants;
     private @Nullable SimulatedQueuePair queuePair;
+    private @Nullable Throwable thrown;
+    private DutyCycle cycle = () -> 0;
     private long attempts;
     private long now = 1;
     private int limit;
@@ -101,8 +104,27 @@ final class World {
         limit = setup.limit();
         begun.resize(limit);
         invariants.limit(limit);
-        shard.submit(new ShardCommand.AddCycle(begun));
+        cycle = () -> watched(begun);
+        shard.submit(new ShardCommand.AddCycle(cycle));
         return begun;
+    }
+
+    /** A turn of the pager. What it throws, an invariant that does not hold for one, is the test's and not the shard's to deal with. */
+    private int watched(Pager turned) {
+        try {
+            return turned.doWork();
+        } catch (RuntimeException | Error e) {
+            thrown = e;
+            throw e;
+        }
+    }
+
+    private void rethrow() {
+        switch (thrown) {
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> {}
+        }
     }
 
     /** Runs the schedule, and then brings everything to its end. */
@@ -206,6 +228,7 @@ final class World {
     private void turn() {
         now += schedule.turnNanos();
         shard.doWork();
+        rethrow();
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released released) {
                 released.queuePair().close();
@@ -290,7 +313,7 @@ final class World {
         ended = null;
         isSettling = false;
         kernel = new SimulatedKernel(setup.pages(), this::beforeCall);
-        shard.submit(new ShardCommand.RemoveCycle(pager));
+        shard.submit(new ShardCommand.RemoveCycle(cycle));
         pager = begin(true, invariants.workingSet());
     }
 

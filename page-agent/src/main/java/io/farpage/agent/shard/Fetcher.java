@@ -201,7 +201,7 @@ public final class Fetcher {
         for (int slot = 0; slot < capacity; slot++) {
             if (state[slot] == PARKED && nowNanos - startedAt[slot] > deadlineNanos) {
                 parked--;
-                finish(slot, FetchStatus.DEADLINE);
+                finish(slot, refusals[slot] > 0 ? FetchStatus.REFUSED : FetchStatus.DEADLINE);
             } else if (state[slot] == POSTED && nowNanos - startedAt[slot] > deadlineNanos) {
                 shard.giveUp(link[slot], "a transfer was not answered within its deadline");
             } else if (state[slot] == REFUSED

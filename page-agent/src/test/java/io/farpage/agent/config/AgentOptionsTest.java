@@ -3,7 +3,9 @@ package io.farpage.agent.config;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.farpage.agent.link.LinkOptions;
 import io.farpage.config.Config;
+import io.farpage.config.ConfigException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +38,31 @@ class AgentOptionsTest {
                 "shard.cpu names 1 CPUs, [3], but shard.count is 2; name one for each shard, or leave it out",
                 few.getMessage());
         assertThrows(IllegalArgumentException.class, () -> AgentOptions.shardCpus(config(Map.of("shard.cpu", "2,3"))));
+    }
+
+    @Test
+    void shouldRefuseKeysThatHaveNoEffectAndSayWhy() {
+        ConfigException refused = assertThrows(
+                ConfigException.class,
+                () -> AgentKeys.SCHEMA.load(
+                        Optional.empty(), Map.of("FARPAGE_RDMA_MAX_INLINE_DATA", "64"), Map.of("rdma.max_sge", "4")));
+        assertEquals(
+                List.of(
+                        "variable FARPAGE_RDMA_MAX_INLINE_DATA from the environment is no key of page-agent any more: a page is"
+                                + " larger than what can be sent inline; remove it",
+                        "key rdma.max_sge from command line is no key of page-agent any more: agents move a page with one"
+                                + " scatter/gather entry; remove it"),
+                refused.problems());
+    }
+
+    @Test
+    void shouldHaveCompletionsForEveryQueuePairThatLinksAndTrialsMayHave() {
+        LinkOptions links = AgentOptions.links(config(Map.of("link.max", "2", "rdma.max_send_wr", "10")));
+        int ownQueuePair = 10 + 1;
+        int queuePairsForAPeerWithMoreShards = (LinkOptions.MAX_SHARDS - 1) * 2;
+        assertEquals(
+                (2 + LinkOptions.TRIALS) * (ownQueuePair + queuePairsForAPeerWithMoreShards),
+                links.completionsOfAShard());
     }
 
     private static Config config(Map<String, String> flags) {

@@ -75,6 +75,7 @@ final class FaultyProvider implements VerbsProvider {
         made.forEach(QueuePair::close);
     }
 
+    @SuppressWarnings("ReferenceEquality") // a queue pair equals itself alone
     private QueuePair faulty(QueuePair queuePair) {
         open.incrementAndGet();
         AtomicInteger closes = new AtomicInteger();

@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -219,7 +220,7 @@ class LinkLifeTest {
         private final long incarnation;
         private final long staging;
         private final Fetcher fetcher;
-        private volatile long reads;
+        private final AtomicLong reads = new AtomicLong();
         private volatile String wrong = "";
 
         private static PoolHeader header(PageAgent of) {
@@ -254,7 +255,7 @@ class LinkLifeTest {
             for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
                 FetchStatus status = fetcher.status(slot);
                 if (status == FetchStatus.OK) {
-                    reads++;
+                    reads.incrementAndGet();
                 } else {
                     wrong = status.toString();
                 }
@@ -264,8 +265,8 @@ class LinkLifeTest {
         }
 
         void requireFlowing() {
-            long before = reads;
-            await("reads").atMost(PATIENCE).until(() -> reads > before + 20);
+            long before = reads.get();
+            await("reads").atMost(PATIENCE).until(() -> reads.get() > before + 20);
             requireNoFailure();
         }
 

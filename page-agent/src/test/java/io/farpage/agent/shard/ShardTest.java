@@ -392,6 +392,26 @@ class ShardTest {
     }
 
     @Test
+    void shouldReportRefusalAtTheDeadlineWhenTheLinkIsStillDown() {
+        PeerMemory right = home.memory();
+        attach(
+                1,
+                Home.INCARNATION,
+                new PeerMemory(
+                        right.headerAddress(),
+                        right.headerRkey(),
+                        right.exportedAddress(),
+                        right.exportedLength(),
+                        right.exportedRkey() ^ 0x0100_0000));
+        turnUntil(() -> link.phase() == LinkPhase.UP);
+        int slot = read(0);
+        turnUntilReleased();
+        move(DEADLINE + 1);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+    }
+
+    @Test
     void shouldBeSettledWhenOnlyACompletionBringsMore() {
         Source source = new Source();
         shard.submit(new ShardCommand.AddCycle(source));

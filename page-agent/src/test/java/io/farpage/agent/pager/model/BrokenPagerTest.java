@@ -1,0 +1,204 @@
+package io.farpage.agent.pager.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.pager.GuestRegion;
+import io.farpage.agent.pager.Pager;
+import io.farpage.agent.pager.PagerEnd;
+import io.farpage.agent.pager.PagerOptions;
+import io.farpage.agent.pager.Pins;
+import io.farpage.agent.pager.WorkingSet;
+import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.shard.Shard;
+import io.farpage.agent.shard.ShardCommand;
+import io.farpage.agent.uffd.MessageWriter;
+import io.farpage.agent.uffd.PageFaults;
+import io.farpage.agent.uffd.UffdMessages;
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.posix.Errno;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A pager whose kernel throws in the middle of a turn. */
+class BrokenPagerTest {
+    private static final long BASE = 1L << 30;
+    private static final int PAGES = 8;
+
+    private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
+    private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES);
+    private final Shard shard =
+            new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {});
+    private final ThrowingKernel kernel = new ThrowingKernel();
+    private final List<PagerEnd> ended = new ArrayList<>();
+    private Pager pager;
+
+    @BeforeEach
+    void begin() {
+        ModelPool.reset(setup.frames());
+        var map = ModelPool.map("home", setup);
+        pager = new Pager(
+                new Pager.Guest(
+                        "broken",
+                        kernel,
+                        null,
+                        List.of(new GuestRegion(BASE, (long) PAGES * Memory.PAGE, 0)),
+                        Memory.PAGE,
+                        true,
+                        WorkingSet.EMPTY,
+                        Pins.NONE),
+                new Pager.Backing(
+                        ModelPool.NODE,
+                        ModelPool.INCARNATION,
+                        () -> map,
+                        node -> new PeerLink(node),
+                        shard.newFetcher(4, 1),
+                        ModelPool.pool()),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
+                System::nanoTime,
+                ended::add);
+        shard.submit(new ShardCommand.AddCycle(pager));
+    }
+
+    @Test
+    void shouldAnswerFaultsWithSigbusAndKeepTheUserfaultfdWhenItsTurnThrows() {
+        kernel.thrown = new IllegalStateException("for a test");
+        shard.doWork();
+        assertTrue(ended.isEmpty(), "closing the userfaultfd would let the guest read zeros");
+        assertEquals(ThrowingKernel.FD, pager.fileDescriptor());
+
+        kernel.says = messages -> {
+            messages.fault(BASE + 3 * Memory.PAGE + 8, false, false);
+            messages.removal(BASE, BASE + Memory.PAGE);
+            messages.fault(BASE + 5 * Memory.PAGE, true, true);
+        };
+        shard.doWork();
+        assertEquals(
+                List.of("poison 3", "unprotect 5"),
+                kernel.asked,
+                "SIGBUS for what is not resident, and a store goes on");
+        shard.doWork();
+        assertEquals(2, kernel.asked.size());
+    }
+
+    @Test
+    void shouldPoisonWhereTheMarkerOfAProtectionIsAndWakeWhereAnEventWaits() {
+        kernel.thrown = new IllegalStateException("for a test");
+        shard.doWork();
+        kernel.says = messages -> messages.fault(BASE, false, false);
+        kernel.results = List.of((long) -Errno.EEXIST, (long) Memory.PAGE);
+        shard.doWork();
+        assertEquals(List.of("poison 0", "unprotect 0", "poison 0"), kernel.asked);
+
+        kernel.asked.clear();
+        kernel.says = messages -> messages.fault(BASE, false, false);
+        kernel.results = List.of((long) -Errno.EAGAIN);
+        shard.doWork();
+        assertEquals(List.of("poison 0", "wake 0"), kernel.asked);
+    }
+
+    @Test
+    void shouldEndUnsavedWhenItsVmmHasEnded() {
+        kernel.thrown = new AssertionError("for a test");
+        shard.doWork();
+        kernel.says = messages -> messages.fault(BASE, false, false);
+        kernel.results = List.of((long) -Errno.ESRCH);
+        shard.doWork();
+        shard.doWork();
+        assertEquals(1, ended.size());
+        assertFalse(ended.getFirst().saved());
+        assertEquals(
+                "its pager threw java.lang.AssertionError: for a test",
+                ended.getFirst().reason());
+        assertEquals(-1, pager.fileDescriptor());
+    }
+
+    /** A kernel that throws when it is told to, and notes what it is asked for. */
+    private static final class ThrowingKernel implements PageFaults {
+        static final int FD = 77;
+
+        final List<String> asked = new ArrayList<>();
+        List<Long> results = List.of();
+
+        @Nullable
+        Throwable thrown;
+
+        @Nullable
+        Consumer<MessageWriter> says;
+
+        @Override
+        public int fd() {
+            return FD;
+        }
+
+        @Override
+        public int read(UffdMessages messages) {
+            switch (thrown) {
+                case RuntimeException e -> {
+                    thrown = null;
+                    throw e;
+                }
+                case Error e -> {
+                    thrown = null;
+                    throw e;
+                }
+                case null, default -> {}
+            }
+            if (says == null) {
+                return 0;
+            }
+            MessageWriter writer = new MessageWriter(messages);
+            says.accept(writer);
+            says = null;
+            return writer.count();
+        }
+
+        private long ask(String what, long start) {
+            asked.add(what + " " + (start - BASE) / Memory.PAGE);
+            if (!what.equals("poison") || results.isEmpty()) {
+                return Memory.PAGE;
+            }
+            long result = results.getFirst();
+            results = results.subList(1, results.size());
+            return result;
+        }
+
+        @Override
+        public long copy(long destination, long source, long length, long mode) {
+            return ask("copy", destination);
+        }
+
+        @Override
+        public long zeropage(long start, long length) {
+            return ask("zeropage", start);
+        }
+
+        @Override
+        public long continueAt(long start, long length) {
+            return -Errno.ENOENT;
+        }
+
+        @Override
+        public long poison(long start, long length) {
+            return ask("poison", start);
+        }
+
+        @Override
+        public int writeProtect(long start, long length, boolean protect) {
+            ask(protect ? "protect" : "unprotect", start);
+            return 0;
+        }
+
+        @Override
+        public int wake(long start, long length) {
+            ask("wake", start);
+            return 0;
+        }
+    }
+}

@@ -1,9 +1,10 @@
 package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
-import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.agent.uffd.PageFaults;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,10 +17,17 @@ import org.slf4j.LoggerFactory;
  */
 final class Children {
     private static final Logger log = LoggerFactory.getLogger(Children.class);
+    /**
+     * Time that the kernel has, at most, to take out what a call of madvise(2) gives up, once that was read. Nothing tells when it has; what
+     * was evicted before would come back.
+     */
+    static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(60);
+
     /** Pages that one turn looks at when they become suspect. */
     private static final int SUSPECTS = 65_536;
 
     private final PrivateChild.Family family;
+    private final PageFaults kernel;
     private final boolean shared;
     private final PageTable table;
     private final Transfers transfers;
@@ -29,15 +37,20 @@ final class Children {
     /** Pages from here on may be written to by no child any more, and were before: clean ones count as dirty. */
     private int suspect;
 
+    private boolean removing;
+    private long removedAt;
+
     private volatile int count;
 
     /**
+     * @param kernel where the VMM's faults come from
      * @param shared whether the memory is a file's
      * @param table the VMM's
      * @param transfers the VMM's
      */
-    Children(PrivateChild.Family family, boolean shared, PageTable table, Transfers transfers) {
+    Children(PrivateChild.Family family, PageFaults kernel, boolean shared, PageTable table, Transfers transfers) {
         this.family = family;
+        this.kernel = kernel;
         this.shared = shared;
         this.table = table;
         this.transfers = transfers;
@@ -55,7 +68,18 @@ final class Children {
 
     /** Whether one of them may write to pages of the VMM's without being seen, or may have and the table does not say so yet. */
     boolean share() {
-        return shared && (count > 0 || suspect < table.pages());
+        return shared && (count > 0 || isSuspecting() || isRemoving());
+    }
+
+    /** Whether pages that a child may have written to are still to be marked. */
+    boolean isSuspecting() {
+        return suspect < table.pages();
+    }
+
+    /** Whether the child in the VMM's place may be in the middle of giving up pages that it gave up as a child. */
+    private boolean isRemoving() {
+        removing = removing && family.clock().getAsLong() - removedAt < REMOVAL_NANOS;
+        return removing;
     }
 
     /** A descriptor that is readable while one of theirs or {@code parent} is; -1 if there is none at the moment. */
@@ -83,7 +107,7 @@ final class Children {
      * @param parent the VMM's faults
      */
     void forked(int descriptor, GuestLayout layout, PageTable of, Faults parent) {
-        Userfaultfd uffd = Userfaultfd.adopt(descriptor);
+        PageFaults uffd = kernel.child(descriptor);
         GuestLayout own = new GuestLayout(layout);
         if (shared) {
             add(new SharedChild(
@@ -164,7 +188,7 @@ final class Children {
 
     /** Has some of the pages that a child may have written to count as written to. Returns how much there was to do. */
     int suspectClean() {
-        if (count > 0 || suspect >= table.pages()) {
+        if (count > 0 || !isSuspecting()) {
             return 0;
         }
         int end = Math.min(table.pages(), suspect + SUSPECTS);
@@ -175,7 +199,7 @@ final class Children {
 
     /** Whether one of them needs another turn soon. */
     boolean isBusy() {
-        if (watch.isBlind() || suspect < table.pages()) {
+        if (watch.isBlind() || isSuspecting()) {
             return true;
         }
         for (Child child : living) {
@@ -223,6 +247,8 @@ final class Children {
                 living.remove(child);
                 watch.forget(sharer.descriptor());
                 changed();
+                removing = sharer.hasRemoved();
+                removedAt = sharer.removedAt();
                 log.info("space {}: the VMM has ended; a child has its memory now", family.space());
                 return sharer;
             }

@@ -150,6 +150,7 @@ public final class Pager implements DutyCycle {
         messages = new KernelMessages(space, guest.uffd(), layout, shared, options.turnPages(), clock);
         children = new Children(
                 new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options, clock),
+                guest.uffd(),
                 shared,
                 table,
                 transfers);
@@ -446,7 +447,7 @@ public final class Pager implements DutyCycle {
         if (arrivals.isWaiting()) {
             return 1;
         }
-        if (!children.isEmpty() || children.share()) {
+        if (!children.isEmpty() || children.isSuspecting()) {
             return 0;
         }
         WorkingSet working = left;

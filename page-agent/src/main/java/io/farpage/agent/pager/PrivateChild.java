@@ -2,7 +2,7 @@ package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.agent.uffd.PageFaults;
 import io.farpage.pool.PagePool;
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
@@ -12,7 +12,7 @@ import java.util.function.LongSupplier;
  * of such memory are never written back while anybody has it.
  */
 final class PrivateChild implements Child {
-    private final Userfaultfd uffd;
+    private final PageFaults uffd;
     private final Transfers transfers;
     private final Installer installer;
     private final Arrivals arrivals;
@@ -41,7 +41,7 @@ final class PrivateChild implements Child {
      * @param table its own, as its parent's was at the fork
      * @param forked what to do with the descriptor of a grandchild's memory
      */
-    PrivateChild(Family family, Userfaultfd uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
+    PrivateChild(Family family, PageFaults uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
         this.uffd = uffd;
         transfers = new Transfers(family.fetcher(), family.homes(), family.pool(), layout.pageBytes());
         installer = new Installer(uffd, layout, table, family.space(), false, false, family.clock());

@@ -1,6 +1,6 @@
 package io.farpage.agent.pager;
 
-import io.farpage.agent.uffd.Userfaultfd;
+import io.farpage.agent.uffd.PageFaults;
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
  * asked; once it is in the file, the child only has to look again.
  */
 final class SharedChild implements Child, KernelMessages.Receiver {
-    private final Userfaultfd uffd;
+    private final PageFaults uffd;
     private final GuestLayout layout;
     private final PageTable table;
     private final Transfers transfers;
@@ -22,6 +22,9 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     /** Whether one of those that wait does so for something else than a page on its way. */
     private boolean retries;
 
+    private boolean hasRemoved;
+    private long removedAt;
+
     /**
      * @param layout its own
      * @param table the parent's, of the file
@@ -29,7 +32,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
      */
     SharedChild(
             String space,
-            Userfaultfd uffd,
+            PageFaults uffd,
             GuestLayout layout,
             PageTable table,
             Transfers transfers,
@@ -48,7 +51,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         messages = new KernelMessages(space, uffd, layout, true, turnPages, clock);
     }
 
-    Userfaultfd uffd() {
+    PageFaults uffd() {
         return uffd;
     }
 
@@ -58,6 +61,16 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     Installer installer() {
         return installer;
+    }
+
+    /** Whether it gave up resident pages. */
+    boolean hasRemoved() {
+        return hasRemoved;
+    }
+
+    /** When it last did, nanoseconds. */
+    long removedAt() {
+        return removedAt;
     }
 
     @Override
@@ -123,6 +136,8 @@ final class SharedChild implements Child, KernelMessages.Receiver {
                 run++;
             }
             if (resident) {
+                removedAt = clock.getAsLong();
+                hasRemoved = true;
                 table.become(page, run, PageTable.DIRTY, PageTable.DIRTY);
             } else {
                 parent.removed(page, run);

@@ -5,7 +5,7 @@ package io.farpage.agent.uffd;
  * other implementation, so that calls are bound directly. Calls return a negative error number on failure and allocate nothing. One thread
  * at a time.
  */
-public interface PageFaults {
+public interface PageFaults extends AutoCloseable {
     /** Readable while messages wait. */
     int fd();
 
@@ -40,4 +40,15 @@ public interface PageFaults {
 
     /** {@code UFFDIO_WAKE}: whoever waits for the range tries again. */
     int wake(long start, long length);
+
+    /**
+     * What a fork left for the child's memory; closing that closes the descriptor.
+     *
+     * @param descriptor as {@link UffdMessages#forked} tells it
+     */
+    PageFaults child(int descriptor);
+
+    /** Closes the descriptor. If it was the last one, the kernel resolves the faults again, with zeros. */
+    @Override
+    void close();
 }

@@ -18,7 +18,7 @@ import java.lang.invoke.MethodHandle;
  *
  * <p>A thread that touches memory registered with one must not be in Java when it does: it would sleep where the JVM cannot stop it.
  */
-public final class Userfaultfd implements PageFaults, AutoCloseable {
+public final class Userfaultfd implements PageFaults {
     /** {@code UFFD_FEATURE_PAGEFAULT_FLAG_WP}: write-protect faults. */
     public static final long FEATURE_PAGEFAULT_FLAG_WP = 1L;
 
@@ -194,6 +194,11 @@ public final class Userfaultfd implements PageFaults, AutoCloseable {
         return ioctl(UFFDIO_WAKE);
     }
 
+    @Override
+    public PageFaults child(int descriptor) {
+        return adopt(descriptor);
+    }
+
     private void range(long start, long length) {
         argument.set(JAVA_LONG, 0, start);
         argument.set(JAVA_LONG, 8, length);
@@ -217,7 +222,6 @@ public final class Userfaultfd implements PageFaults, AutoCloseable {
         }
     }
 
-    /** Closes the descriptor. If it was the last one, the kernel resolves the faults again, with zeros. */
     @Override
     public void close() {
         if (!closed) {

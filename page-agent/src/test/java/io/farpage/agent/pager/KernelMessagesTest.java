@@ -235,5 +235,13 @@ class KernelMessagesTest {
             calls.add("wake " + start);
             return 0;
         }
+
+        @Override
+        public PageFaults child(int descriptor) {
+            throw new AssertionError("child");
+        }
+
+        @Override
+        public void close() {}
     }
 }

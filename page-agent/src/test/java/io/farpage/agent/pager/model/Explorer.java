@@ -117,15 +117,15 @@ final class Explorer implements Schedule {
             int next = done.get(thread.number);
             if (World.canRun(thread)) {
                 steps.add(Step.of(Kind.RUN, thread.number));
-            } else if (thread.state == State.IDLE && world.kernel.isAlive() && next < program.size()) {
+            } else if (thread.state == State.IDLE && world.kernel().isAlive() && next < program.size()) {
                 steps.add(program.get(next));
             }
         }
         world.network.addSteps(steps);
-        if (ends && world.kernel.isAlive()) {
+        if (ends && world.kernel().isAlive()) {
             steps.add(Step.of(Kind.END));
         }
-        if (!inTurn && !world.kernel.isAlive() && world.ended == null) {
+        if (!inTurn && !world.kernel().isAlive() && world.ended == null) {
             steps.add(Step.of(Kind.PROBE));
         }
         steps.add(Step.AGENT);

@@ -43,7 +43,7 @@ final class Fingerprint {
 
     static long of(World world, String progress) {
         Fingerprint fingerprint = new Fingerprint();
-        fingerprint.add(world.kernel.shape().hashCode());
+        fingerprint.add(world.kernel().shape().hashCode());
         fingerprint.add(world.network.shape().hashCode());
         fingerprint.add(world.truth.shape().hashCode());
         fingerprint.add(world.threads.toString().hashCode());

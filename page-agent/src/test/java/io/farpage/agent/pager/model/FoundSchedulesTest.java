@@ -24,6 +24,15 @@ final class FoundSchedulesTest {
         logger.setLevel(null);
     }
 
+    /** A child gave up pages, took the place of the VMM, and they were evicted before the kernel had taken them out. */
+    @Test
+    void shouldNotEvictWhatAChildIsGivingUpWhenItTakesThePlaceOfTheVmm() {
+        Replay.run(
+                new Setup(6, 0, 1, 4, 1, 2, 15),
+                World.LONG_NANOS,
+                Step.parse("y . . . g . . w0/2 . . . g e p . B1/2 . . . . . . g1"));
+    }
+
     /** A schedule that was written down for other calls into the kernel than the agent makes now tests nothing. */
     @Test
     void shouldFailWhenAStepDoesNotApplyAnyMore() {

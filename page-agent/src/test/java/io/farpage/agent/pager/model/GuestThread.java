@@ -13,21 +13,33 @@ final class GuestThread {
         FAULTING,
         /** Woken from a fault, or from waiting for the agent to learn of a removal. */
         WOKEN,
-        /** In madvise(2), until the agent has read of it. */
+        /** In madvise(2) or fork(2), until the agent has read of it. */
         REMOVING,
         /** Back from that, and about to take the pages out. */
         ZAPPING
     }
 
     final int number;
+    /** What its process has mapped. */
+    final SimulatedKernel kernel;
+
     State state = State.IDLE;
     Kind doing = Kind.READ;
     int page;
     boolean writeProtect;
     Truth.@Nullable Removal removal;
 
-    GuestThread(int number) {
+    @Nullable
+    SimulatedKernel child;
+
+    GuestThread(int number, SimulatedKernel kernel) {
         this.number = number;
+        this.kernel = kernel;
+    }
+
+    /** The process that it forks. */
+    SimulatedKernel child() {
+        return Objects.requireNonNull(child);
     }
 
     /** How many pages it gives up. */
@@ -42,6 +54,10 @@ final class GuestThread {
 
     boolean isRemoval() {
         return doing == Kind.REMOVE || doing == Kind.REMOVE_TWO;
+    }
+
+    boolean isFork() {
+        return doing == Kind.FORK;
     }
 
     boolean isStore() {

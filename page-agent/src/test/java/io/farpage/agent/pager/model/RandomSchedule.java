@@ -13,7 +13,7 @@ final class RandomSchedule implements Schedule {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
     };
 
-    private static final int TROUBLES = 12;
+    private static final int TROUBLES = 14;
 
     private final SplittableRandom random;
     private final List<Step> taken = new ArrayList<>();
@@ -56,7 +56,7 @@ final class RandomSchedule implements Schedule {
         if (taken.size() >= steps || random.nextInt(8) < (inTurn ? 6 : 2)) {
             return Step.AGENT;
         }
-        if (!world.kernel.isAlive() && !inTurn && random.nextInt(8) == 0) {
+        if (!world.kernel().isAlive() && !inTurn && random.nextInt(8) == 0) {
             return Step.LIFE;
         }
         if (random.nextInt(peace) == 0) {
@@ -84,6 +84,15 @@ final class RandomSchedule implements Schedule {
         return possible;
     }
 
+    /** A child comes, lives for a while, goes, and the agent finds that it has gone. */
+    private Step family(World world) {
+        if (world.guest.hasChild()) {
+            return random.nextInt(8) == 0 ? Step.of(Kind.CHILD_END) : Step.AGENT;
+        }
+        boolean probes = world.guest.hasForked() && random.nextBoolean();
+        return probes ? Step.of(Kind.PROBE) : Step.of(Kind.FORK, random.nextInt(world.threads.size()));
+    }
+
     private Step trouble(World world) {
         return switch (random.nextBoolean() ? favourite : random.nextInt(TROUBLES)) {
             case 0 -> Step.of(Kind.BREAK);
@@ -96,6 +105,7 @@ final class RandomSchedule implements Schedule {
             case 8 -> Step.of(Kind.PROBE);
             case 9 -> Step.of(Kind.LAND_LATE);
             case 10 -> Step.of(Kind.SPLIT, random.nextInt(world.setup.pages()));
+            case 11, 12 -> family(world);
             default -> Step.of(Kind.END);
         };
     }

@@ -8,8 +8,10 @@ import io.farpage.agent.uffd.UffdMessages;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.List;
 
 /**
  * A guest's memory on a memfd that is registered with a userfaultfd for missing and write-protect faults, as Linux has it (fs/userfaultfd.c,
@@ -23,6 +25,7 @@ import java.util.Deque;
  *   <li>COPY and ZEROPAGE are refused with ENOENT where a range is not within one mapping.
  *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes who waits for those before.
  *   <li>A read takes faults before events, and a fault that was woken is not there to be read any more.
+ *   <li>A fork copies what is mapped and what is protected. Until the agent has read of it, installations are refused as for a removal.
  *   <li>A hole that is punched takes pages out of the cache and out of the page table, and leaves the protection behind as a marker.
  * </ul>
  */
@@ -31,8 +34,7 @@ final class SimulatedKernel implements PageFaults {
     private static final int UNLIMITED = Integer.MAX_VALUE;
 
     private final Runnable call;
-    private final boolean[] cached;
-    private final long[] content;
+    private final Cache cache;
     private final boolean[] mapped;
     private final boolean[] isProtected;
     /** Whether a mapping ends before a page, and another one begins. */
@@ -43,18 +45,44 @@ final class SimulatedKernel implements PageFaults {
     private final Deque<GuestThread> events = new ArrayDeque<>();
     private final GuestFile file = new File();
     private int changing;
-    private int memoryFor = UNLIMITED;
-    private int holeRefusal;
     private boolean alive = true;
 
     /** @param call run before each call is carried out: whatever happens then happens before it */
     SimulatedKernel(int pages, Runnable call) {
         this.call = call;
-        cached = new boolean[pages];
-        content = new long[pages];
+        cache = new Cache(pages);
         mapped = new boolean[pages];
         isProtected = new boolean[pages];
         isSplit = new boolean[pages];
+        cache.spaces.add(this);
+    }
+
+    private SimulatedKernel(SimulatedKernel parent) {
+        call = parent.call;
+        cache = parent.cache;
+        mapped = parent.mapped.clone();
+        isProtected = parent.isProtected.clone();
+        isSplit = parent.isSplit.clone();
+        cache.spaces.add(this);
+    }
+
+    /** The pages of the file, which all address spaces have. */
+    private static final class Cache {
+        private final boolean[] cached;
+        private final long[] content;
+        private final List<SimulatedKernel> spaces = new ArrayList<>();
+        private int memoryFor = UNLIMITED;
+        private int holeRefusal;
+
+        Cache(int pages) {
+            cached = new boolean[pages];
+            content = new long[pages];
+        }
+    }
+
+    /** A copy of this address space: what is mapped is mapped there, and what is protected is protected. */
+    SimulatedKernel fork() {
+        return new SimulatedKernel(this);
     }
 
     GuestFile file() {
@@ -66,7 +94,7 @@ final class SimulatedKernel implements PageFaults {
     }
 
     boolean isCached(int page) {
-        return cached[page];
+        return cache.cached[page];
     }
 
     boolean isMapped(int page) {
@@ -74,13 +102,13 @@ final class SimulatedKernel implements PageFaults {
     }
 
     long content(int page) {
-        return content[page];
+        return cache.content[page];
     }
 
     /** A thread touches its page: whether it could; otherwise it waits in a fault. */
     boolean touch(GuestThread thread) {
         int page = thread.page;
-        if (!mapped[page] && !cached[page]) {
+        if (!mapped[page] && !cache.cached[page]) {
             fault(thread, false);
             return false;
         }
@@ -93,7 +121,7 @@ final class SimulatedKernel implements PageFaults {
     }
 
     void store(int page, long version) {
-        content[page] = version;
+        cache.content[page] = version;
     }
 
     private void fault(GuestThread thread, boolean writeProtect) {
@@ -102,21 +130,21 @@ final class SimulatedKernel implements PageFaults {
         unreadFaults.add(thread);
     }
 
-    /** madvise(2) is called: the agent is to be told. */
+    /** madvise(2) or fork(2) is called: the agent is to be told. */
     void announce(GuestThread thread) {
         changing++;
         events.add(thread);
     }
 
-    /** The caller of madvise(2) has woken. */
+    /** The caller has woken. */
     void announced() {
         changing--;
     }
 
     /** Takes a page out, as fallocate(2) does. */
     void zap(int page) {
-        cached[page] = false;
-        mapped[page] = false;
+        cache.cached[page] = false;
+        cache.spaces.forEach(space -> space.mapped[page] = false);
     }
 
     /** Takes a page out of the page table only. */
@@ -140,12 +168,12 @@ final class SimulatedKernel implements PageFaults {
 
     /** The next installation gets memory for so many pages only. */
     void starve(int pages) {
-        memoryFor = pages;
+        cache.memoryFor = pages;
     }
 
     /** From now on no hole can be punched, and this negative error number is the answer; 0 to punch them. */
     void refuseHoles(int answer) {
-        holeRefusal = answer;
+        cache.holeRefusal = answer;
     }
 
     /** The VMM is gone, and its address space with it; the file stays. */
@@ -183,9 +211,13 @@ final class SimulatedKernel implements PageFaults {
         }
         while (!writer.isFull() && !events.isEmpty()) {
             GuestThread thread = events.remove();
+            thread.state = State.WOKEN;
+            if (thread.isFork()) {
+                writer.fork(cache.spaces.indexOf(thread.child()));
+                continue;
+            }
             long start = BASE + (long) thread.page * Memory.PAGE;
             writer.removal(start, start + (long) thread.pages() * Memory.PAGE);
-            thread.state = State.WOKEN;
         }
         return writer.count();
     }
@@ -211,19 +243,19 @@ final class SimulatedKernel implements PageFaults {
         long failure = isWithinOneMapping(first, count) ? 0 : -Errno.ENOENT;
         while (filled < count && failure == 0) {
             int page = first + filled;
-            if (memoryFor <= filled) {
+            if (cache.memoryFor <= filled) {
                 failure = -Errno.ENOMEM;
-            } else if (cached[page]) {
+            } else if (cache.cached[page]) {
                 failure = -Errno.EEXIST;
             } else {
-                cached[page] = true;
+                cache.cached[page] = true;
                 mapped[page] = true;
                 isProtected[page] = protect;
-                content[page] = source == 0 ? 0 : Memory.version(source + (long) filled * Memory.PAGE);
+                cache.content[page] = source == 0 ? 0 : Memory.version(source + (long) filled * Memory.PAGE);
                 filled++;
             }
         }
-        memoryFor = UNLIMITED;
+        cache.memoryFor = UNLIMITED;
         wakeAll(first, filled);
         return filled > 0 ? (long) filled * Memory.PAGE : failure;
     }
@@ -235,10 +267,10 @@ final class SimulatedKernel implements PageFaults {
             return refusal;
         }
         int page = pageAt(start);
-        if (page < 0 || page >= cached.length) {
+        if (page < 0 || page >= cache.cached.length) {
             return -Errno.ENOENT;
         }
-        if (!cached[page]) {
+        if (!cache.cached[page]) {
             return -Errno.EFAULT;
         }
         if (mapped[page]) {
@@ -277,6 +309,14 @@ final class SimulatedKernel implements PageFaults {
         return 0;
     }
 
+    @Override
+    public PageFaults child(int descriptor) {
+        return cache.spaces.get(descriptor);
+    }
+
+    @Override
+    public void close() {}
+
     private void wakeAll(int first, int count) {
         wakeAll(unreadFaults, first, count);
         wakeAll(readFaults, first, count);
@@ -297,15 +337,15 @@ final class SimulatedKernel implements PageFaults {
 
     /** A page, for messages. */
     String describe(int page) {
-        return (cached[page] ? "version " + content[page] : "absent")
+        return (cache.cached[page] ? "version " + cache.content[page] : "absent")
                 + (mapped[page] ? ", mapped" : "")
                 + (isProtected[page] ? ", protected" : "");
     }
 
     /** All that decides how the kernel goes on. */
     String shape() {
-        return Arrays.toString(cached)
-                + Arrays.toString(content)
+        return Arrays.toString(cache.cached)
+                + Arrays.toString(cache.content)
                 + Arrays.toString(mapped)
                 + Arrays.toString(isProtected)
                 + Arrays.toString(isSplit)
@@ -313,7 +353,7 @@ final class SimulatedKernel implements PageFaults {
                 + readFaults
                 + events
                 + changing
-                + memoryFor
+                + cache.memoryFor
                 + alive;
     }
 
@@ -323,7 +363,7 @@ final class SimulatedKernel implements PageFaults {
             call.run();
             int first = (int) (offset / Memory.PAGE);
             for (int i = 0; i < length / Memory.PAGE; i++) {
-                long version = cached[first + i] ? content[first + i] : 0;
+                long version = cache.cached[first + i] ? cache.content[first + i] : 0;
                 Memory.version(address + (long) i * Memory.PAGE, version);
             }
             return length;
@@ -332,8 +372,8 @@ final class SimulatedKernel implements PageFaults {
         @Override
         public int punchHole(long offset, long length) {
             call.run();
-            if (holeRefusal != 0) {
-                return holeRefusal;
+            if (cache.holeRefusal != 0) {
+                return cache.holeRefusal;
             }
             int first = (int) (offset / Memory.PAGE);
             for (int i = 0; i < length / Memory.PAGE; i++) {

@@ -27,6 +27,10 @@ record Step(Kind kind, int first, int second) {
         REMOVE('b'),
         /** An idle guest thread begins to give up a page and the one after it. */
         REMOVE_TWO('B'),
+        /** An idle thread of the VMM begins to fork a child, which has the same memory and a thread. */
+        FORK('y'),
+        /** The child is killed. */
+        CHILD_END('x'),
         /** A guest thread that was woken goes on. */
         RUN('g'),
         /** A page of a transfer is carried out. */

@@ -20,7 +20,6 @@ import io.farpage.agent.space.SpaceMap;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.Arena;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +43,9 @@ final class World {
     /** Longer than the agent pauses when it finds that something cannot be had at the moment. */
     static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
+    /** Longer than eviction rests after a child's removal. */
+    private static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(61);
+
     /** After so many turns a shard has looked at its clock. */
     private static final int TURNS_TO_HOUSEKEEPING = 65;
 
@@ -51,11 +53,11 @@ final class World {
     final Truth truth;
     final SimulatedNetwork network;
     final PagePool pool = ModelPool.pool();
-    final List<GuestThread> threads = new ArrayList<>();
+    List<GuestThread> threads;
     final Shard shard;
     final Fetcher fetcher;
     final PeerLink link = new PeerLink(HOME);
-    SimulatedKernel kernel;
+    Processes guest;
     Pager pager;
 
     @Nullable
@@ -83,16 +85,23 @@ final class World {
         fetcher = shard.newFetcher(setup.slots(), DEADLINE_NANOS);
         invariants = new Invariants(this);
         connect();
-        kernel = new SimulatedKernel(setup.pages(), this::beforeCall);
+        guest = start();
+        threads = guest.threads();
         pager = begin(false, WorkingSet.EMPTY);
         settleLink();
     }
 
+    private Processes start() {
+        return new Processes(truth, new SimulatedKernel(setup.pages(), this::beforeCall), setup.threads());
+    }
+
+    /** The address space that the guest is in. */
+    SimulatedKernel kernel() {
+        return guest.kernel();
+    }
+
     private Pager begin(boolean written, WorkingSet workingSet) {
-        threads.clear();
-        for (int i = 0; i < setup.threads(); i++) {
-            threads.add(new GuestThread(i));
-        }
+        SimulatedKernel kernel = guest.kernel();
         GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * Memory.PAGE, 0);
         Pager begun = new Pager(
                 new Pager.Guest(
@@ -167,8 +176,10 @@ final class World {
         return switch (step.kind()) {
             case AGENT, WAIT, EXPIRE, LIFE -> !inTurn;
             case PROBE -> !inTurn && ended == null;
-            case READ, WRITE, ZERO, REMOVE -> isIdle(first) && step.second() < setup.pages();
-            case REMOVE_TWO -> isIdle(first) && step.second() + 1 < setup.pages();
+            case FORK -> guest.canFork(first);
+            case CHILD_END -> guest.hasChild();
+            case READ, WRITE, ZERO, REMOVE -> guest.isIdle(first) && step.second() < setup.pages();
+            case REMOVE_TWO -> guest.isIdle(first) && step.second() + 1 < setup.pages();
             case RUN -> first < threads.size() && canRun(threads.get(first));
             case LAND ->
                 first < underWay.size()
@@ -181,13 +192,9 @@ final class World {
             case RESIZE -> first >= 1 && first <= MAX_LIMIT;
             case STARVE -> true;
             case SPLIT -> first > 0 && first < setup.pages();
-            case RECLAIM -> first < setup.pages() && kernel.isMapped(first);
-            case END -> kernel.isAlive();
+            case RECLAIM -> first < setup.pages() && kernel().isMapped(first);
+            case END -> kernel().isAlive();
         };
-    }
-
-    private boolean isIdle(int thread) {
-        return thread < threads.size() && kernel.isAlive() && threads.get(thread).state == State.IDLE;
     }
 
     static boolean canRun(GuestThread thread) {
@@ -198,8 +205,10 @@ final class World {
         int first = step.first();
         switch (step.kind()) {
             case AGENT -> turn();
-            case READ, WRITE, ZERO, REMOVE, REMOVE_TWO -> begin(threads.get(first), step.kind(), step.second());
-            case RUN -> goOn(threads.get(first));
+            case READ, WRITE, ZERO, REMOVE, REMOVE_TWO, FORK ->
+                guest.begin(threads.get(first), step.kind(), step.second());
+            case CHILD_END -> guest.endChild();
+            case RUN -> guest.goOn(threads.get(first));
             case LAND -> network.land(network.underWay().get(first), step.second());
             case LAND_LATE -> network.landLate(first);
             case COMPLETE -> network.complete();
@@ -216,11 +225,11 @@ final class World {
                 pager.resize(limit);
                 invariants.limit(limit);
             }
-            case RECLAIM -> kernel.reclaim(first);
-            case STARVE -> kernel.starve(first);
-            case SPLIT -> kernel.split(first);
+            case RECLAIM -> kernel().reclaim(first);
+            case STARVE -> kernel().starve(first);
+            case SPLIT -> kernel().split(first);
             case PROBE -> pager.probe();
-            case END -> end();
+            case END -> guest.end();
             case LIFE -> live();
         }
     }
@@ -251,75 +260,20 @@ final class World {
                 link, queuePair, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts));
     }
 
-    private void begin(GuestThread thread, Kind kind, int page) {
-        thread.doing = kind;
-        thread.page = page;
-        if (thread.isRemoval()) {
-            thread.removal = truth.remove(page, thread.pages());
-            thread.state = State.REMOVING;
-            kernel.announce(thread);
-        } else {
-            access(thread);
-        }
-    }
-
-    private void access(GuestThread thread) {
-        if (!kernel.touch(thread)) {
-            return;
-        }
-        int page = thread.page;
-        switch (thread.doing) {
-            case READ -> truth.found(page, kernel.content(page));
-            case WRITE -> kernel.store(page, truth.store(page));
-            default -> kernel.store(page, truth.storeZeros(page));
-        }
-        thread.state = State.IDLE;
-    }
-
-    private void goOn(GuestThread thread) {
-        if (!thread.isRemoval()) {
-            access(thread);
-        } else if (thread.state == State.WOKEN) {
-            kernel.announced();
-            thread.state = State.ZAPPING;
-        } else {
-            zap(thread);
-            truth.removed(thread.removal());
-            thread.state = State.IDLE;
-        }
-    }
-
-    private void zap(GuestThread thread) {
-        for (int i = 0; i < thread.pages(); i++) {
-            kernel.zap(thread.page + i);
-        }
-    }
-
-    /** The VMM is killed. A call of madvise(2) that waits for the agent is carried out to its end before that. */
-    private void end() {
-        for (GuestThread thread : threads) {
-            if (thread.state != State.IDLE && thread.isRemoval()) {
-                zap(thread);
-                truth.abandoned(thread.removal());
-            }
-            thread.state = State.IDLE;
-        }
-        kernel.end();
-    }
-
     /** Ends a guest, and begins the next one with what the homes have. */
     private void live() {
         settle();
         ended = null;
         isSettling = false;
-        kernel = new SimulatedKernel(setup.pages(), this::beforeCall);
+        guest = start();
+        threads = guest.threads();
         shard.submit(new ShardCommand.RemoveCycle(cycle));
         pager = begin(true, invariants.workingSet());
     }
 
     /** What a page would be read as if the agent were killed now, and the guest with it. */
     long survivor(int page) {
-        return kernel.isCached(page) ? kernel.content(page) : home(page);
+        return kernel().isCached(page) ? kernel().content(page) : home(page);
     }
 
     /** What the home of a page has. */
@@ -333,7 +287,7 @@ final class World {
     int resident() {
         int resident = 0;
         for (int page = 0; page < setup.pages(); page++) {
-            resident += kernel.isCached(page) ? 1 : 0;
+            resident += kernel().isCached(page) ? 1 : 0;
         }
         return resident;
     }
@@ -351,9 +305,13 @@ final class World {
     void settle() {
         isSettling = true;
         settle(this::isQuiet, "a thread waits for ever");
-        settle(() -> resident() <= limit || !kernel.isAlive(), "more is resident than may be");
-        if (kernel.isAlive()) {
-            end();
+        guest.endChild();
+        if (guest.hasForked()) {
+            pass(REMOVAL_NANOS);
+        }
+        settle(() -> resident() <= limit || !kernel().isAlive(), "more is resident than may be");
+        if (kernel().isAlive()) {
+            guest.end();
         }
         if (ended == null) {
             pager.probe();
@@ -389,14 +347,17 @@ final class World {
         turn();
         if (round % 10 == 9) {
             pass(LONG_NANOS);
+            if (guest.hasForked() && ended == null) {
+                pager.probe();
+            }
         }
     }
 
     /** On processors of their own, so that a thread that was woken has touched its page before the agent's next call. */
     private void runThreads() {
-        for (GuestThread thread : threads) {
+        for (GuestThread thread : List.copyOf(threads)) {
             if (canRun(thread)) {
-                goOn(thread);
+                guest.goOn(thread);
             }
         }
     }
@@ -405,7 +366,7 @@ final class World {
     public String toString() {
         StringBuilder text = new StringBuilder();
         for (int page = 0; page < setup.pages(); page++) {
-            text.append("page ").append(page).append(": ").append(kernel.describe(page));
+            text.append("page ").append(page).append(": ").append(kernel().describe(page));
             text.append(", home ")
                     .append(home(page))
                     .append(", may be ")

@@ -256,6 +256,14 @@ class LargeGuestTest {
         }
 
         @Override
+        public PageFaults child(int descriptor) {
+            throw new AssertionError("nobody forks");
+        }
+
+        @Override
+        public void close() {}
+
+        @Override
         public int wake(long start, long length) {
             return 0;
         }

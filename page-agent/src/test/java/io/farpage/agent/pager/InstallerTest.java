@@ -173,6 +173,14 @@ class InstallerTest {
         }
 
         @Override
+        public PageFaults child(int descriptor) {
+            throw new AssertionError("nobody forks");
+        }
+
+        @Override
+        public void close() {}
+
+        @Override
         public int wake(long start, long length) {
             woken.add(start);
             return 0;

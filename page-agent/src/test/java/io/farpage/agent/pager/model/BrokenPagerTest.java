@@ -196,6 +196,14 @@ class BrokenPagerTest {
         }
 
         @Override
+        public PageFaults child(int descriptor) {
+            throw new AssertionError("nobody forks");
+        }
+
+        @Override
+        public void close() {}
+
+        @Override
         public int wake(long start, long length) {
             ask("wake", start);
             return 0;

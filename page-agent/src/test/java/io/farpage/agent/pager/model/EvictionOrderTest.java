@@ -21,7 +21,10 @@ final class EvictionOrderTest {
     }
 
     private static List<Integer> resident(World world) {
-        return IntStream.range(0, PAGES).filter(world.kernel::isCached).boxed().toList();
+        return IntStream.range(0, PAGES)
+                .filter(world.kernel()::isCached)
+                .boxed()
+                .toList();
     }
 
     private static void requireTableAgrees(World world) {
@@ -46,8 +49,8 @@ final class EvictionOrderTest {
                 new CalmSchedule()
                         .write(0, 12)
                         .write(20, 33)
-                        .then(world -> assertFalse(world.kernel.isCached(8), "the first nine are out"))
-                        .then(world -> assertTrue(world.kernel.isCached(9)))
+                        .then(world -> assertFalse(world.kernel().isCached(8), "the first nine are out"))
+                        .then(world -> assertTrue(world.kernel().isCached(9)))
                         .write(12, 20)
                         .write(33, 34)
                         .then(world -> assertEquals(
@@ -63,7 +66,7 @@ final class EvictionOrderTest {
         run(
                 4,
                 new CalmSchedule()
-                        .then(world -> world.kernel.refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
                         .write(0, 4)
                         .then(world -> assertEquals(4, world.resident()))
                         .then(EvictionOrderTest::requireTableAgrees));
@@ -74,7 +77,7 @@ final class EvictionOrderTest {
         run(
                 4,
                 new CalmSchedule()
-                        .then(world -> world.kernel.refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
                         .read(0, 4)
                         .then(world -> assertEquals(4, world.resident()))
                         .then(EvictionOrderTest::requireTableAgrees));
@@ -90,7 +93,7 @@ final class EvictionOrderTest {
                         .read(0, PAGES)
                         .then(world -> assertEquals(0, world.pager.status().dirtyPages()))
                         .then(EvictionOrderTest::requireTableAgrees)
-                        .then(world -> world.kernel.refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
                         .read(0, SLACK)
                         .then(world -> assertTrue(world.resident() > LIMIT - SLACK, world::toString))
                         .then(EvictionOrderTest::requireTableAgrees));

@@ -83,11 +83,7 @@ public final class Coordinator implements AutoCloseable {
         Spaces spaces = new Spaces(ledger, time, heat);
         own.watch(ledger, spaces);
         own.watch(lineage, ledger);
-        RestServer.Options options = new RestServer.Options(
-                "coordinator",
-                Version.text(),
-                config.get(Settings.LISTEN),
-                Math.toIntExact(config.get(Settings.MAX_BODY)));
+        RestServer.Options options = options(config);
         Api api = new Api(ledger, time, membership, spaces, heat);
         RestServer server = RestServer.start(
                 options,
@@ -103,6 +99,15 @@ public final class Coordinator implements AutoCloseable {
                 server,
                 membership,
                 shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
+    }
+
+    /** How the coordinator serves its REST interface. */
+    static RestServer.Options options(Config config) {
+        return new RestServer.Options(
+                "coordinator",
+                Version.text(),
+                config.get(Settings.LISTEN),
+                Math.toIntExact(config.get(Settings.MAX_BODY)));
     }
 
     private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger) {

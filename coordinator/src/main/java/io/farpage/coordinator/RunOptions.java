@@ -3,14 +3,20 @@ package io.farpage.coordinator;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.rebuild.RebuildServer;
+import io.farpage.coordinator.store.MvStore;
+import io.farpage.coordinator.store.Store;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,11 +46,28 @@ final class RunOptions {
             description = "Where to write the port, in one step, once it listens.")
     private @Nullable Path portFile;
 
+    @Option(
+            names = "--rebuild",
+            description = "Begin with an empty or older store and make it whole from what the agents know.")
+    private boolean rebuild;
+
+    @Option(
+            names = "--expect",
+            paramLabel = "NODE",
+            split = ",",
+            description =
+                    "With --rebuild: finish by itself once these nodes have reported; without, run 'coordinator rebuild finish'.")
+    private List<String> expected = new ArrayList<>();
+
     RunOptions() {}
 
     int run(PrintWriter out) throws IOException, InterruptedException {
         Config config = Settings.check(Settings.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags));
         config.warnings().forEach(LOG::warn);
+        if (rebuild) {
+            rebuild(config, out);
+            config = Settings.check(Settings.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags));
+        }
         Coordinator coordinator = Coordinator.start(config, Time.system());
         CountDownLatch ended = new CountDownLatch(1);
         Runtime.getRuntime()
@@ -60,9 +83,24 @@ final class RunOptions {
         }
         out.println("coordinator listening on http://" + listening);
         out.flush();
-        LOG.info("{}", coordinator.standing());
+        LOG.debug("{}", coordinator.standing());
         ended.await();
         return 0;
+    }
+
+    /** Takes reports until the rebuild is finished. The coordinator then listens where the reports were taken. */
+    private void rebuild(Config config, PrintWriter out) throws IOException, InterruptedException {
+        try (Store store = MvStore.open(config.get(Settings.DIRECTORY));
+                RebuildServer server = new RebuildServer(Coordinator.options(config), store, Set.copyOf(expected))) {
+            HostPort listening = server.listening();
+            flags.put(Settings.LISTEN.name(), listening.toString());
+            if (portFile != null) {
+                writePort(portFile, listening.port());
+            }
+            out.println("coordinator takes reports for its rebuild on http://" + listening);
+            out.flush();
+            server.awaitFinished();
+        }
     }
 
     private static void writePort(Path file, int port) throws IOException {

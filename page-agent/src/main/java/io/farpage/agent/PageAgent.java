@@ -7,7 +7,9 @@ import io.farpage.agent.link.LinkControl;
 import io.farpage.agent.member.Ending;
 import io.farpage.agent.member.EventWatch;
 import io.farpage.agent.member.Fences;
+import io.farpage.agent.member.Hosting;
 import io.farpage.agent.member.Membership;
+import io.farpage.agent.member.RebuildReports;
 import io.farpage.agent.member.Releases;
 import io.farpage.agent.page.PageTool;
 import io.farpage.agent.page.SpaceImage;
@@ -28,6 +30,7 @@ import io.farpage.config.HostPort;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Seen;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolException;
 import io.farpage.rest.Health;
@@ -69,6 +72,7 @@ public final class PageAgent implements AutoCloseable {
     private final Spaces spaces;
     private final Shards shards;
     private final LinkControl links;
+    private final Hosting hosting;
     private final Releases releases;
     private final Fences fences;
     private final Membership membership;
@@ -122,7 +126,8 @@ public final class PageAgent implements AutoCloseable {
                         config.get(AgentKeys.FETCH_DEADLINE),
                         config.get(AgentKeys.GUEST_FLUSH_DEADLINE)),
                 AgentOptions.pins(config)));
-        releases = movers.add(new Releases(coordinator, node, incarnation, pool));
+        hosting = movers.add(new Hosting(coordinator, node, incarnation));
+        releases = movers.add(new Releases(coordinator, node, incarnation, pool, hosting));
         fences = movers.add(new Fences(coordinator, node, incarnation, links));
         EventWatch events = movers.add(new EventWatch(coordinator, new Events()));
 
@@ -150,10 +155,14 @@ public final class PageAgent implements AutoCloseable {
         membership = parts.add(
                 new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
 
+        RebuildReports reports =
+                movers.add(new RebuildReports(coordinator, node, announcement::registration, hosting, spaces));
         DeviceWatch devices = movers.add(new DeviceWatch(transports, new Devices()));
         shards.start();
         devices.start();
         releases.start();
+        hosting.start();
+        reports.start();
         fences.start();
         spaces.start();
         membership.start();
@@ -203,6 +212,13 @@ public final class PageAgent implements AutoCloseable {
                         "node", node,
                         "incarnation", incarnation.toString(),
                         "registered", Boolean.toString(registered),
+                        "seen",
+                                coordinator
+                                        .allegiance()
+                                        .status()
+                                        .seen()
+                                        .map(Seen::toString)
+                                        .orElse("nothing"),
                         "coordinator",
                                 coordinator
                                         .allegiance()
@@ -319,8 +335,14 @@ public final class PageAgent implements AutoCloseable {
                         event.node().ifPresent(links::offerChanged);
                     }
                 }
-                case SPACE_DELETING, SPACE_DELETED -> event.spaceId().ifPresent(spaces::deleted);
-                case EXTENTS_LOST -> event.spaceId().ifPresent(spaces::changed);
+                case SPACE_DELETING, SPACE_DELETED -> {
+                    hosting.look();
+                    event.spaceId().ifPresent(spaces::deleted);
+                }
+                case EXTENTS_LOST -> {
+                    hosting.look();
+                    event.spaceId().ifPresent(spaces::changed);
+                }
                 case RELEASES_PENDING -> {
                     if (event.node().filter(node::equals).isPresent()) {
                         releases.look();
@@ -331,7 +353,8 @@ public final class PageAgent implements AutoCloseable {
                         fences.look();
                     }
                 }
-                case SPACE_CREATED, CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
+                case SPACE_CREATED -> hosting.look();
+                case CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
             }
         }
 
@@ -341,6 +364,7 @@ public final class PageAgent implements AutoCloseable {
             spaces.resync();
             releases.look();
             fences.look();
+            hosting.look();
         }
     }
 }

@@ -5,6 +5,7 @@ import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.EventLog;
 import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
@@ -30,7 +31,8 @@ import java.util.Optional;
 /** All routes of the coordinator. */
 public final class Api {
 
-    static final String PREFIX = "/api/v1";
+    /** What the paths of all resources begin with. */
+    public static final String PREFIX = "/api/v1";
 
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
 
@@ -41,6 +43,7 @@ public final class Api {
     private final Fences fences;
     private final Heat heat;
     private final EventLog events;
+    private final Hosting hosting;
 
     /** Answers from these. */
     public Api(Ledger ledger, Time time, Membership membership, Spaces spaces, Heat heat) {
@@ -51,14 +54,15 @@ public final class Api {
         this.fences = new Fences(ledger);
         this.heat = heat;
         this.events = ledger.events();
+        this.hosting = new Hosting(ledger);
     }
 
     /** The routes, for {@link io.farpage.rest.RestServer}. */
     public List<Route> routes() {
         List<Route> routes = new ArrayList<>();
         routes.addAll(cluster());
-        routes.addAll(new NodeRoutes(membership, links, spaces, fences).routes());
-        routes.addAll(new SpaceRoutes(spaces, attachments, heat).routes());
+        routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting).routes());
+        routes.addAll(new SpaceRoutes(spaces, attachments, heat, hosting).routes());
         routes.addAll(watching());
         return routes;
     }

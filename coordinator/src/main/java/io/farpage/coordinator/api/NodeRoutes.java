@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.coordinator.cluster.Fences;
+import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Spaces;
@@ -9,6 +10,8 @@ import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Heartbeat;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
@@ -38,12 +41,14 @@ final class NodeRoutes {
     private final Links links;
     private final Spaces spaces;
     private final Fences fences;
+    private final Hosting hosting;
 
-    NodeRoutes(Membership membership, Links links, Spaces spaces, Fences fences) {
+    NodeRoutes(Membership membership, Links links, Spaces spaces, Fences fences, Hosting hosting) {
         this.membership = membership;
         this.links = links;
         this.spaces = spaces;
         this.fences = fences;
+        this.hosting = hosting;
     }
 
     List<Route> routes() {
@@ -137,6 +142,16 @@ final class NodeRoutes {
 
     private List<Route> releases() {
         return List.of(
+                Route.get(
+                        NODE + "/hosted",
+                        "What lies in a node's pool",
+                        Hosted.class,
+                        ctx -> ctx.json(hosting.of(id(ctx)))),
+                Route.post(
+                        NODE + "/hosted/ack",
+                        "Say that a node keeps what it hosts",
+                        HostedAck.class,
+                        ctx -> hosting.acknowledge(id(ctx), Requests.body(ctx, HostedAck.class))),
                 Route.get(
                         NODE + "/releases",
                         "What a node must zero",

@@ -2,6 +2,7 @@ package io.farpage.coordinator.api;
 
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
@@ -17,6 +18,7 @@ import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
+import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -31,11 +33,13 @@ final class SpaceRoutes {
     private final Spaces spaces;
     private final Attachments attachments;
     private final Heat heat;
+    private final Hosting hosting;
 
-    SpaceRoutes(Spaces spaces, Attachments attachments, Heat heat) {
+    SpaceRoutes(Spaces spaces, Attachments attachments, Heat heat, Hosting hosting) {
         this.spaces = spaces;
         this.attachments = attachments;
         this.heat = heat;
+        this.hosting = hosting;
     }
 
     List<Route> routes() {
@@ -47,7 +51,7 @@ final class SpaceRoutes {
                         SpaceRequest.class,
                         Space.class,
                         201,
-                        ctx -> ctx.json(spaces.create(Requests.body(ctx, SpaceRequest.class)))),
+                        this::create),
                 Route.get(SPACE, "A space by id or name", Space.class, ctx -> ctx.json(spaces.require(id(ctx)))),
                 Route.delete(
                                 SPACE,
@@ -62,13 +66,7 @@ final class SpaceRoutes {
                         "The nodes that work with a space",
                         Attachment[].class,
                         ctx -> ctx.json(attachments.of(id(ctx)))),
-                Route.put(
-                        ATTACHMENT,
-                        "Attach a node to a space",
-                        AttachRequest.class,
-                        Attachment.class,
-                        ctx -> ctx.json(attachments.attach(
-                                id(ctx), ctx.pathParam("node"), Requests.body(ctx, AttachRequest.class)))),
+                Route.put(ATTACHMENT, "Attach a node to a space", AttachRequest.class, Attachment.class, this::attach),
                 Route.delete(
                                 ATTACHMENT,
                                 "Detach a node from a space",
@@ -92,6 +90,18 @@ final class SpaceRoutes {
                     checkWithin(space, report);
                     heat.report(space.id(), report);
                 }));
+    }
+
+    private void create(Context ctx) throws IOException {
+        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class));
+        hosting.created(space);
+        ctx.json(space);
+    }
+
+    private void attach(Context ctx) throws IOException, InterruptedException {
+        AttachRequest request = Requests.body(ctx, AttachRequest.class);
+        hosting.awaitKnown(spaces.require(id(ctx)));
+        ctx.json(attachments.attach(id(ctx), ctx.pathParam("node"), request));
     }
 
     private static void checkWithin(Space space, HeatReport report) {

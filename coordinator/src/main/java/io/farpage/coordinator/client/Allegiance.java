@@ -28,6 +28,7 @@ public final class Allegiance {
     private boolean joined;
     private @Nullable Seen seen;
     private @Nullable String refusal;
+    private boolean rebuilding;
     private long refusedAnswers;
 
     /** From now on only a coordinator is obeyed whose history contains all that was seen. */
@@ -55,6 +56,7 @@ public final class Allegiance {
     synchronized Optional<String> check(Optional<Stamp> stamp, Optional<Problem> problem) {
         Optional<String> reason = judge(stamp, problem);
         refusal = reason.orElse(null);
+        rebuilding = problem.filter(Allegiance::isRebuilding).isPresent();
         if (reason.isPresent()) {
             refusedAnswers++;
         } else if (stamp.isPresent()) {
@@ -110,6 +112,11 @@ public final class Allegiance {
                 .map(known -> Math.max(known.revision(), now.revision()))
                 .orElse(now.revision());
         seen = new Seen(now.cluster(), now.epoch(), revision);
+    }
+
+    /** Whether the coordinator that answered last waits for reports from which it is to be rebuilt. */
+    public synchronized boolean isRebuilding() {
+        return rebuilding;
     }
 
     static boolean isRebuilding(Problem problem) {

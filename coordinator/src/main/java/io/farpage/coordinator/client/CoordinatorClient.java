@@ -11,10 +11,15 @@ import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.PageInfo;
+import io.farpage.coordinator.model.RebuildFinish;
+import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
@@ -225,6 +230,31 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Reports how warm pages are. */
     public void reportHeat(String idOrName, HeatReport report) throws CoordinatorException {
         transport.call("POST", spacePath(idOrName) + "/heat", report);
+    }
+
+    /** What lies in a node's pool. */
+    public Hosted hosted(String node) throws CoordinatorException {
+        return transport.call("GET", nodePath(node) + "/hosted", null, Hosted.class);
+    }
+
+    /** Says that a node keeps what it hosts. */
+    public void acknowledgeHosted(String node, HostedAck ack) throws CoordinatorException {
+        transport.call("POST", nodePath(node) + "/hosted/ack", ack);
+    }
+
+    /** Tells a coordinator that is being rebuilt what a node knows. The answer is used whatever the allegiance. */
+    public RebuildStatus report(String node, NodeReport report) throws CoordinatorException {
+        return transport.rebuild("PUT", API + "/rebuild/nodes/" + encoded(node), report);
+    }
+
+    /** How far the rebuild of a coordinator is. */
+    public RebuildStatus rebuildStatus() throws CoordinatorException {
+        return transport.rebuild("GET", API + "/rebuild", null);
+    }
+
+    /** Ends the rebuild of a coordinator. */
+    public RebuildStatus finishRebuild(RebuildFinish finish) throws CoordinatorException {
+        return transport.rebuild("POST", API + "/rebuild/finish", finish);
     }
 
     /** What a node must zero. */

@@ -1,5 +1,6 @@
 package io.farpage.coordinator.client;
 
+import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Stamp;
 import io.farpage.rest.Json;
@@ -66,6 +67,26 @@ final class Transport implements AutoCloseable {
         if (refusal.isPresent()) {
             throw refusal.get();
         }
+    }
+
+    /** A call to a coordinator that is being rebuilt, which keeps no cluster yet and so is judged by no allegiance. */
+    RebuildStatus rebuild(String method, String path, @Nullable Object body) throws CoordinatorException {
+        String operation = method + " " + path;
+        HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline);
+        if (response.statusCode() >= 200 && response.statusCode() < 300) {
+            return read(operation, response.body(), RebuildStatus.class);
+        }
+        String type = response.headers().firstValue("Content-Type").orElse("").toLowerCase(Locale.ROOT);
+        if (!type.startsWith(Problem.MEDIA_TYPE)) {
+            throw notACoordinator(operation, response.statusCode(), type);
+        }
+        throw new CoordinatorRefusedException(operation, read(operation, response.body(), Problem.class));
+    }
+
+    private CoordinatorUnreachableException notACoordinator(String operation, int status, String type) {
+        return new CoordinatorUnreachableException(
+                "coordinator at %s not reached (%s): status %d of type '%s', so it is no coordinator that listens there"
+                        .formatted(base, operation, status, type));
     }
 
     /** Gets something that may not be there. */
@@ -149,9 +170,7 @@ final class Transport implements AutoCloseable {
         }
         String type = response.headers().firstValue("Content-Type").orElse("").toLowerCase(Locale.ROOT);
         if (!type.startsWith(Problem.MEDIA_TYPE)) {
-            return Optional.of(new CoordinatorUnreachableException(
-                    "coordinator at %s not reached (%s): status %d of type '%s', so it is no coordinator that listens there"
-                            .formatted(base, operation, response.statusCode(), type)));
+            return Optional.of(notACoordinator(operation, response.statusCode(), type));
         }
         try {
             Problem problem = read(operation, response.body(), Problem.class);

@@ -32,12 +32,19 @@ import tools.jackson.core.JacksonException;
  */
 public final class Ledger {
 
+    /** Key of the event index among the counters. */
+    public static final String INDEX = Draft.INDEX;
+
+    /** Key of the next id among the counters. */
+    public static final String NEXT_ID = Draft.NEXT_ID;
+
     private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Store store;
     private final EventLog events;
     private final LongConsumer commitNanos;
+    private final long revisionBase;
     private volatile long revision;
     private volatile State state;
     private volatile Optional<String> failure = Optional.empty();
@@ -51,7 +58,8 @@ public final class Ledger {
     public Ledger(Store store, int eventsRetained, LongConsumer commitNanos) {
         this.store = store;
         this.commitNanos = commitNanos;
-        this.revision = store.revision();
+        this.revisionBase = counter(store.rows(Table.COUNTERS), Lineage.REVISION_BASE, 0);
+        this.revision = revisionBase + store.revision();
         this.state = load(store);
         this.events = new EventLog(eventsRetained, state.index());
     }
@@ -88,7 +96,7 @@ public final class Ledger {
                 commit(draft.changes());
                 commitNanos.accept(System.nanoTime() - start);
                 // Before the state: an answer must not show a state whose revision its stamp does not reach.
-                revision = store.revision();
+                revision = revisionBase + store.revision();
                 state = draft.finished();
                 events.append(draft.events());
             }
@@ -101,9 +109,9 @@ public final class Ledger {
     /** Makes the store usable again after a failure, and reads the state anew if the change that failed took effect after all. */
     private void recover() {
         store.recover();
-        if (store.revision() != revision) {
+        if (revisionBase + store.revision() != revision) {
             State now = load(store);
-            revision = store.revision();
+            revision = revisionBase + store.revision();
             state = now;
             events.restart(now.index());
         }
@@ -120,7 +128,7 @@ public final class Ledger {
             if (failure.isPresent()) {
                 recover();
                 commit(List.of());
-                revision = store.revision();
+                revision = revisionBase + store.revision();
             }
         } finally {
             lock.unlock();
@@ -151,8 +159,8 @@ public final class Ledger {
     private static State load(Store store) {
         Map<String, String> counters = store.rows(Table.COUNTERS);
         return new State(
-                counter(counters, Draft.INDEX, 0),
-                counter(counters, Draft.NEXT_ID, 1),
+                counter(counters, INDEX, 0),
+                counter(counters, NEXT_ID, 1),
                 read(store, Table.CLUSTER, Cluster.class),
                 read(store, Table.NODES, Node.class),
                 read(store, Table.RETIRED, State.Retired.class),

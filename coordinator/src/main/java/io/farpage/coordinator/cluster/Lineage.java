@@ -25,8 +25,14 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 public final class Lineage {
 
-    static final String CLUSTER_ID = "cluster-id";
-    static final String EPOCH = "epoch";
+    /** Key of the cluster id among the counters. */
+    public static final String CLUSTER_ID = "cluster-id";
+
+    /** Key of the epoch among the counters. */
+    public static final String EPOCH = "epoch";
+
+    /** Key, among the counters, of what a rebuild added to the number of commits of the store. */
+    public static final String REVISION_BASE = "revision-base";
 
     /** Earlier epochs that are kept; an agent that has last seen an older one is refused. */
     static final int KEPT = 4_096;
@@ -53,7 +59,7 @@ public final class Lineage {
      */
     public static Lineage begin(Store store) {
         Map<String, String> counters = store.rows(Table.COUNTERS);
-        long start = store.revision();
+        long start = number(REVISION_BASE, counters.getOrDefault(REVISION_BASE, "0")) + store.revision();
         List<Change> changes = new ArrayList<>();
         Map<String, Long> ends = new TreeMap<>();
         store.rows(Table.EPOCHS).forEach((key, end) -> ends.put(key, number(key, end)));
@@ -111,7 +117,7 @@ public final class Lineage {
         try {
             return Long.parseLong(text);
         } catch (NumberFormatException e) {
-            throw new StoreException("the end of epoch '%s' in the store is damaged: '%s'".formatted(key, text), e);
+            throw new StoreException("the revision of '%s' in the store is damaged: '%s'".formatted(key, text), e);
         }
     }
 

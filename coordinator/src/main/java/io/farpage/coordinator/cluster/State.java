@@ -70,7 +70,7 @@ public record State(
     }
 
     /** The key of a number, so that keys sort as their numbers do. */
-    static String idKey(long id) {
+    public static String idKey(long id) {
         return "%019d".formatted(id);
     }
 

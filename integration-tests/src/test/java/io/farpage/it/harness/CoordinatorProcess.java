@@ -21,15 +21,20 @@ public final class CoordinatorProcess implements AutoCloseable {
     }
 
     void launch() {
+        launch(store, List.of());
+    }
+
+    private void launch(Path directoryOfStore, List<String> more) {
         Path portFile = directory.resolve("coordinator-" + lives.size() + ".port");
         List<String> arguments = new ArrayList<>(List.of(
                 "run",
                 "-D",
-                "store.directory=" + store,
+                "store.directory=" + directoryOfStore,
                 "-D",
                 "server.listen=127.0.0.1:" + port,
                 "--port-file",
                 portFile.toString()));
+        arguments.addAll(more);
         settings.forEach((key, value) -> arguments.addAll(List.of("-D", key + "=" + value)));
         ChildJvm life = ChildJvm.start("coordinator", Main.class, arguments);
         lives.add(life);
@@ -39,6 +44,13 @@ public final class CoordinatorProcess implements AutoCloseable {
     /** Starts it again, where it was. */
     public void restart() {
         launch();
+    }
+
+    /** Starts it on the same port to be rebuilt from what agents know; it finishes by itself once the expected nodes have reported. */
+    public void rebuild(String... expected) {
+        List<String> more = new ArrayList<>(List.of("--rebuild"));
+        List.of(expected).forEach(node -> more.addAll(List.of("--expect", node)));
+        launch(store, more);
     }
 
     public ChildJvm process() {

@@ -24,15 +24,19 @@ public final class Releases implements AutoCloseable {
     private final String node;
     private final Incarnation incarnation;
     private final PagePool pool;
+    private final Hosting hosting;
     private final Semaphore signal = new Semaphore(0);
     private final Thread thread;
     private volatile boolean stopping;
 
-    public Releases(CoordinatorClient coordinator, String node, Incarnation incarnation, PagePool pool) {
+    /** @param hosting told of every range that was zeroed, before the coordinator is */
+    public Releases(
+            CoordinatorClient coordinator, String node, Incarnation incarnation, PagePool pool, Hosting hosting) {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
         this.pool = pool;
+        this.hosting = hosting;
         this.thread = Thread.ofVirtual().name("releases").unstarted(this::run);
     }
 
@@ -67,6 +71,7 @@ public final class Releases implements AutoCloseable {
                 continue;
             }
             pool.zero(release.offset(), release.length());
+            hosting.executed(release);
             done.add(release.id());
         }
         if (!done.isEmpty()) {

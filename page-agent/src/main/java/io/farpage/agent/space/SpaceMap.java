@@ -8,6 +8,7 @@ import java.util.List;
 
 /** Where the pages of one space live. Immutable; looking up a page allocates nothing. */
 public final class SpaceMap {
+    private final SpaceExtents source;
     private final String name;
     private final long id;
     private final boolean[] lost;
@@ -19,6 +20,7 @@ public final class SpaceMap {
     private final long[] offset;
 
     private SpaceMap(SpaceExtents from) {
+        source = from;
         List<Extent> extents = from.extents();
         name = from.space().name();
         id = from.space().id();
@@ -60,6 +62,7 @@ public final class SpaceMap {
     private SpaceMap(SpaceMap whole, long start, long count) {
         int first = whole.extent(start);
         int end = whole.extent(start + count - 1) + 1;
+        source = whole.source;
         name = whole.name;
         id = whole.id;
         pages = count;
@@ -86,6 +89,7 @@ public final class SpaceMap {
     }
 
     private SpaceMap(SpaceMap whole) {
+        source = whole.source;
         name = whole.name;
         id = whole.id;
         pages = whole.pages;
@@ -101,6 +105,11 @@ public final class SpaceMap {
     /** The same pages, all of them lost. */
     SpaceMap lost() {
         return new SpaceMap(this);
+    }
+
+    /** The whole space, as the coordinator described it when this map was made. */
+    SpaceExtents source() {
+        return source;
     }
 
     public String name() {

@@ -6,9 +6,11 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -204,6 +206,32 @@ public final class Spaces implements AutoCloseable {
 
     private static String key(long id) {
         return Long.toString(id);
+    }
+
+    /**
+     * What this agent knows of the spaces that it is attached to.
+     *
+     * @param spaces each with all its extents
+     * @param attachments how this agent is attached
+     */
+    public record Held(List<SpaceExtents> spaces, List<NodeReport.Held> attachments) {
+        /** Copies the lists. */
+        public Held {
+            spaces = List.copyOf(spaces);
+            attachments = List.copyOf(attachments);
+        }
+    }
+
+    /** The spaces that are attached now. Any thread. */
+    public Held held() {
+        List<SpaceExtents> known = new ArrayList<>();
+        List<NodeReport.Held> held = new ArrayList<>();
+        for (AttachedSpace space : attached.values()) {
+            known.add(space.map().source());
+            AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            held.add(new NodeReport.Held(space.id(), mode));
+        }
+        return new Held(known, held);
     }
 
     /** Lets go of a space when its last use ends. Any thread. */

@@ -1,0 +1,26 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
+
+/**
+ * What lies in one node's pool: the answer of {@code GET /nodes/{id}/hosted}. The node keeps it, so that a coordinator can be rebuilt.
+ *
+ * @param revision of the state that this was read from
+ * @param spaces that have at least one extent there, each with all its extents
+ * @param releases ranges that the node must zero before they are used again
+ */
+public record Hosted(
+        @JsonProperty(required = true) long revision,
+        @JsonProperty(required = true) List<SpaceExtents> spaces,
+        @JsonProperty(required = true) List<Release> releases) {
+
+    /** Nothing, of no revision. */
+    public static final Hosted NOTHING = new Hosted(0, List.of(), List.of());
+
+    /** Copies the lists. */
+    public Hosted {
+        spaces = List.copyOf(spaces);
+        releases = List.copyOf(releases);
+    }
+}

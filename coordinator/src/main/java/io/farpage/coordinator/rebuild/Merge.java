@@ -1,0 +1,250 @@
+package io.farpage.coordinator.rebuild;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.ClusterId;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Seen;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * What a set of reports says together. Layouts never change after a space is made, so two reports of one space agree or one is wrong; where they
+ * do not agree, nothing is guessed.
+ */
+final class Merge {
+
+    private final Map<String, NodeReport> reports;
+    private final SortedMap<Long, SpaceExtents> spaces = new TreeMap<>();
+    private final List<String> conflicts = new ArrayList<>();
+
+    /** @param reports by node */
+    Merge(Map<String, NodeReport> reports) {
+        this.reports = new TreeMap<>(reports);
+        checkClusters();
+        this.reports.values().forEach(report -> all(report).forEach(this::add));
+        dropReleased();
+        dropWhatHomesDoNotKnow();
+        checkNames();
+        checkRoom();
+        checkAttachments();
+    }
+
+    private static Stream<SpaceExtents> all(NodeReport report) {
+        return Stream.concat(report.hosted().spaces().stream(), report.attached().stream());
+    }
+
+    private void checkClusters() {
+        Set<ClusterId> clusters = new HashSet<>();
+        reports.values().forEach(report -> report.lastSeen().map(Seen::cluster).ifPresent(clusters::add));
+        if (clusters.size() > 1) {
+            conflicts.add("the reports are of %d clusters: %s; rebuild each from its own agents"
+                    .formatted(clusters.size(), clusters));
+        }
+    }
+
+    private void add(SpaceExtents said) {
+        SpaceExtents known = spaces.get(said.space().id());
+        if (known == null) {
+            spaces.put(said.space().id(), said);
+        } else if (sameLayout(known, said)) {
+            spaces.put(said.space().id(), joined(known, said));
+        } else {
+            conflicts.add(
+                    "space %d is '%s' of %d bytes in one report, and '%s' of %d bytes or at other places in another"
+                            .formatted(
+                                    said.space().id(),
+                                    known.space().name(),
+                                    known.space().sizeBytes(),
+                                    said.space().name(),
+                                    said.space().sizeBytes()));
+        }
+    }
+
+    /** Two reports of different moments: the later one counts, and what is lost or deleted once stays so. */
+    private static SpaceExtents joined(SpaceExtents known, SpaceExtents said) {
+        SpaceExtents later = said.index() > known.index() ? said : known;
+        List<Extent> extents = new ArrayList<>();
+        for (int i = 0; i < later.extents().size(); i++) {
+            boolean lost = known.extents().get(i).state() == ExtentState.LOST
+                    || said.extents().get(i).state() == ExtentState.LOST;
+            extents.add(later.extents().get(i).withState(lost ? ExtentState.LOST : ExtentState.OK));
+        }
+        boolean deleting = known.space().deleting() || said.space().deleting();
+        Space space = deleting ? later.space().withDeleting() : later.space();
+        return new SpaceExtents(space, later.index(), extents);
+    }
+
+    private static boolean sameLayout(SpaceExtents a, SpaceExtents b) {
+        return a.space().name().equals(b.space().name())
+                && a.space().sizeBytes() == b.space().sizeBytes()
+                && a.space().pageSize() == b.space().pageSize()
+                && layout(a).equals(layout(b));
+    }
+
+    private static List<Extent> layout(SpaceExtents of) {
+        return of.extents().stream()
+                .map(extent -> extent.withState(ExtentState.OK))
+                .toList();
+    }
+
+    /** A range is released only after its space is gone and no node is attached to it any more. */
+    private void dropReleased() {
+        for (NodeReport report : reports.values()) {
+            Stream.concat(report.released().stream(), report.hosted().releases().stream())
+                    .map(Release::space)
+                    .forEach(space -> spaces.remove(space));
+        }
+    }
+
+    /**
+     * Where two spaces claim one range of a pool, what the home itself keeps is right: the other space was deleted, and the report that names it
+     * is of a node that had not learned so.
+     */
+    private void dropWhatHomesDoNotKnow() {
+        Set<Long> attached = new HashSet<>();
+        reports.values().forEach(report -> report.attachments().forEach(held -> attached.add(held.space())));
+        for (SpaceExtents space : List.copyOf(spaces.values())) {
+            long id = space.space().id();
+            boolean unknown = ranges(space).anyMatch(range -> !hosts(range.node(), id));
+            if (unknown && !attached.contains(id) && overlapsAny(space)) {
+                spaces.remove(id);
+            }
+        }
+    }
+
+    private boolean hosts(String node, long space) {
+        return reported(node).stream()
+                .flatMap(report -> report.hosted().spaces().stream())
+                .anyMatch(hosted -> hosted.space().id() == space);
+    }
+
+    private boolean overlapsAny(SpaceExtents space) {
+        List<Range> own = ranges(space).toList();
+        return spaces.values().stream()
+                .filter(other -> other.space().id() != space.space().id())
+                .flatMap(this::ranges)
+                .anyMatch(range -> own.stream().anyMatch(range::overlaps));
+    }
+
+    /** Bytes of a pool that a space claims. */
+    private record Range(String node, long from, long to, String space) {
+        boolean overlaps(Range other) {
+            return node.equals(other.node) && from < other.to && other.from < to;
+        }
+    }
+
+    /** What a space claims in the pools of the nodes that have reported. */
+    private Stream<Range> ranges(SpaceExtents space) {
+        return space.extents().stream()
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .flatMap(extent -> extent.homes().stream()
+                        .filter(this::isCurrent)
+                        .map(home -> new Range(
+                                home.node(),
+                                home.offset(),
+                                home.offset() + extent.count() * space.space().pageSize(),
+                                space.space().name())));
+    }
+
+    private void checkNames() {
+        Map<String, Long> names = new HashMap<>();
+        for (SpaceExtents each : spaces.values()) {
+            Long other = names.putIfAbsent(each.space().name(), each.space().id());
+            if (other != null) {
+                conflicts.add("spaces %d and %d are both named '%s'"
+                        .formatted(other, each.space().id(), each.space().name()));
+            }
+        }
+    }
+
+    private void checkRoom() {
+        Map<String, TreeMap<Long, Range>> used = new HashMap<>();
+        spaces.values().stream().flatMap(this::ranges).forEach(range -> {
+            TreeMap<Long, Range> ofNode = used.computeIfAbsent(range.node(), node -> new TreeMap<>());
+            Map.Entry<Long, Range> before = ofNode.lowerEntry(range.to());
+            if (before != null && before.getValue().overlaps(range)) {
+                conflicts.add("spaces '%s' and '%s' both claim bytes of the pool of node '%s' from %d"
+                        .formatted(before.getValue().space(), range.space(), range.node(), range.from()));
+            }
+            long exported = reported(range.node())
+                    .map(report -> report.registration().pool().exportedBytes())
+                    .orElse(0L);
+            if (range.from() < 0 || range.to() > exported) {
+                conflicts.add("space '%s' claims bytes %d to %d of the pool of node '%s', which exports %d"
+                        .formatted(range.space(), range.from(), range.to(), range.node(), exported));
+            }
+            ofNode.put(range.from(), range);
+        });
+    }
+
+    private void checkAttachments() {
+        SortedMap<Long, List<String>> attached = new TreeMap<>();
+        Set<Long> alone = new HashSet<>();
+        reports.forEach((node, report) -> report.attachments().forEach(held -> {
+            attached.computeIfAbsent(held.space(), id -> new ArrayList<>()).add(node);
+            if (held.mode() == AttachMode.EXCLUSIVE) {
+                alone.add(held.space());
+            }
+        }));
+        attached.forEach((id, nodes) -> {
+            if (alone.contains(id) && nodes.size() > 1) {
+                conflicts.add("space %d is attached by nodes %s, by one of them exclusively"
+                        .formatted(id, String.join(" and ", nodes)));
+            }
+            if (!spaces.containsKey(id)) {
+                conflicts.add(
+                        "node '%s' is attached to space %d, whose room was released".formatted(nodes.getFirst(), id));
+            }
+        });
+    }
+
+    private Optional<NodeReport> reported(String node) {
+        return Optional.ofNullable(reports.get(node));
+    }
+
+    /** Whether a home has reported in the incarnation that an extent names. */
+    boolean isCurrent(ExtentHome home) {
+        return reported(home.node())
+                .filter(report -> report.registration().incarnation().equals(home.incarnation()))
+                .isPresent();
+    }
+
+    /** Homes of extents that can still be had, which have not reported. */
+    Set<String> silentHomes() {
+        Set<String> silent = new TreeSet<>();
+        for (SpaceExtents space : spaces.values()) {
+            space.extents().stream()
+                    .filter(extent -> extent.state() == ExtentState.OK)
+                    .flatMap(extent -> extent.homes().stream())
+                    .map(ExtentHome::node)
+                    .filter(node -> !reports.containsKey(node))
+                    .forEach(silent::add);
+        }
+        return silent;
+    }
+
+    /** The spaces, by id. */
+    SortedMap<Long, SpaceExtents> spaces() {
+        return spaces;
+    }
+
+    /** What does not fit together; empty if everything does. */
+    List<String> conflicts() {
+        return List.copyOf(conflicts);
+    }
+}

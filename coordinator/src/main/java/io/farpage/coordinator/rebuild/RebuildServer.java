@@ -1,0 +1,115 @@
+package io.farpage.coordinator.rebuild;
+
+import io.farpage.config.HostPort;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.RebuildFinish;
+import io.farpage.coordinator.model.RebuildStatus;
+import io.farpage.coordinator.store.Store;
+import io.farpage.rest.Health;
+import io.farpage.rest.Metrics;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.RestServer;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+
+/** The REST interface of a coordinator that is being rebuilt: it takes reports, and refuses everything else as {@code rebuilding}. */
+public final class RebuildServer implements AutoCloseable {
+
+    /** What the paths of the rebuild begin with. */
+    public static final String PATH = "/api/v1/rebuild";
+
+    private final Rebuild rebuild;
+    private final RestServer server;
+    private final CountDownLatch finished = new CountDownLatch(1);
+
+    /**
+     * Starts to take reports.
+     *
+     * @param store empty, or an older copy of the cluster's
+     * @param expected nodes without which the rebuild does not finish; empty: a person finishes it
+     * @throws io.farpage.rest.ListenException if it cannot listen where it should
+     */
+    public RebuildServer(RestServer.Options options, Store store, Set<String> expected) {
+        rebuild = new Rebuild(store, expected);
+        server = RestServer.start(
+                options,
+                routes(rebuild),
+                new Metrics("farpage_coordinator"),
+                () -> health(options, rebuild),
+                new RestServer.Around(RebuildServer::refuseOthers, ctx -> noteEnd()));
+    }
+
+    private static List<Route> routes(Rebuild rebuild) {
+        return List.of(
+                Route.get(PATH, "How far the rebuild is", RebuildStatus.class, ctx -> ctx.json(rebuild.status())),
+                Route.put(
+                        PATH + "/nodes/{id}",
+                        "Report what an agent knows",
+                        NodeReport.class,
+                        RebuildStatus.class,
+                        ctx -> ctx.json(rebuild.report(
+                                Requests.parameter("id", ctx.pathParam("id"), Node::checkId),
+                                Requests.body(ctx, NodeReport.class)))),
+                Route.post(
+                        PATH + "/finish",
+                        "End the rebuild and begin to serve",
+                        RebuildFinish.class,
+                        RebuildStatus.class,
+                        200,
+                        ctx -> ctx.json(rebuild.finish(Set.copyOf(
+                                Requests.body(ctx, RebuildFinish.class).without())))));
+    }
+
+    private static void refuseOthers(Context ctx) {
+        if (ctx.path().startsWith("/api/") && !ctx.path().startsWith(PATH)) {
+            throw new ProblemException(
+                    503,
+                    "rebuilding",
+                    "this coordinator is being rebuilt from what agents know and serves nothing yet; 'coordinator rebuild status' tells how far it is");
+        }
+    }
+
+    private void noteEnd() {
+        if (rebuild.isFinished()) {
+            finished.countDown();
+        }
+    }
+
+    private static Health health(RestServer.Options options, Rebuild rebuild) {
+        RebuildStatus status = rebuild.status();
+        return new Health(
+                false,
+                options.service(),
+                options.version(),
+                Map.of(
+                        "rebuilding", "true",
+                        "reported", String.join(", ", status.reported()),
+                        "missing", String.join(", ", status.missing()),
+                        "conflicts", String.join("; ", status.conflicts())));
+    }
+
+    /** Where it listens, with the port that the system chose. */
+    public HostPort listening() {
+        return server.listening();
+    }
+
+    /**
+     * Waits until the rebuild has been finished.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public void awaitFinished() throws InterruptedException {
+        finished.await();
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

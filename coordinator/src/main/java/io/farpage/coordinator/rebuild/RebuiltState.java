@@ -1,0 +1,196 @@
+package io.farpage.coordinator.rebuild;
+
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Lineage;
+import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Epoch;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.Seen;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.Torn;
+import io.farpage.coordinator.store.Change;
+import io.farpage.coordinator.store.Store;
+import io.farpage.coordinator.store.Table;
+import io.farpage.rest.Json;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The rows that a rebuild leaves. Of an older store the cluster and the retired incarnations stay; agents tell the rest. */
+final class RebuiltState {
+
+    /** Ids that were given and that no live agent knows are passed over. */
+    private static final long ID_MARGIN = 1_000;
+
+    private static final List<Table> REPLACED = List.of(
+            Table.NODES,
+            Table.ENDPOINTS,
+            Table.REGIONS,
+            Table.SPACES,
+            Table.EXTENTS,
+            Table.RELEASES,
+            Table.ATTACHMENTS,
+            Table.FENCES);
+
+    private final Map<String, NodeReport> reports;
+    private final Merge merge;
+    private final Set<String> without;
+    private final List<Change> changes = new ArrayList<>();
+    private final Map<String, SortedSet<String>> retired = new TreeMap<>();
+    private final Instant now = Instant.now();
+
+    /** @param without nodes that are given up */
+    RebuiltState(Map<String, NodeReport> reports, Merge merge, Set<String> without) {
+        this.reports = reports;
+        this.merge = merge;
+        this.without = without;
+    }
+
+    /** From what is in the store to what the reports say, in one commit. */
+    List<Change> changes(Store store) {
+        for (Table table : REPLACED) {
+            store.rows(table).keySet().forEach(key -> changes.add(new Change(table, key, Optional.empty())));
+        }
+        reports.forEach((id, report) ->
+                put(Table.NODES, id, Node.of(id, report.registration().withStatus(NodeStatus.ACTIVE), now)));
+        merge.spaces().values().forEach(this::space);
+        releases();
+        attachments();
+        Map<String, String> before = store.rows(Table.RETIRED);
+        retired.forEach((node, incarnations) -> retire(Optional.ofNullable(before.get(node)), node, incarnations));
+        counters(store.rows(Table.COUNTERS), store.revision());
+        return List.copyOf(changes);
+    }
+
+    private void put(Table table, String key, Object row) {
+        changes.add(new Change(table, key, Optional.of(Json.STRICT.writeValueAsString(row))));
+    }
+
+    private void space(SpaceExtents said) {
+        List<Extent> extents = new ArrayList<>();
+        boolean anyLost = false;
+        for (Extent extent : said.extents()) {
+            boolean lost = extent.state() == ExtentState.LOST
+                    || extent.homes().stream().noneMatch(merge::isCurrent);
+            anyLost |= lost;
+            extents.add(extent.withState(lost ? ExtentState.LOST : ExtentState.OK));
+            // Its pages count as lost, so it must not come back: others may be given the same room of another
+            // incarnation.
+            extent.homes().stream()
+                    .filter(home -> !merge.isCurrent(home))
+                    .forEach(home -> retired.computeIfAbsent(home.node(), node -> new TreeSet<>())
+                            .add(home.incarnation().toString()));
+        }
+        Space space = said.space().withState(anyLost ? ExtentState.LOST : ExtentState.OK);
+        if (!without.isEmpty() && space.torn().isEmpty() && !isAttached(space)) {
+            String reason = "the coordinator was rebuilt without node %s, where a guest may have used the space"
+                    .formatted(String.join(", ", new TreeSet<>(without)));
+            space = space.withTorn(Optional.of(new Torn(Torn.reason(reason), now)));
+        }
+        put(Table.SPACES, State.idKey(space.id()), space);
+        put(Table.EXTENTS, State.idKey(space.id()), new State.Extents(extents));
+    }
+
+    private boolean isAttached(Space space) {
+        return reports.values().stream()
+                .flatMap(report -> report.attachments().stream())
+                .anyMatch(held -> held.space() == space.id());
+    }
+
+    private void releases() {
+        reports.forEach((node, report) -> {
+            Incarnation incarnation = report.registration().incarnation();
+            Set<Long> done = report.released().stream().map(Release::id).collect(Collectors.toCollection(HashSet::new));
+            report.hosted().releases().stream()
+                    .filter(release -> !done.contains(release.id()))
+                    .filter(release -> release.incarnation().equals(incarnation))
+                    .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release));
+        });
+    }
+
+    private void attachments() {
+        reports.forEach((node, report) -> report.attachments()
+                .forEach(held -> put(
+                        Table.ATTACHMENTS,
+                        State.idKey(held.space()) + "/" + node,
+                        new Attachment(held.space(), node, report.registration().incarnation(), held.mode()))));
+    }
+
+    private void retire(Optional<String> before, String node, Set<String> incarnations) {
+        Stream<Incarnation> older = before.map(row -> Json.LENIENT.readValue(row, State.Retired.class)).stream()
+                .flatMap(row -> row.incarnations().stream());
+        put(
+                Table.RETIRED,
+                node,
+                new State.Retired(Stream.concat(older, incarnations.stream().map(Incarnation::parse))
+                        .distinct()
+                        .toList()));
+    }
+
+    /**
+     * @param before the counters of the store
+     * @param commits of the store before this one
+     */
+    private void counters(Map<String, String> before, long commits) {
+        List<Seen> seen = reports.values().stream()
+                .flatMap(report -> report.lastSeen().stream())
+                .toList();
+        long highest = seen.stream().mapToLong(Seen::revision).max().orElse(0);
+        long base = Math.max(counter(before, Lineage.REVISION_BASE, 0), highest - commits);
+        // The next epoch begins at or after the highest revision that any agent has seen, so all of them obey it.
+        seen.forEach(each -> changes.add(
+                new Change(Table.EPOCHS, each.epoch().toString(), Optional.of(Long.toString(base + commits + 1)))));
+        Epoch last = Stream.concat(
+                        Stream.ofNullable(before.get(Lineage.EPOCH)).map(Epoch::parse),
+                        seen.stream().map(Seen::epoch))
+                .max(Comparator.comparingLong(Epoch::number))
+                .orElseThrow();
+        set(Lineage.CLUSTER_ID, seen.getFirst().cluster().toString());
+        set(Lineage.EPOCH, last.toString());
+        set(Lineage.REVISION_BASE, Long.toString(base));
+        set(Ledger.NEXT_ID, Long.toString(Math.max(counter(before, Ledger.NEXT_ID, 1), highestId() + ID_MARGIN)));
+        long index = merge.spaces().values().stream()
+                .mapToLong(SpaceExtents::index)
+                .max()
+                .orElse(0);
+        set(Ledger.INDEX, Long.toString(Math.max(counter(before, Ledger.INDEX, 0), index) + 1));
+    }
+
+    private static long counter(Map<String, String> counters, String name, long otherwise) {
+        return Long.parseLong(counters.getOrDefault(name, Long.toString(otherwise)));
+    }
+
+    private void set(String name, String value) {
+        changes.add(new Change(Table.COUNTERS, name, Optional.of(value)));
+    }
+
+    private long highestId() {
+        return reports.values().stream()
+                .flatMap(report -> Stream.concat(
+                        Stream.concat(report.hosted().spaces().stream(), report.attached().stream())
+                                .map(space -> space.space().id()),
+                        Stream.concat(report.hosted().releases().stream(), report.released().stream())
+                                .map(Release::id)))
+                .mapToLong(Long::longValue)
+                .max()
+                .orElse(0);
+    }
+}

@@ -9,8 +9,8 @@ public sealed interface Ending {
     record Superseded(String reason) implements Ending {}
 
     /**
-     * The coordinator has lost what it knew of this node. It would give out memory that still holds pages of spaces it has forgotten, so
-     * this incarnation ends; another, whose memory is empty, may take its place.
+     * The coordinator, which knows all that this agent has seen, has removed the node: what its pool holds counts as lost. This incarnation
+     * ends; another, whose memory is empty, may take its place.
      */
     record Forgotten(String reason) implements Ending {}
 }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -75,7 +76,9 @@ final class FetchCommandTest {
         }
     }
 
+    /** Of two and a half million, once the compiler has done its work, which a loaded machine delays. */
     @Test
+    @Tag("soak")
     void shouldAllocateNothingForAHundredThousandFetches() throws Exception {
         try (BenchProcess bench = start(
                 "--mode",
@@ -87,7 +90,7 @@ final class FetchCommandTest {
                 "--rounds",
                 "5",
                 "--warmup",
-                "2s",
+                "5s",
                 "--no-baseline")) {
             assertEquals(0, bench.exitCode(PATIENCE), bench.output() + bench.errors());
         }

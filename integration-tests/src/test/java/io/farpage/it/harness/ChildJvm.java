@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 public final class ChildJvm implements AutoCloseable {
     /** Test JVMs that run side by side number their children alike. */
     private static final Path OUTPUT =
-            Path.of("target", "it", System.getProperty("farpage.fork", "0")).toAbsolutePath();
+            Path.of("target", "it", Long.toString(ProcessHandle.current().pid())).toAbsolutePath();
 
     private static final AtomicInteger COUNT = new AtomicInteger();
     private static final Duration END_TIMEOUT = Duration.ofSeconds(20);

@@ -29,9 +29,7 @@ final class ClassArchive {
     static List<String> record(Path directory, List<String> java, String classPath) {
         Path archive = directory.resolve("agent.jsa");
         try {
-            Files.deleteIfExists(archive);
             Path port = Files.createDirectories(directory).resolve("recorded.port");
-            Files.deleteIfExists(port);
             List<String> command = new ArrayList<>(java);
             command.addAll(List.of("-XX:ArchiveClassesAtExit=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off"));
             command.addAll(List.of("-cp", classPath, Main.class.getName(), "run", "--port-file", port.toString()));
@@ -64,6 +62,7 @@ final class ClassArchive {
             Thread.currentThread().interrupt();
             return List.of();
         }
+        archive.toFile().deleteOnExit();
         return Optional.of(archive).filter(Files::exists).stream()
                 .flatMap(file -> List.of("-XX:SharedArchiveFile=" + file, "-Xlog:cds=off").stream())
                 .toList();

@@ -268,9 +268,16 @@ class LateAnswersTest {
         return fetcher.read(link, incarnation, 0, PAGE, 0);
     }
 
+    /** Lets time go by. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
     private void move(long nanos) {
         now += nanos;
         shard.clockIsStale();
         shard.doWork();
+        for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
+            if (notice instanceof ShardNotice.Released released) {
+                shard.submit(new ShardCommand.Destroyed(released.link(), released.attempt()));
+                shard.doWork();
+            }
+        }
     }
 }

@@ -19,6 +19,7 @@ import io.farpage.agent.rest.CoordinatorMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.ImageApi;
+import io.farpage.agent.rest.ShardApi;
 import io.farpage.agent.shard.Fetcher;
 import io.farpage.agent.shard.ShardLoop;
 import io.farpage.agent.space.Spaces;
@@ -136,11 +137,14 @@ public final class PageAgent implements AutoCloseable {
         AgentMetrics.register(metrics.registry(), fetchers, links, pool);
         CoordinatorMetrics.register(metrics.registry(), coordinator.allegiance());
         GuestMetrics.register(metrics.registry(), guests);
+        ShardApi shardApi = new ShardApi(shards.loops());
+        shardApi.register(metrics.registry());
         rest = parts.add(RestServer.start(
                 new RestServer.Options("page-agent", VERSION, config.get(AgentKeys.API_LISTEN), MAX_BODY),
                 Stream.of(
                                 new AgentApi(transports, links, spaces, pages).routes(),
                                 new GuestApi(guests).routes(),
+                                shardApi.routes(),
                                 new ImageApi(spaces, new SpaceImage(spaces, pages)).routes())
                         .flatMap(List::stream)
                         .toList(),

@@ -37,9 +37,7 @@ final class Shards implements AutoCloseable {
                         config.get(AgentKeys.SHARD_IDLE),
                         config.get(AgentKeys.SHARD_SPIN),
                         cpu,
-                        config.get(AgentKeys.SHARD_PRIORITY)
-                                .map(OptionalInt::of)
-                                .orElse(OptionalInt.empty())));
+                        AgentOptions.shardScheduling(config)));
             }
         } catch (RuntimeException e) {
             close();

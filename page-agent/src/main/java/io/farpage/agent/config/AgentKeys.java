@@ -76,10 +76,13 @@ public final class AgentKeys {
             "",
             "CPUs that the threads that move pages are bound to: one for each of `shard.count`, such as `2,3`, or none.");
 
-    public static final Key<Optional<Integer>> SHARD_PRIORITY = Key.optional(
+    public static final Key<Optional<Integer>> SHARD_PRIORITY = Key.of(
             "shard.realtime_priority",
-            ValueTypes.integer(1, 99),
-            "Real-time priority (SCHED_FIFO) of threads that move pages; keeps the longest faults short on a busy host.");
+            ValueTypes.orWord("auto", ValueTypes.integer(0, 99)),
+            "auto",
+            "Real-time priority (SCHED_FIFO) of threads that move pages, which keeps faults short on a busy host. `auto`: 1 for"
+                    + " threads that do not spin, where permitted. 0: none. Threads that do not spin leave half of every CPU to"
+                    + " others; a thread that spins takes the priority only if one is given.");
 
     public static final Key<Integer> GUEST_DEPTH =
             Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each pager of a guest.");

@@ -2,8 +2,10 @@ package io.farpage.agent.config;
 
 import io.farpage.agent.link.LinkOptions;
 import io.farpage.agent.pins.PinPolicy;
+import io.farpage.agent.shard.IdleStrategy;
 import io.farpage.config.Config;
 import io.farpage.pool.PoolConfig;
+import io.farpage.posix.ThreadScheduling;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.Mtu;
 import io.farpage.verbs.QpOptions;
@@ -118,7 +120,21 @@ public final class AgentOptions {
                 .withListen(new InetSocketAddress(resolved, config.get(AgentKeys.TCP_PORT)), Optional.of(resolved))
                 .withIdle(idle(config), config.get(AgentKeys.SHARD_SPIN))
                 .withResponderCpus(
-                        config.get(AgentKeys.TCP_RESPONDER_CPU).map(List::of).orElse(List.of()));
+                        config.get(AgentKeys.TCP_RESPONDER_CPU).map(List::of).orElse(List.of()))
+                .withRealTimePriority(config.get(AgentKeys.SHARD_PRIORITY).orElse(AUTO_PRIORITY));
+    }
+
+    /** The lowest: above every ordinary thread, below all else that has a real-time priority. */
+    private static final int AUTO_PRIORITY = 1;
+
+    /** How the threads of shards are scheduled. Each call makes a new one, for one thread. */
+    public static ThreadScheduling shardScheduling(Config config) {
+        boolean spins = config.get(AgentKeys.SHARD_IDLE) == IdleStrategy.SPIN;
+        int priority = config.get(AgentKeys.SHARD_PRIORITY).orElse(spins ? 0 : AUTO_PRIORITY);
+        if (priority == 0) {
+            return ThreadScheduling.ordinary();
+        }
+        return spins ? ThreadScheduling.unbounded(priority) : ThreadScheduling.realTime(priority);
     }
 
     private static io.farpage.verbs.soft.IdleStrategy idle(Config config) {

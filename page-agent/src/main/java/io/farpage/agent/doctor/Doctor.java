@@ -84,6 +84,7 @@ public final class Doctor {
         checks.add(new KvmCheck(tree));
         checks.add(new IommuCheck(tree, used));
         checks.add(new CpuCheck(tree));
+        checks.add(new RealTimeCheck(tree, config.get(AgentKeys.SHARD_IDLE), config.get(AgentKeys.SHARD_PRIORITY)));
         checks.add(new ListenCheck("api.listen", config.get(AgentKeys.API_LISTEN)));
         checks.add(new ListenCheck(
                 "tcp.port", new HostPort(config.get(AgentKeys.TCP_ADDRESS), config.get(AgentKeys.TCP_PORT))));

@@ -5,6 +5,7 @@ import io.farpage.posix.EventFd;
 import io.farpage.posix.NativeThread;
 import io.farpage.posix.PollSet;
 import io.farpage.posix.PosixException;
+import io.farpage.posix.ThreadScheduling;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.List;
@@ -38,7 +39,7 @@ public final class ShardLoop implements AutoCloseable {
     private final IdleStrategy idle;
     private final long spinNanos;
     private final OptionalInt cpu;
-    private final OptionalInt priority;
+    private final ThreadScheduling scheduling;
     private final Thread thread;
     private final EventFd wakeFd = new EventFd();
     private final PollSet pollSet = new PollSet(MAX_RAILS + 1 + MAX_DESCRIPTORS);
@@ -51,15 +52,15 @@ public final class ShardLoop implements AutoCloseable {
      * @param name of the thread
      * @param spin how long {@link IdleStrategy#ADAPTIVE} looks again before it sleeps
      * @param cpu to bind the thread to
-     * @param priority real-time priority, 1 to 99
+     * @param scheduling of the thread
      */
     public ShardLoop(
-            String name, Shard shard, IdleStrategy idle, Duration spin, OptionalInt cpu, OptionalInt priority) {
+            String name, Shard shard, IdleStrategy idle, Duration spin, OptionalInt cpu, ThreadScheduling scheduling) {
         this.shard = shard;
         this.idle = idle;
         this.spinNanos = spin.toNanos();
         this.cpu = cpu;
-        this.priority = priority;
+        this.scheduling = scheduling;
         this.thread = Thread.ofPlatform().name(name).unstarted(this::run);
     }
 
@@ -91,7 +92,8 @@ public final class ShardLoop implements AutoCloseable {
 
     private void run() {
         pin();
-        raise();
+        scheduling.start();
+        log.info("{}: scheduled {}", thread.getName(), scheduling.describe());
         try {
             turnOver();
         } catch (Throwable t) {
@@ -130,19 +132,9 @@ public final class ShardLoop implements AutoCloseable {
         }
     }
 
-    private void raise() {
-        if (priority.isEmpty()) {
-            return;
-        }
-        try {
-            NativeThread.realTimePriority(priority.getAsInt());
-        } catch (PosixException e) {
-            log.warn(
-                    "{} has no real-time priority {}: {}; grant CAP_SYS_NICE or raise RLIMIT_RTPRIO (ulimit -r)",
-                    thread.getName(),
-                    priority.getAsInt(),
-                    e.getMessage());
-        }
+    /** How the kernel schedules the thread. */
+    public ThreadScheduling scheduling() {
+        return scheduling;
     }
 
     /** Whether the thread never sleeps while there is a guest. */
@@ -175,6 +167,7 @@ public final class ShardLoop implements AutoCloseable {
     private void spinThenSleep() {
         long idleSince = System.nanoTime();
         while (!stopping) {
+            scheduling.turn();
             if (shard.doWork(true) > 0 || shard.needsPolling()) {
                 idleSince = System.nanoTime();
             } else if (System.nanoTime() - idleSince < spinNanos) {
@@ -188,6 +181,7 @@ public final class ShardLoop implements AutoCloseable {
 
     private void sleepAlways() {
         while (!stopping) {
+            scheduling.turn();
             // Armed before the turn that may find nothing, so that no second look is needed before sleeping.
             asleep = true;
             shard.arm();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.farpage.agent.link.LinkOptions;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
+import io.farpage.posix.ThreadScheduling;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -13,6 +14,29 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 
 class AgentOptionsTest {
+    @Test
+    void shouldTakeTheLowestRealTimePriorityWhereShardsSleepAndNoneWhereTheySpin() {
+        assertEquals("ordinary", scheduled(Map.of("shard.idle", "spin")));
+        assertEquals("ordinary", scheduled(Map.of("shard.realtime_priority", "0")));
+        assertEquals(
+                "not started", AgentOptions.shardScheduling(config(Map.of())).describe());
+        assertEquals(1, AgentOptions.soft(config(Map.of())).realTimePriority());
+        assertEquals(
+                0,
+                AgentOptions.soft(config(Map.of("shard.realtime_priority", "0")))
+                        .realTimePriority());
+        assertEquals(
+                7,
+                AgentOptions.soft(config(Map.of("shard.realtime_priority", "7")))
+                        .realTimePriority());
+    }
+
+    private static String scheduled(Map<String, String> settings) {
+        ThreadScheduling scheduling = AgentOptions.shardScheduling(config(settings));
+        scheduling.start();
+        return scheduling.describe();
+    }
+
     @Test
     void shouldBindNoShardUnlessAsked() {
         assertEquals(List.of(OptionalInt.empty()), AgentOptions.shardCpus(config(Map.of())));

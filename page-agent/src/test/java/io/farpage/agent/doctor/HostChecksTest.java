@@ -37,6 +37,33 @@ final class HostChecksTest {
     }
 
     @Test
+    void shouldSayWhetherThreadsMayTakeARealTimePriorityAndWhatTheyHaveOtherwise() {
+        FakeHost host = new FakeHost(directory);
+        Line old = line(host.examine(DEFAULTS), "host.realtime");
+        host.write("/proc/sys/kernel/osrelease", "6.12.3");
+        Line refused = line(host.examine(DEFAULTS), "host.realtime");
+        Line spinning = line(host.examine(Map.of("shard.idle", "spin")), "host.realtime");
+        Line none = line(host.examine(Map.of("shard.realtime_priority", "0")), "host.realtime");
+        host.write("/proc/self/limits", "Max realtime priority     1                    1                    ");
+        Line limited = line(host.examine(DEFAULTS), "host.realtime");
+        Line higher = line(host.examine(Map.of("shard.realtime_priority", "50")), "host.realtime");
+        host.write("/proc/self/status", "CapEff:\t0000000000800000");
+        Line capable = line(host.examine(Map.of("shard.realtime_priority", "50")), "host.realtime");
+
+        assertEquals(Level.WARN, old.level());
+        assertTrue(old.detail().contains("before 6.12"), old.detail());
+        assertEquals(Level.WARN, refused.level());
+        assertTrue(refused.detail().contains("slices of 0.1 ms"), refused.detail());
+        assertTrue(refused.fix().contains("rtprio 1'") && refused.fix().contains("LimitRTPRIO=1"), refused.fix());
+        assertEquals("not taken: shard.idle is spin", spinning.detail());
+        assertEquals("not taken: shard.realtime_priority is 0", none.detail());
+        assertEquals("1 may be taken: the limit is 1", limited.detail());
+        assertEquals(Level.WARN, higher.level());
+        assertTrue(higher.fix().contains("LimitRTPRIO=50"), higher.fix());
+        assertEquals("50 may be taken: this process has CAP_SYS_NICE", capable.detail());
+    }
+
+    @Test
     void shouldSayHowMuchMemlockThePoolNeeds() {
         Line small = line(new FakeHost(directory).examine(DEFAULTS), "memory.memlock");
 

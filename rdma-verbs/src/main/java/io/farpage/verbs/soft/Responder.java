@@ -5,6 +5,7 @@ import io.farpage.posix.FileIo;
 import io.farpage.posix.NativeThread;
 import io.farpage.posix.PosixException;
 import io.farpage.posix.Sockets;
+import io.farpage.posix.ThreadScheduling;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.WcStatus;
 import java.util.OptionalInt;
@@ -21,6 +22,7 @@ final class Responder {
     private final int fd;
     private final Errno errno = Errno.create();
     private final OptionalInt cpu;
+    private final ThreadScheduling scheduling;
     private final RequestStream stream;
     private final ReplyBatch replies;
     private final RequestExecutor executor;
@@ -36,6 +38,9 @@ final class Responder {
         this.queuePair = queuePair;
         this.fd = fd;
         this.cpu = cpu;
+        this.scheduling = options.idle() == IdleStrategy.SPIN || options.realTimePriority() == 0
+                ? ThreadScheduling.ordinary()
+                : ThreadScheduling.realTime(options.realTimePriority());
         this.expectedPsn = hello.sourcePsn();
         this.stream =
                 new RequestStream(fd, errno, options.idle(), options.spin().toNanos());
@@ -98,6 +103,7 @@ final class Responder {
     private void run() {
         try {
             pin();
+            scheduling.start();
             serve();
         } catch (RuntimeException | Error e) {
             LOG.error("{}: responder failed", queuePair, e);
@@ -125,6 +131,7 @@ final class Responder {
     private void serve() {
         boolean open = true;
         while (open && !stopping && stream.fill()) {
+            scheduling.turn();
             quiescence.enter();
             try {
                 open = serveAvailable();

@@ -20,6 +20,7 @@ import java.util.Optional;
  * @param maxPending connections that may be in their handshake at once, 1..4096
  * @param handshake how long a handshake may take
  * @param maxQueuePairs queue pairs, and so responders, of one device, 1..65536
+ * @param realTimePriority of responders that do not spin, 1..99; 0 for none. See {@link io.farpage.posix.ThreadScheduling}
  */
 public record SoftOptions(
         InetSocketAddress listen,
@@ -31,7 +32,8 @@ public record SoftOptions(
         int socketBuffer,
         int maxPending,
         Duration handshake,
-        int maxQueuePairs) {
+        int maxQueuePairs,
+        int realTimePriority) {
 
     /** Loopback only, a port of the system's choice, adaptive with 50 µs of spinning, not pinned. */
     public static final SoftOptions DEFAULT = new SoftOptions(
@@ -44,7 +46,8 @@ public record SoftOptions(
             0,
             64,
             Duration.ofSeconds(5),
-            1024);
+            1024,
+            0);
 
     public SoftOptions {
         responderCpus = List.copyOf(responderCpus);
@@ -62,6 +65,7 @@ public record SoftOptions(
         requireRange("max pending handshakes", maxPending, 1, 4096);
         requireRange("handshake milliseconds", handshake.toMillis(), 1, 3_600_000);
         requireRange("max queue pairs", maxQueuePairs, 1, 65536);
+        requireRange("real-time priority", realTimePriority, 0, 99);
     }
 
     private static void requireRange(String name, long value, long low, long high) {
@@ -86,7 +90,8 @@ public record SoftOptions(
                 socketBuffer,
                 maxPending,
                 handshake,
-                maxQueuePairs);
+                maxQueuePairs,
+                realTimePriority);
     }
 
     public SoftOptions withIdle(IdleStrategy newIdle, Duration newSpin) {
@@ -100,7 +105,8 @@ public record SoftOptions(
                 socketBuffer,
                 maxPending,
                 handshake,
-                maxQueuePairs);
+                maxQueuePairs,
+                realTimePriority);
     }
 
     public SoftOptions withResponderCpus(List<Integer> newResponderCpus) {
@@ -114,7 +120,8 @@ public record SoftOptions(
                 socketBuffer,
                 maxPending,
                 handshake,
-                maxQueuePairs);
+                maxQueuePairs,
+                realTimePriority);
     }
 
     public SoftOptions withSocketBuffer(int newSocketBuffer) {
@@ -128,7 +135,8 @@ public record SoftOptions(
                 newSocketBuffer,
                 maxPending,
                 handshake,
-                maxQueuePairs);
+                maxQueuePairs,
+                realTimePriority);
     }
 
     public SoftOptions withAdmission(int newBacklog, int newMaxPending, Duration newHandshake, int newMaxQueuePairs) {
@@ -142,6 +150,23 @@ public record SoftOptions(
                 socketBuffer,
                 newMaxPending,
                 newHandshake,
-                newMaxQueuePairs);
+                newMaxQueuePairs,
+                realTimePriority);
+    }
+
+    /** Responders that do not spin take a real-time priority, 1 to 99, where that is permitted; 0 for none. */
+    public SoftOptions withRealTimePriority(int newRealTimePriority) {
+        return new SoftOptions(
+                listen,
+                advertised,
+                idle,
+                spin,
+                responderCpus,
+                backlog,
+                socketBuffer,
+                maxPending,
+                handshake,
+                maxQueuePairs,
+                newRealTimePriority);
     }
 }

@@ -27,6 +27,7 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -273,6 +274,7 @@ class LostCoordinatorTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldNotObeyAnotherClustersCoordinatorAndResumeWhenTheRightOneIsBack() throws Exception {
         Map<String, Integer> spaces = Map.of("first", 1);
         List<SpaceExtents> before = extents();
@@ -304,6 +306,7 @@ class LostCoordinatorTest {
 
     /** The second coordinator takes the place of the first at the same address, as behind a name that was moved; then the first is back. */
     @Test
+    @Tag("soak")
     void shouldNotObeyTheOlderOfTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
         Map<String, Integer> spaces = Map.of("first", 1);
         List<SpaceExtents> before = extents();

@@ -158,7 +158,8 @@ class RebuildTest {
                 List.of(ExtentState.OK, ExtentState.LOST),
                 state.extentsOf(vm).stream().map(Extent::state).toList());
         assertTrue(vm.torn().isPresent(), "a guest on c may have used it");
-        assertEquals(new State.Retired(List.of(new Incarnation(3))), state.retired().get("c"));
+        assertEquals(
+                new State.Retired(List.of(new Incarnation(3))), state.retired().get("c"));
     }
 
     @Test

@@ -17,8 +17,9 @@ import java.util.stream.Stream;
 /** A child JVM with this one's class path. Its output goes to files; closing it kills it. */
 public final class ChildJvm implements AutoCloseable {
     /** Test JVMs that run side by side number their children alike. */
-    private static final Path OUTPUT =
-            Path.of("target", "it", Long.toString(ProcessHandle.current().pid())).toAbsolutePath();
+    private static final Path OUTPUT = Path.of(
+                    "target", "it", Long.toString(ProcessHandle.current().pid()))
+            .toAbsolutePath();
 
     private static final AtomicInteger COUNT = new AtomicInteger();
     private static final Duration END_TIMEOUT = Duration.ofSeconds(20);

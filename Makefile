@@ -40,6 +40,10 @@ test-bare: ## make test as on a fresh machine: RDMA, compiler, QEMU, KVM, hugepa
 mutation: ## put one fault at a time into the sources and list those that the unit tests do not notice; ARGS='shard pager'
 	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/mutate $(ARGS)
 
+.PHONY: test-direct-io
+test-direct-io: ## blocks read into guest RAM by direct I/O for long, and compared
+	@$(JDK); $(MVN) $(MVN_FLAGS) -pl integration-tests -am test -Dtest=DirectIoTest -Dgroups=soak -Dsurefire.failIfNoSpecifiedTests=false
+
 .PHONY: bench
 bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options
 	@bin/page-bench fetch $(ARGS)

@@ -6,6 +6,7 @@
  * compare with a shadow copy, and so keep the agent evicting. LIMIT: how many runs to read, or, with an s, for how many seconds.
  *   sync       preadv(2), the descriptor stays open
  *   reopen     preadv(2), a descriptor opened and closed for every run
+ *   gaps       as reopen, with a pause of up to 20 ms before each run, in which no descriptor has O_DIRECT
  *   libaio     io_submit(2) and io_getevents(2)
  *   io_uring   IORING_OP_READV
  *   registered IORING_OP_READ_FIXED into registered buffers, through a descriptor without O_DIRECT
@@ -31,9 +32,9 @@
 
 enum { WRONG = 3, NO_DIRECT_IO = 4, BLOCK = 4096, RUN = 64, RAM_PAGES = 16384, BLOCKS = 8192, READERS = 2, TOUCHERS = 2 };
 enum { WORDS = BLOCK / sizeof(uint64_t), REPORTED = 10 };
-enum mode { SYNC, REOPEN, LIBAIO, IO_URING, REGISTERED, BUFFERED, LATER };
+enum mode { SYNC, REOPEN, GAPS, LIBAIO, IO_URING, REGISTERED, BUFFERED, LATER };
 
-static const char *const modes[] = {"sync", "reopen", "libaio", "io_uring", "registered", "buffered", "later"};
+static const char *const modes[] = {"sync", "reopen", "gaps", "libaio", "io_uring", "registered", "buffered", "later"};
 static enum mode mode;
 static const char *path;
 static uint64_t runs_wanted = UINT64_MAX;
@@ -182,7 +183,7 @@ static void *read_runs(void *argument) {
     if (mode == IO_URING || mode == REGISTERED) {
         open_ring(&ring, first, room);
     }
-    bool direct = mode != BUFFERED && mode != LATER && mode != REGISTERED;
+    bool direct = mode == SYNC || mode == LIBAIO || mode == IO_URING;
     int fd = open_file(direct);
     while (goes_on()) {
         if (mode == LATER && !direct && runs_read >= runs_wanted / 2) {
@@ -190,7 +191,10 @@ static void *read_runs(void *argument) {
             close(fd);
             fd = open_file(true);
         }
-        if (mode == REOPEN) {
+        if (mode == GAPS) {
+            usleep((useconds_t) (next(&random) % 20000));
+        }
+        if (mode == REOPEN || mode == GAPS) {
             close(fd);
             fd = open_file(true);
         }
@@ -204,7 +208,7 @@ static void *read_runs(void *argument) {
         if (got != RUN * BLOCK) {
             fail("read of %d blocks at %" PRIu64 ": %s", RUN, block, got < 0 ? strerror(mode == SYNC ? errno : (int) -got) : "short");
         }
-        if (mode == REOPEN) {
+        if (mode == REOPEN || mode == GAPS) {
             close(fd);
             fd = open_file(false);
         }

@@ -11,8 +11,12 @@
  *   unmap    unmap the RAM
  *   again    map the RAM a second time
  *   fork     have a child read the first page, and expect that it cannot
+ *   direct   open a file with O_DIRECT in every way that the C library has, and say how many of those opened have it
+ *   inherited  say how many descriptors have O_DIRECT
  *   wait     wait until the file that $SHARED_RAM_GO names exists
  *   kept     expect every page to hold what rounds left
+ *   shared_ram with-direct FILE COMMAND...
+ * Opens FILE with O_DIRECT and becomes the command, which inherits the descriptor.
  * Prints a line for each that went well; exit code 3 for the first that did not.
  */
 #define _GNU_SOURCE
@@ -64,7 +68,56 @@ static void fork_child(void) {
     }
 }
 
+/* Those that end with _2 are what _FORTIFY_SOURCE makes of calls with flags that are not constant. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+int __openat64_2(int directory, const char *path, int flags);
+
+static int has_direct_io(int fd) {
+    int flags = fcntl(fd, F_GETFL);
+    return flags != -1 && (flags & O_DIRECT) != 0;
+}
+
+static void open_direct(void) {
+    char path[] = "shared-ram-XXXXXX";
+    int made = mkstemp(path);
+    int plain = open(path, O_RDONLY);
+    int set = fcntl(plain, F_SETFL, O_DIRECT) == 0 ? plain : -1;
+    int all[] = {open(path, O_RDONLY | O_DIRECT), open64(path, O_RDONLY | O_DIRECT), open(path, O_RDWR | O_CREAT | O_DIRECT, 0600),
+        openat(AT_FDCWD, path, O_RDONLY | O_DIRECT), openat64(AT_FDCWD, path, O_RDONLY | O_DIRECT), __open_2(path, O_DIRECT),
+        __openat_2(AT_FDCWD, path, O_DIRECT), __openat64_2(AT_FDCWD, path, O_DIRECT), set};
+    int opened = 0, direct = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        opened += all[i] >= 0;
+        direct += all[i] >= 0 && has_direct_io(all[i]);
+    }
+    for (size_t i = 0; i + 1 < sizeof all / sizeof *all; i++) {
+        close(all[i]);
+    }
+    close(plain);
+    close(made);
+    unlink(path);
+    printf("direct: %d of %d\n", direct, opened);
+}
+
+static void count_inherited(void) {
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += has_direct_io(fd);
+    }
+    printf("inherited: %d\n", count);
+}
+
 int main(int argc, char **argv) {
+    if (argc > 3 && strcmp(argv[1], "with-direct") == 0) {
+        if (open(argv[2], O_RDONLY | O_DIRECT) < 0) {
+            perror(argv[2]);
+            return 2;
+        }
+        execvp(argv[3], argv + 3);
+        return 2;
+    }
     char *unit;
     pages = strtoul(argv[2], &unit, 10);
     if (*unit == 'h') {
@@ -102,6 +155,10 @@ int main(int argc, char **argv) {
             munmap((void *) ram, pages * page_bytes);
         } else if (strcmp(argv[i], "again") == 0) {
             mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        } else if (strcmp(argv[i], "direct") == 0) {
+            open_direct();
+        } else if (strcmp(argv[i], "inherited") == 0) {
+            count_inherited();
         } else if (strcmp(argv[i], "fork") == 0) {
             fork_child();
         } else if (strcmp(argv[i], "wait") == 0) {

@@ -10,10 +10,18 @@
  *   FARPAGE_MIN_SIZE    which mapping instead: any of at least this many bytes (with k, m or g: KiB, MiB or GiB)
  *   FARPAGE_PAGERS      into how many parts, each with a userfaultfd of its own, so that several of the agent's threads may serve it; default 1
  *   FARPAGE_REQUIRED    1 (default): what goes wrong ends the process; 0: it is reported, and the memory stays local
+ *   FARPAGE_DIRECT_IO   buffered (default): files are opened without O_DIRECT; refuse: to open one with O_DIRECT fails with EINVAL
+ *
+ * A device that writes to guest RAM by direct I/O does so past the page table, also to pages that the agent has taken out meanwhile. So
+ * the library watches open(2), openat(2) and fcntl(2) too. What it cannot see, such as openat2(2) by syscall(2), the agent does, which
+ * then evicts nothing that may be written to.
  *
  * A second mapping of guest RAM ends the process in any case, and so does an agent that does not answer.
  */
 #define _GNU_SOURCE
+/* Its inline open(2) would be in the way of the one defined below. */
+#undef _FORTIFY_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +93,17 @@ static void give_up(void) {
         _exit(EXIT_FAILURE);
     }
     say("its RAM is local memory");
+}
+
+enum direct_io { BUFFERED, REFUSED, UNKNOWN };
+
+/* FARPAGE_DIRECT_IO. */
+static enum direct_io direct_io(void) {
+    const char *value = getenv("FARPAGE_DIRECT_IO");
+    if (value == NULL || *value == '\0' || strcmp(value, "buffered") == 0) {
+        return BUFFERED;
+    }
+    return strcmp(value, "refuse") == 0 ? REFUSED : UNKNOWN;
 }
 
 /* Bytes of FARPAGE_MIN_SIZE; SIZE_MAX if it is not set. */
@@ -365,6 +384,32 @@ static bool taken(int agent, const char *path) {
     return held == 0 && got == 0;
 }
 
+/* Says once that a file is not opened as it was asked for. */
+static void say_buffered(const char *what) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said)) {
+        say("%s is used without O_DIRECT, and so is every other file: direct I/O would write to guest RAM past the pager; flushes are as "
+            "before (FARPAGE_DIRECT_IO=refuse refuses such files)", what);
+    }
+}
+
+/* Takes O_DIRECT from descriptors that were there before the library: inherited ones, or what other libraries opened. */
+static void clear_direct_io(void) {
+    DIR *all = opendir("/proc/self/fd");
+    if (all == NULL) {
+        say("/proc/self/fd: %s; files that were open before are used as they are", strerror(errno));
+        return;
+    }
+    for (struct dirent *entry = readdir(all); entry != NULL; entry = readdir(all)) {
+        int fd = atoi(entry->d_name);
+        int flags = *entry->d_name == '.' ? -1 : (int) syscall(SYS_fcntl, fd, F_GETFL);
+        if (flags != -1 && (flags & O_DIRECT) && syscall(SYS_fcntl, fd, F_SETFL, flags & ~O_DIRECT) == 0) {
+            say_buffered("a file that was open already");
+        }
+    }
+    closedir(all);
+}
+
 static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
     size_t page = page_size(memfd);
     size_t length = (asked + page - 1) / page * page;
@@ -377,6 +422,11 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
     if (pagers == 0) {
         return false;
     }
+    if (direct_io() == UNKNOWN) {
+        say("FARPAGE_DIRECT_IO is '%s'; it must be buffered or refuse", getenv("FARPAGE_DIRECT_IO"));
+        return false;
+    }
+    clear_direct_io();
     if (atomic_flag_test_and_set(&handed_over)) {
         /* Whether farpage is required or not: a second view would put zeros into the memory where the first would fault. */
         say("ending the process: guest RAM is mapped a second time, %zu bytes at %p; what can be handed over is one mapping of one "
@@ -428,4 +478,98 @@ void *mmap(void *hint, size_t length, int protection, int flags, int fd, off_t o
 
 void *mmap64(void *hint, size_t length, int protection, int flags, int fd, off64_t offset) {
     return map("mmap64", hint, length, protection, flags, fd, offset);
+}
+
+/* O_TMPFILE includes O_DIRECTORY. */
+static bool has_mode(int flags) {
+    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+/* The flags to open a file with; -1, and errno, if it is refused. */
+static int without_direct_io(const char *path, int flags) {
+    if (!(flags & O_DIRECT)) {
+        return flags;
+    }
+    if (direct_io() == REFUSED) {
+        say("%s is refused: it is opened with O_DIRECT, and FARPAGE_DIRECT_IO is refuse", path);
+        errno = EINVAL;
+        return -1;
+    }
+    say_buffered(path);
+    return flags & ~O_DIRECT;
+}
+
+static mode_t mode_of(int flags, va_list arguments) {
+    return has_mode(flags) ? va_arg(arguments, mode_t) : 0;
+}
+
+/* open(2) and openat(2) by all the names that programs are compiled to call them by; those that end with _2 are of _FORTIFY_SOURCE. */
+#define OPEN(name)                                                                        \
+    int name(const char *path, int asked, ...) {                                          \
+        va_list arguments;                                                                \
+        va_start(arguments, asked);                                                       \
+        mode_t mode = mode_of(asked, arguments);                                          \
+        va_end(arguments);                                                                \
+        int flags = without_direct_io(path, asked);                                       \
+        int (*next)(const char *, int, ...);                                              \
+        *(void **) &next = dlsym(RTLD_NEXT, #name);                                       \
+        return flags == -1 ? -1 : next(path, flags, mode);                                \
+    }
+
+#define OPENAT(name)                                                                      \
+    int name(int directory, const char *path, int asked, ...) {                           \
+        va_list arguments;                                                                \
+        va_start(arguments, asked);                                                       \
+        mode_t mode = mode_of(asked, arguments);                                          \
+        va_end(arguments);                                                                \
+        int flags = without_direct_io(path, asked);                                       \
+        int (*next)(int, const char *, int, ...);                                         \
+        *(void **) &next = dlsym(RTLD_NEXT, #name);                                       \
+        return flags == -1 ? -1 : next(directory, path, flags, mode);                     \
+    }
+
+#define FCNTL(name)                                                                       \
+    int name(int fd, int command, ...) {                                                  \
+        va_list arguments;                                                                \
+        va_start(arguments, command);                                                     \
+        void *argument = va_arg(arguments, void *);                                       \
+        va_end(arguments);                                                                \
+        if (command == F_SETFL) {                                                         \
+            int flags = without_direct_io("a descriptor", (int) (intptr_t) argument);     \
+            if (flags == -1) {                                                            \
+                return -1;                                                                \
+            }                                                                             \
+            argument = (void *) (intptr_t) flags;                                         \
+        }                                                                                 \
+        int (*next)(int, int, ...);                                                       \
+        *(void **) &next = dlsym(RTLD_NEXT, #name);                                       \
+        return next(fd, command, argument);                                               \
+    }
+
+OPEN(open)
+OPEN(open64)
+OPENAT(openat)
+OPENAT(openat64)
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+int __openat64_2(int directory, const char *path, int flags);
+
+int __open_2(const char *path, int flags) {
+    return open(path, flags);
+}
+
+int __open64_2(const char *path, int flags) {
+    return open64(path, flags);
+}
+
+int __openat_2(int directory, const char *path, int flags) {
+    return openat(directory, path, flags);
+}
+
+int __openat64_2(int directory, const char *path, int flags) {
+    return openat64(directory, path, flags);
 }

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.agent.uffd.Userfaultfd;
@@ -21,10 +22,15 @@ import io.farpage.posix.EventFd;
 import io.farpage.posix.FileIo;
 import io.farpage.posix.Sockets;
 import io.farpage.posix.UnixSockets;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -96,6 +102,24 @@ class HostileVmmTest {
             serveProperly("message");
         } finally {
             guests.drop("message");
+        }
+    }
+
+    /** The pager reads the file on the shard's thread: a file server that does not answer would stop every guest of the shard. */
+    @Test
+    void shouldRefuseAMemoryFileWhosePagesAreNotMemory() throws IOException {
+        String json = "[{\"base_host_virt_addr\":4096,\"size\":%d,\"offset\":0}]".formatted(BYTES);
+        Path disk = Files.createFile(directory.resolve("disk")).toRealPath();
+        guests.attach("on-disk", socket(), BYTES, BYTES);
+        try (Userfaultfd uffd = Userfaultfd.open(0);
+                FileChannel file = FileChannel.open(disk, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            file.write(ByteBuffer.allocate(1), BYTES - 1);
+            assumeFalse(Files.getFileStore(disk).type().equals("tmpfs"), "the tests' temporary directory is on tmpfs");
+            String answer = send(json, List.of(uffd.fd(), ProcFs.descriptorOf(disk)));
+            assertTrue(answer.contains("is " + disk + ", not a memory file: send a memfd"), answer);
+            serveProperly("on-disk");
+        } finally {
+            guests.drop("on-disk");
         }
     }
 

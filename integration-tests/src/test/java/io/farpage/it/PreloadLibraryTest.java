@@ -78,6 +78,47 @@ class PreloadLibraryTest {
         }
     }
 
+    /** By every name that a program may call open(2) by, and by fcntl(2). */
+    @Test
+    void shouldOpenFilesWithoutDirectIoAndSaySoOnce() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "direct", "read", "direct");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("direct: 0 of 9\ndirect\nread\ndirect: 0 of 9\ndirect\n", process.out());
+            assertEquals(1, process.err().split("without O_DIRECT", -1).length - 1, process.err());
+            assertEquals(PAGES, pager.faults());
+        }
+    }
+
+    @Test
+    void shouldRefuseDirectIoIfToldTo() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of("FARPAGE_DIRECT_IO", "refuse"), "direct", "read");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("direct: 0 of 0\ndirect\nread\n", process.out());
+            assertTrue(process.err().contains("is refused: it is opened with O_DIRECT"), process.err());
+            assertEquals(PAGES, pager.faults());
+        }
+    }
+
+    @Test
+    void shouldTakeDirectIoFromInheritedDescriptors() throws IOException {
+        Path disk = Files.write(directory.resolve("disk"), new byte[4096]);
+        List<String> command =
+                new ArrayList<>(List.of(built.resolve("shared_ram").toString(), "with-direct", disk.toString()));
+        command.addAll(command(QEMUS_NAME, PAGES, "inherited", "read", "inherited"));
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = launch(command, Map.of());
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("inherited: 0\ninherited\nread\ninherited: 0\ninherited\n", process.out());
+            assertTrue(process.err().contains("a file that was open already is used without O_DIRECT"), process.err());
+            assertEquals(PAGES, pager.faults());
+        }
+    }
+
     @Test
     void shouldTellTheAgentThatTheMemoryWasUnmapped() {
         try (HandoffListener listener = new HandoffListener(socket());
@@ -204,7 +245,8 @@ class PreloadLibraryTest {
         "FARPAGE_PAGERS, 0, FARPAGE_PAGERS is '0'; it must be a number from 1 to 16",
         "FARPAGE_PAGERS, 17, FARPAGE_PAGERS is '17'",
         "FARPAGE_PAGERS, -1, FARPAGE_PAGERS is '-1'",
-        "FARPAGE_PAGERS, 2x, FARPAGE_PAGERS is '2x'"
+        "FARPAGE_PAGERS, 2x, FARPAGE_PAGERS is '2x'",
+        "FARPAGE_DIRECT_IO, on, FARPAGE_DIRECT_IO is 'on'; it must be buffered or refuse"
     })
     void shouldNameASettingThatIsWrong(String variable, String value, String said) {
         Finished finished = finish(QEMUS_NAME, PAGES, Map.of(variable, value), "zeros");

@@ -74,6 +74,31 @@ public final class ProcFs {
         }
     }
 
+    /**
+     * The descriptor of an open file of this process.
+     *
+     * @throws java.util.NoSuchElementException if it is not open
+     */
+    public static int descriptorOf(Path file) {
+        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
+            return all.filter(descriptor -> leadsTo(descriptor, file))
+                    .mapToInt(descriptor ->
+                            Integer.parseInt(descriptor.getFileName().toString()))
+                    .findFirst()
+                    .orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean leadsTo(Path descriptor, Path file) {
+        try {
+            return Files.readSymbolicLink(descriptor).equals(file);
+        } catch (IOException e) {
+            return false; // closed meanwhile
+        }
+    }
+
     private static boolean isMemoryFile(Path descriptor) {
         try {
             return Files.readSymbolicLink(descriptor).toString().startsWith("/memfd:farpage-guest");

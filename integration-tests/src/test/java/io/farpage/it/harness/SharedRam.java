@@ -59,6 +59,16 @@ public record SharedRam(Path program, Path library) {
         return compileVmm(into, "changing_ram");
     }
 
+    /** Compiles {@code src/test/c/direct_ram.c}, a VMM that reads its disk by direct I/O; skips the test where there is no C compiler. */
+    public static Path compileDirect(Path into) {
+        return compileVmm(into, "direct_ram");
+    }
+
+    /** Compiles {@code src/test/c/foreign_vmm.c}, a VMM with a shadow copy of its RAM; skips the test where there is no C compiler. */
+    public static Path compileForeign(Path into) {
+        return compileVmm(into, "foreign_vmm");
+    }
+
     private static Path compileVmm(Path into, String name) {
         compile(into);
         Path program = into.resolve(name);

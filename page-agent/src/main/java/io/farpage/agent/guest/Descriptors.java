@@ -58,11 +58,14 @@ final class Descriptors {
 
     private static void requireBacking(int index, int fd, List<Slice> slices) throws HandoffException {
         // Not adopted: the caller closes it if it is refused.
-        long length = MemoryFile.lengthOf(fd);
         String what = target(fd);
-        if (length < 0 || !what.startsWith("/")) {
-            throw new HandoffException("descriptor %d is %s, not a memory file".formatted(index + 1, what));
+        if (!MemoryFile.isMemory(fd)) {
+            throw new HandoffException(
+                    ("descriptor %d is %s, not a memory file: send a memfd, or a regular file on tmpfs or hugetlbfs,"
+                                    + " whose pages no file server has to be asked for")
+                            .formatted(index + 1, what));
         }
+        long length = MemoryFile.lengthOf(fd);
         long needed = slices.stream().mapToLong(Slice::mappedEnd).max().orElse(0);
         if (length < needed) {
             throw new HandoffException(

@@ -22,6 +22,7 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
     private static final int MFD_HUGE_2MB = 4 | 21 << 26;
 
     private static final int SEEK_END = 2;
+    private static final int F_GET_SEALS = 1034;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
 
@@ -31,6 +32,8 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
             Libc.capturing("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle lseek$mh =
             Libc.capturing("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle fcntl$mh =
+            Libc.capturing("fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT), 2);
     private static final MethodHandle pread$mh =
             Libc.capturing("pread", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle fallocate$mh =
@@ -86,6 +89,20 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
 
     public int fd() {
         return fd;
+    }
+
+    /**
+     * Whether a descriptor refers to a regular file whose pages are memory: a memfd, or a file on tmpfs or hugetlbfs. Those alone have seals
+     * (fcntl(2), F_GET_SEALS), and the kernel answers by itself. stat(2), fstatfs(2) or lseek(2) would ask the server of a file on FUSE,
+     * which may never answer.
+     */
+    public static boolean isMemory(int fd) {
+        Errno errno = Errno.ofThread();
+        try {
+            return (int) fcntl$mh.invokeExact(errno.segment(), fd, F_GET_SEALS) >= 0;
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
     }
 
     /** Length in bytes of what a descriptor refers to, or a negative error number: -ESPIPE if that is no file at all. */

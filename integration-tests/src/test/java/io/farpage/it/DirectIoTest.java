@@ -1,0 +1,166 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.SharedRam;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A VMM in C that reads its disk into guest RAM by direct I/O, without the preloaded library; every block is checked word by word. */
+class DirectIoTest {
+    private static final long MIB = 1 << 20;
+    private static final long MEMORY = 64 * MIB;
+    private static final long LOCAL = 6 * MIB;
+    private static final int LOCAL_PAGES = (int) (LOCAL / 4096);
+    private static final int NO_DIRECT_IO = 4;
+    private static final int RUN = 64;
+
+    @TempDir
+    private static Path built = Path.of("");
+
+    private static Optional<Path> program = Optional.empty();
+
+    @SuppressWarnings("NullAway.Init") // set before all tests
+    private static Cluster cluster;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Guests guests;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Guests strict;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private String space = "";
+
+    @BeforeAll
+    static void start() {
+        program = Optional.of(SharedRam.compileDirect(built));
+        cluster = Cluster.start();
+        cluster.launchAgent("a", Map.of("pool.staging", "32MiB", "guest.pin_linger", "100ms"))
+                .awaitListening();
+        cluster.launchAgent("b", Map.of("pool.exported", "256MiB", "pool.staging", "32MiB"))
+                .awaitListening();
+        cluster.launchAgent("c", Map.of("pool.staging", "32MiB", "guest.pins", "refuse"))
+                .awaitListening();
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+        strict = new Guests(cluster, "c", "b");
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        Optional.ofNullable(cluster).ifPresent(Cluster::close);
+    }
+
+    /** Everything that is read stays, and the status says because of which descriptor. */
+    @ParameterizedTest
+    @CsvSource({"sync, 400", "libaio, 400", "io_uring, 400", "registered, 50"})
+    @Timeout(120)
+    void shouldEvictNothingThatWasWrittenWhileADescriptorMayPinIt(String mode, int runs) {
+        JsonNode status = run(mode, Integer.toString(runs), runs);
+        assertTrue(status.get("pins").get("held").asBoolean(), status.toString());
+        assertTrue(
+                status.get("pins").get("detail").asString().contains("O_DIRECT")
+                        || status.get("pins").get("detail").asString().contains("registered buffers"),
+                status.toString());
+        assertTrue(status.get("peakResidentPages").asInt() > LOCAL_PAGES, status.toString());
+    }
+
+    @Test
+    @Timeout(120)
+    void shouldKeepToTheLimitWhileNoDescriptorHasDirectIo() {
+        JsonNode status = run("buffered", "400", 400);
+        assertFalse(status.get("pins").get("held").asBoolean(), status.toString());
+        assertTrue(status.get("pins").get("inspections").asInt() > 10, status.toString());
+        assertTrue(status.get("evictions").asInt() > LOCAL_PAGES, status.toString());
+        assertTrue(status.get("peakResidentPages").asInt() <= LOCAL_PAGES, status.toString());
+    }
+
+    /** Pages are taken out in between, and none that was pinned when it was protected. */
+    @ParameterizedTest
+    @CsvSource({"gaps, 500", "reopen, 500", "later, 500"})
+    @Timeout(120)
+    void shouldLoseNoBlockWhenDescriptorsComeAndGo(String mode, int runs) {
+        run(mode, Integer.toString(runs), runs);
+    }
+
+    /** A million blocks. Seconds of each of the modes: {@code -Dfarpage.soak.seconds=600}. */
+    @ParameterizedTest
+    @Tag("soak")
+    @CsvSource({"sync", "reopen", "gaps", "libaio", "io_uring", "later", "buffered"})
+    @Timeout(value = 1, unit = java.util.concurrent.TimeUnit.HOURS)
+    void shouldLoseNoBlockOfManyForLong(String mode) {
+        int seconds = Integer.getInteger("farpage.soak.seconds", 10);
+        run(mode, mode.equals("later") ? "4000" : seconds + "s", 100);
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldRefuseMemoryThatMayBePinnedIfToldTo() {
+        space = "strict";
+        strict.attach(space, socket(), MEMORY, LOCAL);
+        try (ChildJvm process = launch("sync", "10")) {
+            await("the refusal")
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> strict.status(space).get("detail").asString().contains("is open for direct I/O"));
+            assertTrue(strict.status(space).get("detail").asString().contains("set guest.pins to hold"));
+            assertEquals("waiting", strict.status(space).get("state").asString());
+        } finally {
+            strict.drop(space);
+        }
+    }
+
+    private JsonNode run(String mode, String limit, int leastRuns) {
+        space = "direct-" + mode.replace('_', '-');
+        guests.attach(space, socket(), MEMORY, LOCAL);
+        try (ChildJvm process = launch(mode, limit)) {
+            await("the end of the reads").atMost(Duration.ofMinutes(30)).until(() -> !process.isAlive());
+            assumeTrue(process.awaitEnd() != NO_DIRECT_IO, "the file system of " + directory + " has no direct I/O");
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            JsonNode result = new JsonMapper().readTree(process.out());
+            assertEquals(0, result.get("differences").asInt(), process.out());
+            assertTrue(result.get("blocks").asInt() >= leastRuns * RUN, process.out());
+            JsonNode status = guests.awaitEnded(space);
+            System.out.println(mode + ": " + process.out().strip() + ", " + status.get("evictions") + " evictions, "
+                    + status.get("pins"));
+            return status;
+        }
+    }
+
+    private ChildJvm launch(String mode, String limit) {
+        List<String> command = List.of(program.orElseThrow().toString(), socket().toString(), "blocks", mode, limit);
+        return ChildJvm.launch("direct-ram", command, Map.of(), directory);
+    }
+
+    @AfterEach
+    void drop() {
+        guests.drop(space);
+    }
+
+    private Path socket() {
+        return directory.resolve("socket");
+    }
+}

@@ -13,29 +13,24 @@ import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.Shard;
 import io.farpage.agent.shard.ShardCommand;
-import io.farpage.agent.uffd.MessageWriter;
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.UffdMessages;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.posix.Errno;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A pager whose kernel throws in the middle of a turn. */
 class BrokenPagerTest {
-    private static final long BASE = 1L << 30;
+    private static final long BASE = NotingKernel.BASE;
     private static final int PAGES = 8;
 
     private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
     private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES);
     private final Shard shard =
             new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {});
-    private final ThrowingKernel kernel = new ThrowingKernel();
+    private final NotingKernel kernel = new NotingKernel();
     private final List<PagerEnd> ended = new ArrayList<>();
     private Pager pager;
 
@@ -71,7 +66,7 @@ class BrokenPagerTest {
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
         assertTrue(ended.isEmpty(), "closing the userfaultfd would let the guest read zeros");
-        assertEquals(ThrowingKernel.FD, pager.fileDescriptor());
+        assertEquals(NotingKernel.FD, pager.fileDescriptor());
 
         kernel.says = messages -> {
             messages.fault(BASE + 3 * Memory.PAGE + 8, false, false);
@@ -117,96 +112,5 @@ class BrokenPagerTest {
                 "its pager threw java.lang.AssertionError: for a test",
                 ended.getFirst().reason());
         assertEquals(-1, pager.fileDescriptor());
-    }
-
-    /** A kernel that throws when it is told to, and notes what it is asked for. */
-    private static final class ThrowingKernel implements PageFaults {
-        static final int FD = 77;
-
-        final List<String> asked = new ArrayList<>();
-        List<Long> results = List.of();
-
-        @Nullable
-        Throwable thrown;
-
-        @Nullable
-        Consumer<MessageWriter> says;
-
-        @Override
-        public int fd() {
-            return FD;
-        }
-
-        @Override
-        public int read(UffdMessages messages) {
-            switch (thrown) {
-                case RuntimeException e -> {
-                    thrown = null;
-                    throw e;
-                }
-                case Error e -> {
-                    thrown = null;
-                    throw e;
-                }
-                case null, default -> {}
-            }
-            if (says == null) {
-                return 0;
-            }
-            MessageWriter writer = new MessageWriter(messages);
-            says.accept(writer);
-            says = null;
-            return writer.count();
-        }
-
-        private long ask(String what, long start) {
-            asked.add(what + " " + (start - BASE) / Memory.PAGE);
-            if (!what.equals("poison") || results.isEmpty()) {
-                return Memory.PAGE;
-            }
-            long result = results.getFirst();
-            results = results.subList(1, results.size());
-            return result;
-        }
-
-        @Override
-        public long copy(long destination, long source, long length, long mode) {
-            return ask("copy", destination);
-        }
-
-        @Override
-        public long zeropage(long start, long length) {
-            return ask("zeropage", start);
-        }
-
-        @Override
-        public long continueAt(long start, long length) {
-            return -Errno.ENOENT;
-        }
-
-        @Override
-        public long poison(long start, long length) {
-            return ask("poison", start);
-        }
-
-        @Override
-        public int writeProtect(long start, long length, boolean protect) {
-            ask(protect ? "protect" : "unprotect", start);
-            return 0;
-        }
-
-        @Override
-        public PageFaults child(int descriptor) {
-            throw new AssertionError("nobody forks");
-        }
-
-        @Override
-        public void close() {}
-
-        @Override
-        public int wake(long start, long length) {
-            ask("wake", start);
-            return 0;
-        }
     }
 }

@@ -19,7 +19,7 @@ public record LinkStatus(
      * A shard's queue pair.
      *
      * @param shard number of the shard
-     * @param state one of down, verifying, up, draining
+     * @param state one of down, verifying, up, switching, draining
      */
     public record OfShard(int shard, String state) {}
 }

@@ -23,12 +23,16 @@ final class ErrorPages {
     private ErrorPages() {}
 
     static void install(RoutesConfig routes) {
-        routes.exception(ProblemException.class, (e, ctx) -> answer(ctx, e.problem(ctx.path())));
+        routes.exception(ProblemException.class, (e, ctx) -> {
+            e.retryAfterSeconds().ifPresent(seconds -> ctx.header("Retry-After", Integer.toString(seconds)));
+            answer(ctx, e.problem(ctx.path()));
+        });
         routes.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, plain(e, ctx)));
         routes.exception(Exception.class, (e, ctx) -> answer(ctx, other(e, ctx)));
     }
 
     private static void answer(Context ctx, Problem problem) {
+        Bodies.discard(ctx);
         ctx.status(problem.status())
                 .result(Json.STRICT.writeValueAsBytes(problem))
                 .contentType(Problem.MEDIA_TYPE);

@@ -1,6 +1,7 @@
 package io.farpage.rest;
 
 import java.util.Locale;
+import java.util.OptionalInt;
 
 /** Ends a request with a problem document. The message is its detail: what is wrong with this request, and the fix. */
 public final class ProblemException extends RuntimeException {
@@ -9,6 +10,7 @@ public final class ProblemException extends RuntimeException {
 
     private final int status;
     private final String word;
+    private final int retryAfterSeconds;
 
     /**
      * Creates it.
@@ -18,9 +20,23 @@ public final class ProblemException extends RuntimeException {
      * @param detail one line for people
      */
     public ProblemException(int status, String word, String detail) {
+        this(status, word, detail, 0);
+    }
+
+    private ProblemException(int status, String word, String detail, int retryAfterSeconds) {
         super(detail);
         this.status = status;
         this.word = word;
+        this.retryAfterSeconds = retryAfterSeconds;
+    }
+
+    /** The same, telling the client to try again after so many seconds, 1 or more (Retry-After, RFC 9110). */
+    public ProblemException withRetryAfter(int seconds) {
+        return new ProblemException(status, word, String.valueOf(getMessage()), seconds);
+    }
+
+    OptionalInt retryAfterSeconds() {
+        return retryAfterSeconds == 0 ? OptionalInt.empty() : OptionalInt.of(retryAfterSeconds);
     }
 
     /** What is asked for does not exist. */

@@ -36,18 +36,39 @@ public final class Requests {
      * @throws ProblemException 400 if it is not what is asked for, 413 if it is too long, 415 if it says that it is something else
      */
     public static <T> T body(Context ctx, Class<T> type) throws IOException {
+        return body(ctx, type, RestServer.bodyLimit(ctx));
+    }
+
+    /**
+     * As {@link #body(Context, Class)}, for a request that is never long.
+     *
+     * @param maxBytes the longest body; the service's limit applies too
+     */
+    public static <T> T body(Context ctx, Class<T> type, int maxBytes) throws IOException {
         @Nullable String contentType = ctx.contentType();
         if (contentType != null
                 && !contentType.toLowerCase(Locale.ROOT).matches("application/([a-z0-9.+-]+\\+)?json\\b.*")) {
             throw new ProblemException(
                     415, "unsupported-media-type", "content type '" + contentType + "' is not application/json");
         }
-        int limit = RestServer.bodyLimit(ctx);
-        byte[] bytes = ctx.req().getInputStream().readNBytes(limit + 1);
-        if (bytes.length > limit) {
-            throw new ProblemException(413, "too-large", "the body is longer than the limit of " + limit + " bytes");
-        }
-        return parse(bytes, type);
+        return Bodies.receive(ctx, Math.min(maxBytes, RestServer.bodyLimit(ctx)), bytes -> parse(bytes, type));
+    }
+
+    /** What is done with the bytes of a body. */
+    @FunctionalInterface
+    public interface BytesUse {
+        /** Uses them. */
+        void of(byte[] bytes) throws Exception;
+    }
+
+    /**
+     * The request's body as bytes, in memory until {@code use} returns.
+     *
+     * @param length that it must have
+     * @throws ProblemException 400 if it has another length, 408 if it takes too long, 503 if the service has no memory for it now
+     */
+    public static void bytes(Context ctx, int length, BytesUse use) throws Exception {
+        Bodies.receiveBytes(ctx, length, use);
     }
 
     private static <T> T parse(byte[] bytes, Class<T> type) {

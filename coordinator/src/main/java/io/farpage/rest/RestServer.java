@@ -23,6 +23,7 @@ import tools.jackson.databind.JsonNode;
 public final class RestServer implements AutoCloseable {
 
     private static final Key<Integer> BODY_LIMIT = new Key<>("farpage.bodyLimit");
+    private static final Key<BodyBudget> BODY_BUDGET = new Key<>("farpage.bodyBudget");
 
     private final Options options;
     private final Javalin app;
@@ -107,6 +108,7 @@ public final class RestServer implements AutoCloseable {
         config.http.prefer405over404 = true;
         config.http.maxRequestSize = options.maxBodyBytes();
         config.appData(BODY_LIMIT, options.maxBodyBytes());
+        config.appData(BODY_BUDGET, BodyBudget.ofHeap(options.maxBodyBytes()));
         config.jsonMapper(new JacksonJsonMapper());
         config.jetty.modifyServer(RestServer::configureJetty);
         config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
@@ -123,6 +125,7 @@ public final class RestServer implements AutoCloseable {
     private static void configureJetty(Server server) {
         server.setErrorHandler(new ErrorPages.Jetty());
         server.setStopTimeout(2_000);
+        Connections.limit(server);
     }
 
     private static List<Route> common(Metrics metrics, Supplier<Health> health) {
@@ -164,6 +167,10 @@ public final class RestServer implements AutoCloseable {
 
     static int bodyLimit(Context ctx) {
         return ctx.appData(BODY_LIMIT);
+    }
+
+    static BodyBudget bodyBudget(Context ctx) {
+        return ctx.appData(BODY_BUDGET);
     }
 
     /** Where it listens, with the port that the system chose. */

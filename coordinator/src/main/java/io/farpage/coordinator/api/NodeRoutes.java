@@ -37,6 +37,11 @@ final class NodeRoutes {
     private static final QueryParameter INCARNATION =
             new QueryParameter("incarnation", true, "of the node, 16 hex digits; must be the one registered now");
 
+    /** Longer than any of these is with all it may hold. */
+    private static final int SHORT_BODY = 64 << 10;
+
+    private static final int ENDPOINT_BODY = 256 << 10;
+
     private final Membership membership;
     private final Links links;
     private final Spaces spaces;
@@ -75,20 +80,17 @@ final class NodeRoutes {
                         Node.class,
                         ctx -> ctx.json(membership.register(
                                 Requests.parameter("id", id(ctx), Node::checkId),
-                                Requests.body(ctx, Registration.class)))),
+                                Requests.body(ctx, Registration.class, SHORT_BODY)))),
                 Route.delete(
                                 NODE,
                                 "Take a node out with all it has published",
                                 ctx -> membership.deregister(id(ctx), incarnation(ctx)))
                         .with(INCARNATION),
-                Route.post(
-                        NODE + "/heartbeat",
-                        "Renew a node's lease",
-                        Heartbeat.class,
-                        Lease.class,
-                        200,
-                        ctx -> ctx.json(membership.heartbeat(
-                                id(ctx), Requests.body(ctx, Heartbeat.class).incarnation()))));
+                Route.post(NODE + "/heartbeat", "Renew a node's lease", Heartbeat.class, Lease.class, 200, ctx -> {
+                    links.requireKnown(id(ctx));
+                    Heartbeat heartbeat = Requests.body(ctx, Heartbeat.class, SHORT_BODY);
+                    ctx.json(membership.heartbeat(id(ctx), heartbeat.incarnation()));
+                }));
     }
 
     private List<Route> endpoints() {
@@ -108,8 +110,11 @@ final class NodeRoutes {
                         "Publish a node's endpoint toward a peer, in the place of any earlier one",
                         EndpointRequest.class,
                         Endpoint.class,
-                        ctx -> ctx.json(links.publish(
-                                id(ctx), ctx.pathParam("peer"), Requests.body(ctx, EndpointRequest.class)))),
+                        ctx -> {
+                            links.requireKnown(id(ctx), ctx.pathParam("peer"));
+                            EndpointRequest said = Requests.body(ctx, EndpointRequest.class, ENDPOINT_BODY);
+                            ctx.json(links.publish(id(ctx), ctx.pathParam("peer"), said));
+                        }),
                 Route.delete(
                                 ENDPOINT,
                                 "Withdraw a node's endpoint toward a peer, if there is one",
@@ -134,10 +139,11 @@ final class NodeRoutes {
                         "Publish a region, in the place of any earlier one of that name",
                         RegionRequest.class,
                         Region.class,
-                        ctx -> ctx.json(links.publish(
-                                id(ctx),
-                                Requests.parameter("name", ctx.pathParam("name"), Region::checkName),
-                                Requests.body(ctx, RegionRequest.class)))));
+                        ctx -> {
+                            links.requireKnown(id(ctx));
+                            String name = Requests.parameter("name", ctx.pathParam("name"), Region::checkName);
+                            ctx.json(links.publish(id(ctx), name, Requests.body(ctx, RegionRequest.class, SHORT_BODY)));
+                        }));
     }
 
     private List<Route> releases() {
@@ -161,7 +167,10 @@ final class NodeRoutes {
                         NODE + "/releases/ack",
                         "Say that a node has zeroed what was released",
                         ReleaseAck.class,
-                        ctx -> spaces.acknowledge(id(ctx), Requests.body(ctx, ReleaseAck.class))));
+                        ctx -> {
+                            links.requireKnown(id(ctx));
+                            spaces.acknowledge(id(ctx), Requests.body(ctx, ReleaseAck.class));
+                        }));
     }
 
     private List<Route> fences() {

@@ -30,6 +30,9 @@ final class SpaceRoutes {
     private static final String SPACE = SPACES + "/{id}";
     private static final String ATTACHMENT = SPACE + "/attachments/{node}";
 
+    /** Longer than any of these is with all it may hold. */
+    private static final int SHORT_BODY = 64 << 10;
+
     private final Spaces spaces;
     private final Attachments attachments;
     private final Heat heat;
@@ -85,22 +88,23 @@ final class SpaceRoutes {
                         PageInfo.class,
                         ctx -> ctx.json(spaces.page(id(ctx), gpa(ctx.pathParam("gpa"))))),
                 Route.post(SPACE + "/heat", "Report how often pages were touched", HeatReport.class, ctx -> {
-                    HeatReport report = Requests.body(ctx, HeatReport.class);
                     Space space = spaces.require(id(ctx));
+                    HeatReport report = Requests.body(ctx, HeatReport.class);
                     checkWithin(space, report);
                     heat.report(space.id(), report);
                 }));
     }
 
     private void create(Context ctx) throws IOException {
-        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class));
+        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class, SHORT_BODY));
         hosting.created(space);
         ctx.json(space);
     }
 
     private void attach(Context ctx) throws IOException, InterruptedException {
-        AttachRequest request = Requests.body(ctx, AttachRequest.class);
-        hosting.awaitKnown(spaces.require(id(ctx)));
+        Space space = spaces.require(id(ctx));
+        AttachRequest request = Requests.body(ctx, AttachRequest.class, SHORT_BODY);
+        hosting.awaitKnown(space);
         ctx.json(attachments.attach(id(ctx), ctx.pathParam("node"), request));
     }
 

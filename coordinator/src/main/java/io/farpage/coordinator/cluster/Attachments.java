@@ -70,6 +70,7 @@ public final class Attachments {
                 checkWhole(draft, space, request.force().orElse(false));
             }
             Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode());
+            Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
             draft.attachments.put(key(space, node), attachment);
             return attachment;
         });

@@ -7,29 +7,90 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
-/** How warm pages are, as last reported. In memory only, since it is a hint and soon out of date. Thread-safe. */
+/**
+ * How warm pages are, as last reported. In memory only, since it is a hint and soon out of date; bounded for each space and for all together.
+ * Thread-safe.
+ */
 public final class Heat {
 
-    private static final int MOST_RANGES = 1 << 18;
+    /** Ranges that are kept of one space. */
+    static final int MOST_OF_SPACE = 1 << 16;
+    /** Ranges that are kept of all spaces, each about 100 bytes. */
+    static final int MOST = 1 << 18;
 
-    private final Map<Long, NavigableMap<Long, HeatReport.Range>> spaces = new HashMap<>();
+    private static final long STALE_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    private final LongSupplier nanoTime;
+    private final Map<Long, Reported> spaces = new HashMap<>();
+    private int total;
+
+    /** What is known of one space. */
+    private record Reported(NavigableMap<Long, HeatReport.Range> ranges, long at) {}
 
     /** Makes an empty one. */
-    public Heat() {}
+    public Heat() {
+        this(System::nanoTime);
+    }
 
-    /** Takes a report in; it replaces what it overlaps. */
+    /** Makes an empty one with a clock in nanoseconds. */
+    Heat(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+    }
+
+    /**
+     * Takes a report in. It replaces what it overlaps, and all that was reported before if both together are too many ranges for a space.
+     *
+     * @throws ProblemException 503 if the spaces whose reports are less than a minute old leave no room
+     */
     public synchronized void report(long space, HeatReport report) {
-        NavigableMap<Long, HeatReport.Range> ranges = spaces.computeIfAbsent(space, id -> new TreeMap<>());
-        if (ranges.size() + report.ranges().size() > MOST_RANGES) {
-            throw new ProblemException(
-                    413,
-                    "too-large",
-                    "more than %d ranges of heat for one space; report longer ranges".formatted(MOST_RANGES));
+        NavigableMap<Long, HeatReport.Range> before = rangesOf(space);
+        NavigableMap<Long, HeatReport.Range> after = merged(before, report);
+        if (after.size() > MOST_OF_SPACE) {
+            after = merged(new TreeMap<>(), report);
         }
+        long now = nanoTime.getAsLong();
+        makeRoom(space, total - before.size() + after.size() - MOST, now);
+        int grown = total - rangesOf(space).size() + after.size();
+        if (grown > MOST) {
+            throw new ProblemException(
+                            503,
+                            "overloaded",
+                            "%d ranges of heat would make %d of all spaces; %d are kept; report longer ranges"
+                                    .formatted(after.size(), grown, MOST))
+                    .withRetryAfter((int) TimeUnit.NANOSECONDS.toSeconds(STALE_NANOS));
+        }
+        total = grown;
+        spaces.put(space, new Reported(after, now));
+    }
+
+    private NavigableMap<Long, HeatReport.Range> rangesOf(long space) {
+        return Optional.ofNullable(spaces.get(space)).map(Reported::ranges).orElseGet(TreeMap::new);
+    }
+
+    private static NavigableMap<Long, HeatReport.Range> merged(
+            NavigableMap<Long, HeatReport.Range> before, HeatReport report) {
+        NavigableMap<Long, HeatReport.Range> after = new TreeMap<>(before);
         for (HeatReport.Range range : report.ranges()) {
-            cut(ranges, range.firstPage(), range.firstPage() + range.count());
-            ranges.put(range.firstPage(), range);
+            cut(after, range.firstPage(), end(range));
+            after.put(range.firstPage(), range);
+        }
+        return after;
+    }
+
+    /** Forgets spaces that were not reported for a minute, until so many ranges are free. */
+    private void makeRoom(long except, int needed, long now) {
+        int missing = needed;
+        for (var all = spaces.entrySet().iterator(); missing > 0 && all.hasNext(); ) {
+            var each = all.next();
+            if (each.getKey() != except && now - each.getValue().at() > STALE_NANOS) {
+                int freed = each.getValue().ranges().size();
+                missing -= freed;
+                total -= freed;
+                all.remove();
+            }
         }
     }
 
@@ -58,7 +119,7 @@ public final class Heat {
     /** The heat of a page, 0 when never reported. */
     public synchronized long of(long space, long page) {
         return Optional.ofNullable(spaces.get(space))
-                .map(ranges -> ranges.floorEntry(page))
+                .map(reported -> reported.ranges().floorEntry(page))
                 .map(Map.Entry::getValue)
                 .filter(range -> page < end(range))
                 .map(HeatReport.Range::heat)
@@ -66,6 +127,7 @@ public final class Heat {
     }
 
     synchronized void forget(long space) {
-        spaces.remove(space);
+        Optional.ofNullable(spaces.remove(space))
+                .ifPresent(reported -> total -= reported.ranges().size());
     }
 }

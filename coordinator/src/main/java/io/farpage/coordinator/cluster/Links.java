@@ -38,6 +38,7 @@ public final class Links {
                     && known.get().equals(endpoint(node, peer, said, known.get().index()))) {
                 return known.get();
             }
+            Bounds.checkEndpoint(draft, node, said.entries().size(), known);
             long index = draft.tell(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer));
             Endpoint endpoint = endpoint(node, peer, said, index);
             draft.endpoints.put(key(node, peer), endpoint);
@@ -101,7 +102,11 @@ public final class Links {
             Node owner = draft.requireNode(node, said.incarnation());
             Region region =
                     new Region(owner.id(), name, said.incarnation(), said.address(), said.length(), said.keys());
-            if (!draft.regions.find(key(node, name)).equals(Optional.of(region))) {
+            Optional<Region> known = draft.regions.find(key(node, name));
+            if (known.isEmpty()) {
+                Bounds.checkNewRegion(draft, node);
+            }
+            if (!known.equals(Optional.of(region))) {
                 draft.regions.put(key(node, name), region);
                 draft.tell(EventKind.REGION_PUBLISHED, node);
             }
@@ -125,6 +130,14 @@ public final class Links {
         return state.regions().values().stream()
                 .filter(region -> region.node().equals(node))
                 .toList();
+    }
+
+    /** Checks that nodes are registered, before anything is read of what is said of them. */
+    public void requireKnown(String... nodes) {
+        State state = ledger.state();
+        for (String node : nodes) {
+            requireKnown(state, node);
+        }
     }
 
     private static void requireKnown(State state, String node) {

@@ -62,6 +62,9 @@ public final class Membership {
             if (known.isPresent() && known.get().incarnation().equals(said.incarnation())) {
                 now = changed(draft, known.get(), said);
             } else {
+                if (known.isEmpty()) {
+                    Bounds.checkNewNode(draft, id);
+                }
                 known.ifPresent(before -> Departure.of(draft, attachments, before, "was started anew"));
                 now = Node.of(id, said, time.now());
                 draft.nodes.put(id, now);

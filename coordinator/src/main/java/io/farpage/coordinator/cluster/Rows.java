@@ -29,6 +29,10 @@ final class Rows<V> {
         return Optional.ofNullable(current().get(key));
     }
 
+    int size() {
+        return current().size();
+    }
+
     Collection<V> values() {
         return List.copyOf(current().values());
     }

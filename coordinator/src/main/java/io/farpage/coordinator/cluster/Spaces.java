@@ -73,6 +73,7 @@ public final class Spaces {
             int pageSize = request.pageSize().orElse(4096);
             List<Room> rooms = rooms(draft, request);
             List<Extent> extents = allocate(rooms, request.sizeBytes(), pageSize);
+            Bounds.checkNewSpace(draft, extents.size());
             long id = draft.newId();
             Space space =
                     new Space(id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false);

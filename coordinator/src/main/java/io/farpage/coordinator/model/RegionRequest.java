@@ -20,7 +20,7 @@ public record RegionRequest(
     /** Checks the fields. */
     public RegionRequest {
         Check.range("length", length, 1, 1L << 50);
-        Check.range("keys: number of elements", keys.size(), 1, 256);
+        Check.range("keys: number of elements", keys.size(), 1, 64);
         keys = List.copyOf(keys);
         if (keys.stream().map(RegionKey::device).distinct().count() != keys.size()) {
             throw new IllegalArgumentException("keys: two for the same device");

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param address host:port where the agent's own REST interface is reachable
  * @param cpus how many it has, 1..65536
  * @param memoryBytes of the host
- * @param devices the ports it has open; may be empty
+ * @param devices the ports it has open; at most 64
  * @param pool what it exports
  * @param transports what it can offer a peer, best first
  * @param status joining, active (when left out) or leaving; failed is for the coordinator to say
@@ -35,7 +35,7 @@ public record Registration(
         Check.range("cpus", cpus, 1, 65536);
         Check.range("memoryBytes", memoryBytes, 0, Long.MAX_VALUE);
         devices = List.copyOf(devices);
-        Check.range("devices: number of elements", devices.size(), 0, 256);
+        Check.range("devices: number of elements", devices.size(), 0, 64);
         transports = transports.stream().distinct().toList();
         if (status.filter(NodeStatus.FAILED::equals).isPresent()) {
             throw new IllegalArgumentException(

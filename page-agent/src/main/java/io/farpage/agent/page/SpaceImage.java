@@ -23,9 +23,10 @@ import java.util.concurrent.Future;
  * elsewhere. Any thread may call it.
  */
 public final class SpaceImage {
-    /** Pages under way at once. */
+    /** Pages of one image that are under way at once: so many, or fewer that together have so many bytes. */
     private static final int WINDOW = 32;
 
+    private static final int WINDOW_BYTES = 8 << 20;
     private final Spaces spaces;
     private final PageTool pages;
 
@@ -44,9 +45,9 @@ public final class SpaceImage {
         try (use;
                 ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
             SpaceMap map = use.map();
-            for (long first = 0; first < map.pages(); first += WINDOW) {
+            for (long first = 0; first < map.pages(); first += window(map)) {
                 List<Future<byte[]>> window = new ArrayList<>();
-                for (long page = first; page < Math.min(map.pages(), first + WINDOW); page++) {
+                for (long page = first; page < Math.min(map.pages(), first + window(map)); page++) {
                     long number = page;
                     window.add(workers.submit(() -> pages.get(another(map), number)));
                 }
@@ -68,9 +69,9 @@ public final class SpaceImage {
         try (use;
                 ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {
             SpaceMap map = use.map();
-            for (long first = 0; first < map.pages(); first += WINDOW) {
+            for (long first = 0; first < map.pages(); first += window(map)) {
                 List<Future<byte[]>> window = new ArrayList<>();
-                for (long page = first; page < Math.min(map.pages(), first + WINDOW); page++) {
+                for (long page = first; page < Math.min(map.pages(), first + window(map)); page++) {
                     byte[] data = from.readNBytes(map.pageSize());
                     if (data.length < map.pageSize()) {
                         throw new EOFException("the file ends in page %d; space '%s' has %d pages of %d bytes"
@@ -92,6 +93,10 @@ public final class SpaceImage {
                         .formatted(map.name(), map.pages(), map.pageSize()));
             }
         }
+    }
+
+    private static int window(SpaceMap map) {
+        return Math.min(WINDOW, Math.max(1, WINDOW_BYTES / map.pageSize()));
     }
 
     /** A use for one page, which the page tool ends. */

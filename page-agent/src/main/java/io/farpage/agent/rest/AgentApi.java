@@ -13,6 +13,7 @@ import io.farpage.agent.transport.Transports;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.VerbsException;
@@ -115,9 +116,19 @@ public final class AgentApi {
         }
     }
 
-    private void put(Context ctx) throws InterruptedException {
-        byte[] data = ctx.bodyAsBytes();
-        write(ctx, space -> data);
+    private void put(Context ctx) throws Exception {
+        // The body is not read for a space or a page that there is not.
+        Requests.bytes(ctx, pageSize(ctx, pageNumber(ctx)), data -> write(ctx, space -> data));
+    }
+
+    private int pageSize(Context ctx, long page) {
+        try (SpaceUse use = space(spaces, ctx)) {
+            SpaceMap map = use.map();
+            map.extent(page);
+            return map.pageSize();
+        } catch (IndexOutOfBoundsException e) {
+            throw ProblemException.notFound(String.valueOf(e.getMessage()));
+        }
     }
 
     private void delete(Context ctx) throws InterruptedException {

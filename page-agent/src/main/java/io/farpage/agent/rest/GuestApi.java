@@ -19,6 +19,8 @@ public final class GuestApi {
     private static final String SPACES = "/api/v1/spaces";
     private static final String GUEST = SPACES + "/{space}/guest";
 
+    private static final int MAX_BODY = 64 << 10;
+
     private final Guests guests;
 
     public GuestApi(Guests guests) {
@@ -62,7 +64,7 @@ public final class GuestApi {
     }
 
     private void attach(Context ctx) throws IOException {
-        GuestRequest request = Requests.body(ctx, GuestRequest.class);
+        GuestRequest request = Requests.body(ctx, GuestRequest.class, MAX_BODY);
         try {
             ctx.json(guests.attach(space(ctx), request));
         } catch (GuestException e) {
@@ -84,7 +86,7 @@ public final class GuestApi {
     }
 
     private void resize(Context ctx) throws IOException {
-        LocalLimit limit = Requests.body(ctx, LocalLimit.class);
+        LocalLimit limit = Requests.body(ctx, LocalLimit.class, MAX_BODY);
         try {
             guests.resize(space(ctx), limit.localBytes());
             ctx.json(guests.status(space(ctx)));

@@ -12,12 +12,19 @@ import io.javalin.http.HandlerType;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 
 /** The routes for the whole memory of a space. */
 public final class ImageApi {
     private static final String MEMORY = "/api/v1/spaces/{space}/memory";
     private static final String BYTES = "application/octet-stream";
 
+    /** Images at once: each has up to 8 MiB of pages in memory. */
+    private static final int MOST = 4;
+
+    private static final int RETRY_SECONDS = 5;
+
+    private final Semaphore room = new Semaphore(MOST);
     private final Spaces spaces;
     private final SpaceImage image;
 
@@ -42,7 +49,35 @@ public final class ImageApi {
                 method, MEMORY, summary, status, Optional.empty(), Optional.empty(), BYTES, List.of(), handler);
     }
 
+    private static void requireRoom(boolean acquired) {
+        if (!acquired) {
+            throw new ProblemException(
+                            503,
+                            "overloaded",
+                            "%d images of spaces are being saved or loaded, and no more are at once".formatted(MOST))
+                    .withRetryAfter(RETRY_SECONDS);
+        }
+    }
+
     private void save(Context ctx) throws IOException, InterruptedException {
+        requireRoom(room.tryAcquire());
+        try {
+            saveOne(ctx);
+        } finally {
+            room.release();
+        }
+    }
+
+    private void load(Context ctx) throws InterruptedException {
+        requireRoom(room.tryAcquire());
+        try {
+            loadOne(ctx);
+        } finally {
+            room.release();
+        }
+    }
+
+    private void saveOne(Context ctx) throws IOException, InterruptedException {
         SpaceUse use = AgentApi.space(spaces, ctx);
         ctx.contentType(BYTES);
         ctx.header("Content-Length", Long.toString(use.map().pages() * use.map().pageSize()));
@@ -54,7 +89,7 @@ public final class ImageApi {
         }
     }
 
-    private void load(Context ctx) throws InterruptedException {
+    private void loadOne(Context ctx) throws InterruptedException {
         try {
             image.load(AgentApi.space(spaces, ctx), ctx.req().getInputStream());
         } catch (PageException e) {

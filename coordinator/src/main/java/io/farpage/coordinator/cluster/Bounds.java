@@ -1,0 +1,93 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.rest.ProblemException;
+import java.util.Optional;
+
+/**
+ * How much the coordinator keeps at most: all of it is in memory and in the store, and must fit into the heap at the next start. A request that
+ * would go beyond is refused with status 507 and changes nothing.
+ */
+final class Bounds {
+    static final int NODES = 2048;
+    /** Node ids whose superseded incarnations are remembered. */
+    static final int RETIRED = 8192;
+
+    static final int REGIONS_OF_NODE = 64;
+    /** Endpoints of one node: {@code link.max} allows as many peers. */
+    static final int ENDPOINTS_OF_NODE = 1024;
+    /** Queue pairs in all endpoints of one node. */
+    static final int ENTRIES_OF_NODE = 8192;
+
+    static final int SPACES = 16_384;
+    static final int EXTENTS = 131_072;
+    static final int ATTACHMENTS = 65_536;
+
+    private static final int HEAP_SHARE = 8;
+    /** Of a queue pair's entry: the record, and its text in the store's cache. */
+    private static final int ENTRY_BYTES = 512;
+
+    private static final int FEWEST_ENTRIES = 16_384;
+
+    private Bounds() {}
+
+    /** A node is about to be registered for the first time. */
+    static void checkNewNode(Draft draft, String id) {
+        check("nodes", draft.nodes.size() + 1, NODES);
+        int retired = draft.retired.size() + (draft.retired.find(id).isPresent() ? 0 : 1);
+        check("node ids, those of former nodes included,", retired, RETIRED);
+    }
+
+    /** An endpoint with so many queue pairs is about to be published, in the place of one that there may be. */
+    static void checkEndpoint(Draft draft, String node, int entries, Optional<Endpoint> replaced) {
+        int freed = replaced.map(before -> before.entries().size()).orElse(0);
+        int rows = replaced.isPresent() ? 0 : 1;
+        int ofNode = entries - freed;
+        for (Endpoint endpoint : draft.endpoints.under(node + "/")) {
+            rows++;
+            ofNode += endpoint.entries().size();
+        }
+        check("endpoints of node '" + node + "'", rows, ENDPOINTS_OF_NODE);
+        check("queue pairs in the endpoints of node '" + node + "'", ofNode, ENTRIES_OF_NODE);
+        int all = entries
+                - freed
+                + draft.endpoints.current().values().stream()
+                        .mapToInt(endpoint -> endpoint.entries().size())
+                        .sum();
+        check("queue pairs in the endpoints of all nodes, by the size of the heap (-Xmx),", all, entriesOfAll());
+    }
+
+    static int entriesOfAll() {
+        return (int) Math.max(
+                FEWEST_ENTRIES,
+                Math.min(Runtime.getRuntime().maxMemory() / HEAP_SHARE / ENTRY_BYTES, Integer.MAX_VALUE));
+    }
+
+    /** A region is about to be published for the first time. */
+    static void checkNewRegion(Draft draft, String node) {
+        check("regions of node '" + node + "'", draft.regions.under(node + "/").size() + 1, REGIONS_OF_NODE);
+    }
+
+    /** A space with so many extents is about to be made. */
+    static void checkNewSpace(Draft draft, int extents) {
+        check("spaces", draft.spaces.size() + 1, SPACES);
+        int all = extents
+                + draft.extents.current().values().stream()
+                        .mapToInt(of -> of.list().size())
+                        .sum();
+        check("extents of all spaces", all, EXTENTS);
+    }
+
+    /** An attachment is about to be made, in the place of one that there may be. */
+    static void checkAttachment(Draft draft, Optional<Attachment> replaced) {
+        check("attachments", draft.attachments.size() + (replaced.isPresent() ? 0 : 1), ATTACHMENTS);
+    }
+
+    private static void check(String what, int would, int most) {
+        if (would > most) {
+            throw new ProblemException(
+                    507, "limit", "that would make %d %s and %d are allowed".formatted(would, what, most));
+        }
+    }
+}

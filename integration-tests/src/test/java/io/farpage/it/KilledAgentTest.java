@@ -149,7 +149,7 @@ class KilledAgentTest {
                 .atMost(Cluster.PATIENCE)
                 .pollInterval(Duration.ofMillis(20))
                 .until(
-                        () -> cluster.agent(HOME).rest().get("/api/v1/spaces/" + space + "/memory"),
+                        () -> cluster.agent(HOME).rest().get("/api/v1/spaces/" + space + "/memory?force=true"),
                         found -> found.status() == 200);
         assertEquals(PAGES * PAGE, answer.body().length);
         return answer.body();

@@ -125,6 +125,22 @@ class SpaceLockTest {
         guests.drop("doomed");
     }
 
+    @Test
+    void shouldEndAGuestWhoseSpaceIsDeletedByForceBeforeItsVmmCame() throws Exception {
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("early", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+        cluster.coordinator()
+                .rest()
+                .send("DELETE", "/api/v1/spaces/early?force=true", "", new byte[0])
+                .expect(204);
+        await("the space is gone")
+                .atMost(Cluster.PATIENCE)
+                .until(() -> cluster.client().space("early").isEmpty());
+        guests.awaitEnded("early");
+        guests.attach("early", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+        guests.drop("early");
+    }
+
     private static long free(String node) {
         for (var use : cluster.coordinator()
                 .rest()

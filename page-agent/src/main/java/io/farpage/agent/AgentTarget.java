@@ -1,5 +1,6 @@
 package io.farpage.agent;
 
+import io.farpage.agent.rest.AgentApi;
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import io.farpage.rest.Problem;
@@ -64,6 +65,10 @@ final class AgentTarget {
         try (HttpClient client = HttpClient.newBuilder().connectTimeout(TIMEOUT).build()) {
             HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
             if (response.statusCode() / 100 == 2) {
+                response.headers()
+                        .firstValue(AgentApi.TORN)
+                        .ifPresent(why -> System.err.println(
+                                "page-agent: warning: the space is torn, its pages are older and newer ones: " + why));
                 return response.body();
             }
             System.err.println("page-agent: " + detail(response));

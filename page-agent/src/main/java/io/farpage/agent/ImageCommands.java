@@ -50,10 +50,13 @@ final class ImageCommands {
         @Option(names = "--file", required = true, description = "Where to; replaced when all is there")
         private Path file = Path.of("");
 
+        @Option(names = "--force", description = "Save a torn space, too, which holds older and newer pages")
+        private boolean force;
+
         @Override
         public Integer call() throws InterruptedException {
             Path part = file.resolveSibling(file.getFileName() + ".part");
-            HttpRequest request = HttpRequest.newBuilder(target.uri("/memory"))
+            HttpRequest request = HttpRequest.newBuilder(target.uri(force ? "/memory?force=true" : "/memory"))
                     .timeout(TIMEOUT)
                     .build();
             try (HttpClient client = client()) {

@@ -1,12 +1,18 @@
 package io.farpage.coordinator.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Release;
@@ -14,16 +20,22 @@ import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
+import java.time.Duration;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Random creations, deletions, acknowledgements and restarts against a model that is nothing but one bit for each 4 KiB. */
+/**
+ * Random creations, deletions, attachments, acknowledgements and restarts against two models: one bit for each 4 KiB, and which incarnations
+ * can write to which space.
+ */
 class SpacesModelTest {
 
     private static final int PAGE = 4096;
@@ -36,6 +48,8 @@ class SpacesModelTest {
     private final Map<String, BitSet> taken = new HashMap<>();
     private long nextIncarnation = 1;
     private int nextName;
+    private final WritersModel writers = new WritersModel();
+    private int failed = -1;
 
     @Test
     void shouldNeverOverlapAndFreeEverythingInTheEnd() {
@@ -50,6 +64,10 @@ class SpacesModelTest {
                 step(random);
                 check();
             }
+            detachAll();
+            for (int i = 0; i < NODES; i++) {
+                cutOff(i, true, random);
+            }
             with.spaces.all().forEach(space -> with.spaces.delete(space.name(), false));
             for (int i = 0; i < NODES; i++) {
                 acknowledge(i, with.spaces.releases("n" + i));
@@ -59,18 +77,24 @@ class SpacesModelTest {
             }
             assertTrue(with.ledger.state().extents().isEmpty());
             assertTrue(with.ledger.state().releases().isEmpty());
+            assertTrue(with.ledger.state().attachments().isEmpty());
+            assertTrue(with.ledger.state().fences().isEmpty());
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError("seed " + seed, e);
         }
     }
 
     private void step(Random random) {
-        switch (random.nextInt(20)) {
+        if (failed >= 0 && random.nextInt(3) == 0) {
+            with.membership.heartbeat("n" + failed, new Incarnation(incarnations[failed]));
+            failed = -1;
+        }
+        switch (random.nextInt(34)) {
             case 0, 1, 2, 3, 4, 5, 6, 7 -> create(random);
             case 8, 9, 10, 11, 12 -> {
                 List<Space> all = with.spaces.all();
                 if (!all.isEmpty()) {
-                    with.spaces.delete(all.get(random.nextInt(all.size())).name(), false);
+                    delete(all.get(random.nextInt(all.size())), random.nextInt(4) == 0);
                 }
             }
             case 13, 14, 15, 16, 17 -> {
@@ -81,14 +105,136 @@ class SpacesModelTest {
                 acknowledge(node, some);
             }
             case 18 -> start(random.nextInt(NODES));
+            case 19, 20, 21, 22, 23, 24, 25 -> attach(random);
+            case 26, 27, 28 -> detach(random);
+            case 29, 30, 31 -> cutOff(random.nextInt(NODES), false, random);
+            case 32 -> fail(random.nextInt(NODES));
             default -> with.restart();
         }
     }
 
     private void start(int node) {
+        long before = incarnations[node];
         incarnations[node] = nextIncarnation++;
         with.membership.register("n" + node, Fixture.node(incarnations[node], POOL));
+        writers.ended("n" + node, before);
+        failed = failed == node ? -1 : failed;
         taken.put("n" + node, new BitSet());
+    }
+
+    private void delete(Space space, boolean force) {
+        try {
+            with.spaces.delete(space.name(), force);
+        } catch (ProblemException e) {
+            assertTrue(!force && e.problem("").is("attached"), e.getMessage());
+            assertTrue(attachments().of(space.name()).stream().anyMatch(a -> a.mode() == AttachMode.EXCLUSIVE));
+        }
+    }
+
+    private void attach(Random random) {
+        List<Space> all = with.spaces.all();
+        if (all.isEmpty()) {
+            return;
+        }
+        Space space = all.get(random.nextInt(all.size()));
+        int node = random.nextInt(NODES);
+        AttachMode mode = random.nextBoolean() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+        boolean force = random.nextInt(3) == 0;
+        AttachRequest request = new AttachRequest(new Incarnation(incarnations[node]), mode, Optional.of(force));
+        String name = random.nextBoolean() ? space.name() : Long.toString(space.id());
+        try {
+            attachments().attach(name, "n" + node, request);
+        } catch (ProblemException e) {
+            return;
+        }
+        assertFalse(space.deleting());
+        writers.attached(
+                writer(space.id(), node),
+                mode,
+                force,
+                with.spaces.extents(space.name()).extents());
+    }
+
+    private WritersModel.Writer writer(long space, int node) {
+        return new WritersModel.Writer(space, "n" + node, incarnations[node]);
+    }
+
+    private void detach(Random random) {
+        List<Attachment> all = current();
+        if (!all.isEmpty()) {
+            Attachment one = all.get(random.nextInt(all.size()));
+            boolean saved = random.nextBoolean();
+            attachments()
+                    .detach(
+                            Long.toString(one.space()),
+                            one.node(),
+                            one.incarnation(),
+                            saved ? Optional.empty() : Optional.of("the home did not answer"));
+            writers.detached(
+                    new WritersModel.Writer(
+                            one.space(), one.node(), one.incarnation().value()),
+                    saved);
+        }
+    }
+
+    private List<Attachment> current() {
+        return with.ledger.state().attachments().values().stream()
+                .filter(a -> a.incarnation().value() == incarnations[a.node().charAt(1) - '0'])
+                .toList();
+    }
+
+    /** Every node detaches from all that it is, or was, attached to. */
+    private void detachAll() {
+        Set<WritersModel.Writer> all = new HashSet<>();
+        current()
+                .forEach(a -> all.add(new WritersModel.Writer(
+                        a.space(), a.node(), a.incarnation().value())));
+        with.ledger.state().fences().values().stream()
+                .filter(fence ->
+                        fence.incarnation().value() == incarnations[fence.node().charAt(1) - '0'])
+                .forEach(fence -> all.add(new WritersModel.Writer(
+                        fence.space(), fence.node(), fence.incarnation().value())));
+        for (WritersModel.Writer one : all) {
+            attachments()
+                    .detach(
+                            Long.toString(one.space()),
+                            one.node(),
+                            new Incarnation(one.incarnation()),
+                            Optional.empty());
+            writers.detached(one, true);
+        }
+    }
+
+    /** A home does what its fences ask for: some of it, or all. */
+    private void cutOff(int home, boolean all, Random random) {
+        Fences fences = new Fences(with.ledger);
+        for (Fence fence : fences.of("n" + home)) {
+            boolean own = fence.node().equals("n" + home) && fence.incarnation().value() == incarnations[home];
+            if (!own && !fence.acknowledged() && (all || random.nextBoolean())) {
+                long fenced = fence.incarnation().value();
+                writers.cutOff("n" + home, incarnations[home], fence.node(), fenced);
+                fences.acknowledge(
+                        "n" + home,
+                        new FenceAck(new Incarnation(incarnations[home]), fence.node(), fence.incarnation()));
+            }
+        }
+    }
+
+    /** The lease of a node runs out, and its next heartbeat revives it later. */
+    private void fail(int node) {
+        with.time.advance(Fixture.LEASE.minusSeconds(1));
+        for (int i = 0; i < NODES; i++) {
+            if (i != node) {
+                with.membership.heartbeat("n" + i, new Incarnation(incarnations[i]));
+            }
+        }
+        with.time.advance(Duration.ofSeconds(2));
+        with.membership.expire();
+        failed = node;
+    }
+
+    private Attachments attachments() {
+        return new Attachments(with.ledger, with.time);
     }
 
     private void create(Random random) {
@@ -96,6 +242,9 @@ class SpacesModelTest {
         long pages = pageSize == HUGE ? 1 + random.nextInt(4) : 1 + random.nextInt(1500);
         Optional<List<String>> homes =
                 random.nextInt(3) == 0 ? Optional.of(List.of("n" + random.nextInt(NODES))) : Optional.empty();
+        if (failed >= 0 && homes.equals(Optional.of(List.of("n" + failed)))) {
+            return; // refused, whatever room there is
+        }
         String name = "s" + nextName++;
         long room = roomFor(pageSize, homes);
         SpaceRequest request = new SpaceRequest(name, pages * pageSize, OptionalInt.of(pageSize), homes);
@@ -130,7 +279,8 @@ class SpacesModelTest {
         int unit = pageSize / PAGE;
         long room = 0;
         for (Map.Entry<String, BitSet> entry : taken.entrySet()) {
-            if (homes.isEmpty() || homes.get().contains(entry.getKey())) {
+            boolean active = failed < 0 || !entry.getKey().equals("n" + failed);
+            if (active && (homes.isEmpty() || homes.get().contains(entry.getKey()))) {
                 for (int at = 0; at + unit <= POOL / PAGE; at += unit) {
                     int busy = entry.getValue().nextSetBit(at);
                     room += busy < 0 || busy >= at + unit ? 1 : 0;
@@ -155,13 +305,21 @@ class SpacesModelTest {
             long free = POOL - (long) bits(node.id()).cardinality() * PAGE;
             assertEquals(free, with.spaces.freeBytes(node), node.id());
         }
+        Set<Long> there = new HashSet<>();
         for (Space space : with.spaces.all()) {
+            there.add(space.id());
+            writers.checkAlone(space.id());
+            assertEquals(writers.isTorn(space.id()), space.torn().isPresent(), space.toString());
             for (Extent extent : with.spaces.extents(space.name()).extents()) {
                 ExtentHome home = extent.primary();
                 boolean current =
                         home.incarnation().value() == incarnations[home.node().charAt(1) - '0'];
                 assertEquals(current ? ExtentState.OK : ExtentState.LOST, extent.state());
             }
+        }
+        // The room of a space that is gone may be another's soon.
+        for (long id = 1; id < with.ledger.state().nextId(); id++) {
+            assertTrue(there.contains(id) || !writers.canWrite(id), "space " + id + " is gone and can be written to");
         }
     }
 }

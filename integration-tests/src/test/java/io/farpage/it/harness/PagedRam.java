@@ -71,6 +71,13 @@ public final class PagedRam implements AutoCloseable {
         return memory.address() + (long) page * memory.pageBytes();
     }
 
+    /** As {@link #close}, once the agent has ended: nothing reads what the kernel has to say of the memory's end. */
+    public void closeWithoutAgent() {
+        handoff.close();
+        memory.close();
+        arena.close();
+    }
+
     @Override
     public void close() {
         memory.close();

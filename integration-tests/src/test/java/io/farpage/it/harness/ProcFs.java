@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
@@ -48,6 +49,23 @@ public final class ProcFs {
     /** Threads, the JVM's own included. */
     public static int threads(long pid) {
         return entries(Path.of("/proc", Long.toString(pid), "task"));
+    }
+
+    /** Names of the threads, cut to 15 characters. */
+    public static List<String> threadNames(long pid) {
+        try (Stream<Path> all = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
+            return all.map(ProcFs::threadName).toList();
+        } catch (IOException e) {
+            return List.of(); // the process has ended
+        }
+    }
+
+    private static String threadName(Path task) {
+        try {
+            return Files.readString(task.resolve("comm")).strip();
+        } catch (IOException e) {
+            return ""; // ended meanwhile
+        }
     }
 
     /** CPU seconds used so far, in user and in kernel mode. Source: proc_pid_stat(5), fields 14 and 15. */

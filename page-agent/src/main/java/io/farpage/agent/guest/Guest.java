@@ -120,7 +120,7 @@ final class Guest {
             Paging now = awaitHandoff();
             socket.stopListening();
             if (now == null) {
-                detail = "detached before a VMM came";
+                detail = use.isRevoked() ? "its space was deleted before a VMM came" : "detached before a VMM came";
                 return;
             }
             paging = now;
@@ -163,7 +163,8 @@ final class Guest {
 
     /** Takes connections until one brings a proper handoff; null if the guest is to be detached before. */
     private @Nullable Paging awaitHandoff() {
-        while (!stopping) {
+        use.whenRevoked(socket::wakeUp);
+        while (!stopping && !use.isRevoked()) {
             Optional<HandoffConnection> next = socket.next();
             if (next.isEmpty()) {
                 continue;
@@ -171,7 +172,7 @@ final class Guest {
             try (HandoffConnection connection = next.get()) {
                 try {
                     if (!beginTaking()) {
-                        throw new HandoffException("the guest was detached before its VMM came");
+                        throw new HandoffException("the guest was detached, or its space deleted, before its VMM came");
                     }
                     return take(connection.message());
                 } catch (HandoffException e) {
@@ -191,7 +192,7 @@ final class Guest {
 
     /** Begins to take a handoff; false if the guest is to be detached. */
     private synchronized boolean beginTaking() {
-        if (stopping) {
+        if (stopping || use.isRevoked()) {
             return false;
         }
         state = State.TAKING;

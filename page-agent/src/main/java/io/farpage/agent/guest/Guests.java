@@ -12,6 +12,7 @@ import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.space.Spaces;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
@@ -27,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +36,8 @@ import org.slf4j.LoggerFactory;
 public final class Guests implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Guests.class);
     private static final int DEFAULT_PREFETCH = 32;
+    private static final Duration FENCING_PATIENCE = Duration.ofSeconds(3);
+    private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
 
     private final CoordinatorClient coordinator;
     private final String node;
@@ -111,12 +115,28 @@ public final class Guests implements AutoCloseable {
         HandoffSocket socket = listen(request);
         boolean served = false;
         try {
-            GuestStatus status = attach(name, request, socket);
+            GuestStatus status = attachWhenFenced(name, request, socket);
             served = true;
             return status;
         } finally {
             if (!served) {
                 socket.close();
+            }
+        }
+    }
+
+    /** Homes take a moment to cut off an agent that was superseded: an attach that comes right behind waits for them. */
+    private GuestStatus attachWhenFenced(String name, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
+        long deadline = System.nanoTime() + FENCING_PATIENCE.toNanos();
+        while (true) {
+            try {
+                return attach(name, request, socket);
+            } catch (CoordinatorRefusedException e) {
+                if (!e.problem().is("fencing") || System.nanoTime() - deadline >= 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(FENCING_PAUSE.toNanos());
             }
         }
     }

@@ -29,6 +29,9 @@ public final class AgentApi {
     private static final String PAGE = "/api/v1/spaces/{space}/pages/{page}";
     private static final String BYTES = "application/octet-stream";
 
+    /** Header of a page of a torn space: why it is torn. */
+    public static final String TORN = "Farpage-Torn";
+
     private final Transports transports;
     private final LinkControl links;
     private final Spaces spaces;
@@ -108,7 +111,9 @@ public final class AgentApi {
     private void get(Context ctx) throws InterruptedException {
         long page = pageNumber(ctx);
         try {
-            ctx.result(pages.get(space(spaces, ctx), page)).contentType(BYTES);
+            SpaceUse use = space(spaces, ctx);
+            use.torn().ifPresent(torn -> ctx.header(TORN, torn.reason().replaceAll("[^ -~]", "?")));
+            ctx.result(pages.get(use, page)).contentType(BYTES);
         } catch (PageException e) {
             throw problem(e);
         } catch (IndexOutOfBoundsException e) {

@@ -4,7 +4,9 @@ import io.farpage.agent.page.PageException;
 import io.farpage.agent.page.SpaceImage;
 import io.farpage.agent.space.SpaceUse;
 import io.farpage.agent.space.Spaces;
+import io.farpage.coordinator.model.Torn;
 import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
 import io.javalin.http.Handler;
@@ -36,7 +38,8 @@ public final class ImageApi {
     /** All of them. */
     public List<Route> routes() {
         return List.of(
-                route(HandlerType.GET, "All memory of a space, the first page first", 200, this::save),
+                route(HandlerType.GET, "All memory of a space, the first page first", 200, this::save)
+                        .with(new Route.QueryParameter("force", false, "true: also of a torn space")),
                 route(
                         HandlerType.PUT,
                         "Replace all memory of a space by the body, which must be as long",
@@ -78,7 +81,17 @@ public final class ImageApi {
     }
 
     private void saveOne(Context ctx) throws IOException, InterruptedException {
+        boolean force =
+                Requests.optionalQuery(ctx, "force").filter("true"::equals).isPresent();
         SpaceUse use = AgentApi.space(spaces, ctx);
+        if (!force && use.torn().isPresent()) {
+            use.close();
+            Torn torn = use.torn().get();
+            throw ProblemException.conflict(
+                    "space-torn",
+                    "space '%s' holds older and newer pages since %s: %s; say force=true (--force) to save it as it is"
+                            .formatted(use.map().name(), torn.at(), torn.reason()));
+        }
         ctx.contentType(BYTES);
         ctx.header("Content-Length", Long.toString(use.map().pages() * use.map().pageSize()));
         try {

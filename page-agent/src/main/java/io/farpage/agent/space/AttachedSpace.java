@@ -1,12 +1,15 @@
 package io.farpage.agent.space;
 
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.util.Optional;
 
 /** A space that this agent is attached to, and how many use it at the moment. Thread-safe. */
 final class AttachedSpace {
+    private final Optional<Torn> tornBefore;
     private volatile SpaceMap map;
     private volatile boolean revoked;
+    private Runnable whenRevoked = () -> {};
     private int users;
     private boolean alone;
     private boolean leaving;
@@ -14,8 +17,14 @@ final class AttachedSpace {
     private boolean stale;
     private Optional<String> torn = Optional.empty();
 
-    AttachedSpace(SpaceMap map) {
-        this.map = map;
+    AttachedSpace(SpaceExtents extents) {
+        map = SpaceMap.of(extents);
+        tornBefore = extents.space().torn();
+    }
+
+    /** Why the space was torn when this agent attached to it. While the agent is attached that does not change. */
+    Optional<Torn> tornBefore() {
+        return tornBefore;
     }
 
     long id() {
@@ -80,6 +89,15 @@ final class AttachedSpace {
         if (alone && !revoked) {
             map = map.lost();
             revoked = true;
+            whenRevoked.run();
+        }
+    }
+
+    /** Runs a task when the exclusive use is revoked; at once if it has been. The task must not wait. */
+    synchronized void whenRevoked(Runnable task) {
+        whenRevoked = task;
+        if (revoked) {
+            task.run();
         }
     }
 

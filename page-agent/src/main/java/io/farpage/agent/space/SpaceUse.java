@@ -1,5 +1,8 @@
 package io.farpage.agent.space;
 
+import io.farpage.coordinator.model.Torn;
+import java.util.Optional;
+
 /** A space in use: its pages may be read and written until this is closed. */
 public final class SpaceUse implements AutoCloseable {
     private final AttachedSpace space;
@@ -16,9 +19,19 @@ public final class SpaceUse implements AutoCloseable {
         return space.map();
     }
 
+    /** Why the space holds older and newer pages, if it does. */
+    public Optional<Torn> torn() {
+        return space.tornBefore();
+    }
+
     /** Whether the space was deleted under this exclusive use: the map has lost all its pages, and the homes wait for {@link #cutOff}. */
     public boolean isRevoked() {
         return space.isRevoked();
+    }
+
+    /** Runs a task when this exclusive use is revoked, on the thread that learns of it. The task must not wait. */
+    public void whenRevoked(Runnable task) {
+        space.whenRevoked(task);
     }
 
     /** Says that nothing of this use is under way at the homes and that nothing will be. The use itself goes on. */

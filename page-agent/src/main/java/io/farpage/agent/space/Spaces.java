@@ -184,8 +184,7 @@ public final class Spaces implements AutoCloseable {
         orphans.add(id);
         try {
             coordinator.attach(key(id), node, request(mode, force));
-            Optional<AttachedSpace> space =
-                    coordinator.extents(key(id)).map(SpaceMap::of).map(AttachedSpace::new);
+            Optional<AttachedSpace> space = coordinator.extents(key(id)).map(AttachedSpace::new);
             if (space.isPresent()) {
                 orphans.remove(id);
             }

@@ -1,0 +1,103 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Which incarnations can write to which spaces, at which homes. Nothing but the writer itself or the home takes that away: the writer when it
+ * detaches, the home when it cuts the writer off or loses its memory. That a node is started anew or removed does not.
+ */
+final class WritersModel {
+
+    /** An incarnation that was attached to a space. */
+    record Writer(long space, String node, long incarnation) {}
+
+    private final Map<Writer, Set<ExtentHome>> reach = new HashMap<>();
+    private final Map<Writer, AttachMode> modes = new HashMap<>();
+    private final Map<Long, Boolean> torn = new TreeMap<>();
+
+    /** A node was attached to a space. */
+    void attached(Writer writer, AttachMode mode, boolean force, List<Extent> extents) {
+        boolean wasAlone = modes.get(writer) == AttachMode.EXCLUSIVE;
+        if (mode == AttachMode.EXCLUSIVE && !wasAlone) {
+            assertTrue(force || !isTorn(writer.space()), writer + " attached to a torn space");
+            torn.put(writer.space(), false);
+        }
+        assertFalse(wasAlone && mode == AttachMode.SHARED, writer + " was exclusive");
+        Set<ExtentHome> homes = new HashSet<>();
+        extents.stream().filter(extent -> extent.state() == ExtentState.OK).forEach(e -> homes.addAll(e.homes()));
+        reach.put(writer, homes);
+        modes.put(writer, mode);
+        checkAlone(writer.space());
+    }
+
+    /** A node said that it has nothing under way in a space any more. */
+    void detached(Writer writer, boolean saved) {
+        if (modes.get(writer) == AttachMode.EXCLUSIVE && !saved) {
+            torn.put(writer.space(), true);
+        }
+        forget(writer);
+    }
+
+    private void forget(Writer writer) {
+        reach.remove(writer);
+        modes.remove(writer);
+    }
+
+    /** The incarnation of a node ended without detaching. It may write on until its homes have cut it off. */
+    void ended(String node, long incarnation) {
+        modes.forEach((writer, mode) -> {
+            if (writer.node().equals(node) && writer.incarnation() == incarnation && mode == AttachMode.EXCLUSIVE) {
+                torn.put(writer.space(), true);
+            }
+        });
+        reach.values()
+                .forEach(homes -> homes.removeIf(
+                        home -> home.node().equals(node) && home.incarnation().value() == incarnation));
+    }
+
+    /** A home destroyed its queue pairs with an incarnation of a node. */
+    void cutOff(String home, long homeIncarnation, String node, long incarnation) {
+        reach.forEach((writer, homes) -> {
+            if (writer.node().equals(node) && writer.incarnation() == incarnation) {
+                homes.removeIf(h -> h.node().equals(home) && h.incarnation().value() == homeIncarnation);
+            }
+        });
+    }
+
+    /** Whether a space may hold older and newer pages. */
+    boolean isTorn(long space) {
+        return torn.getOrDefault(space, false);
+    }
+
+    /** Whether an incarnation that is attached, as far as the model knows, can still write to a home. */
+    boolean canWrite(long space) {
+        return reach.entrySet().stream()
+                .anyMatch(entry ->
+                        entry.getKey().space() == space && !entry.getValue().isEmpty());
+    }
+
+    /** At most one can write, if one that can has the space exclusively. */
+    void checkAlone(long space) {
+        List<Writer> able = reach.entrySet().stream()
+                .filter(entry ->
+                        entry.getKey().space() == space && !entry.getValue().isEmpty())
+                .map(Map.Entry::getKey)
+                .toList();
+        if (able.stream().anyMatch(writer -> modes.get(writer) == AttachMode.EXCLUSIVE)) {
+            assertEquals(1, able.size(), "writers: " + able);
+        }
+    }
+}

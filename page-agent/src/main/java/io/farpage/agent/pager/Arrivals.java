@@ -214,9 +214,13 @@ final class Arrivals {
         int work = 0;
         for (int left = unpoisoned.size(); left > 0; left--) {
             int page = unpoisoned.page();
-            // What was given up meanwhile is zeros.
-            Installer.Poison poison =
-                    table.kind(page) == PageTable.LOST ? installer.poison(page) : Installer.Poison.DONE;
+            Installer.Poison poison = Installer.Poison.DONE;
+            if (table.kind(page) == PageTable.LOST) {
+                poison = installer.poison(page);
+            } else {
+                // The guest has given the page up meanwhile: threads that wait for it fault again and get zeros.
+                installer.wake(page);
+            }
             if (poison == Installer.Poison.AGAIN) {
                 return work;
             }

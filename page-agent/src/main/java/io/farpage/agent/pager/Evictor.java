@@ -543,6 +543,9 @@ final class Evictor {
         writing -= count;
         if (status == FetchStatus.OK) {
             transfers.succeeded(slot);
+        }
+        // A home that has taken the pages and is lost by now has them no more.
+        if (status == FetchStatus.OK && !homes.isLost(homes.extent(first))) {
             settle(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {

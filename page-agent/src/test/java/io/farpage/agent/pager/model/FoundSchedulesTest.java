@@ -117,4 +117,20 @@ final class FoundSchedulesTest {
                 World.LONG_NANOS,
                 Step.parse("q w0/1 . w1/1 . . . . g1 g . . . g1 . . . g . b1/1 . . . . g1 c"));
     }
+
+    /** The home took a page and was lost; the page was evicted on the word of the completion, which the agent read after the loss. */
+    @Test
+    void shouldKeepPageResidentWhenItsHomeIsLostBetweenAWriteAndItsCompletion() {
+        Replay.run(
+                new Setup(3, 0, 3, 1, 4, 1, 8),
+                World.SHORT_NANOS,
+                Step.parse("q . . . . r2 . . . . . . g2 . . . . w2 . . . . . . . w0/1 . . . . . . . . . . . . . . . . . . . . . . ."
+                        + " . . . . . . . . c x"));
+    }
+
+    /** A page was given up between the fault that found it lost and its poisoning, which was then left out, and with it the waking. */
+    @Test
+    void shouldWakeThreadWhenItsLostPageIsGivenUpBeforeItIsPoisoned() {
+        Replay.run(new Setup(7, 0, 2, 6, 1, 3, 9), World.LONG_NANOS, Step.parse("| x r0/3 . . B1/2"));
+    }
 }

@@ -6,13 +6,9 @@ import io.farpage.pool.frames.FrameAllocator;
 
 /** What holds at every moment, and what at the end. */
 final class Invariants {
-    /** Transfers that must fail before a guest's end may leave something behind. */
-    private static final int FAILURES_TO_GIVE_UP = 3;
-
     private final World world;
     private int highestLimit;
     private long steps;
-    private long failuresBefore;
     private WorkingSet workingSet = WorkingSet.EMPTY;
 
     Invariants(World world) {
@@ -43,8 +39,14 @@ final class Invariants {
         int resident = 0;
         for (int page = 0; page < world.setup.pages(); page++) {
             boolean here = world.kernel().isCached(page);
-            if (here && !world.truth.isBeingRemoved(page)) {
+            if (here && !world.truth.isBeingRemoved(page) && !world.isHomeLost(page)) {
                 resident++;
+            }
+            if (world.isOnlyCopy(page) && !here && !world.truth.isGivenUp(page)) {
+                throw new AssertionError("page " + page + " was evicted although its home is lost");
+            }
+            if (world.isHomeLost(page) && !here) {
+                continue;
             }
             if (!world.truth.allows(page, world.survivor(page)) && (here || !world.truth.isGivenUp(page))) {
                 throw new AssertionError("page " + page + " would be read as version " + world.survivor(page)
@@ -63,16 +65,15 @@ final class Invariants {
         if (end == null) {
             throw new AssertionError("the pager has not ended");
         }
-        long failures = world.fetcher.failures().get() - failuresBefore;
-        failuresBefore += failures;
-        if (!end.saved() && failures < FAILURES_TO_GIVE_UP) {
-            throw new AssertionError("the guest's memory was not saved although only " + failures + " writes failed");
+        if (end.saved() == world.isHomeLost()) {
+            throw new AssertionError(
+                    end.saved()
+                            ? "the guest's memory counts as saved although its home is lost"
+                            : "the guest's memory was not saved although its home lives");
         }
         for (int page = 0; page < world.setup.pages(); page++) {
-            if (end.saved()) {
+            if (!world.isHomeLost(page)) {
                 world.truth.found(page, world.home(page));
-            } else {
-                world.truth.lost(page, world.home(page), world.network.late(page));
             }
         }
         FrameAllocator staging = world.pool.stagingFrames();

@@ -13,7 +13,7 @@ final class RandomSchedule implements Schedule {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
     };
 
-    private static final int TROUBLES = 14;
+    private static final int TROUBLES = 15;
 
     private final SplittableRandom random;
     private final List<Step> taken = new ArrayList<>();
@@ -106,6 +106,7 @@ final class RandomSchedule implements Schedule {
             case 9 -> Step.of(Kind.LAND_LATE);
             case 10 -> Step.of(Kind.SPLIT, random.nextInt(world.setup.pages()));
             case 11, 12 -> family(world);
+            case 13 -> Step.of(Kind.LOSE);
             default -> Step.of(Kind.END);
         };
     }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.IntPredicate;
 
 /**
  * A guest's memory on a memfd that is registered with a userfaultfd for missing and write-protect faults, as Linux has it (fs/userfaultfd.c,
@@ -37,6 +38,8 @@ final class SimulatedKernel implements PageFaults {
     private final Cache cache;
     private final boolean[] mapped;
     private final boolean[] isProtected;
+    private final boolean[] isPoisoned;
+    private IntPredicate mayPoison = page -> false;
     /** Whether a mapping ends before a page, and another one begins. */
     private final boolean[] isSplit;
 
@@ -53,6 +56,7 @@ final class SimulatedKernel implements PageFaults {
         cache = new Cache(pages);
         mapped = new boolean[pages];
         isProtected = new boolean[pages];
+        isPoisoned = new boolean[pages];
         isSplit = new boolean[pages];
         cache.spaces.add(this);
     }
@@ -62,6 +66,7 @@ final class SimulatedKernel implements PageFaults {
         cache = parent.cache;
         mapped = parent.mapped.clone();
         isProtected = parent.isProtected.clone();
+        isPoisoned = parent.isPoisoned.clone();
         isSplit = parent.isSplit.clone();
         cache.spaces.add(this);
     }
@@ -108,6 +113,11 @@ final class SimulatedKernel implements PageFaults {
     /** A thread touches its page: whether it could; otherwise it waits in a fault. */
     boolean touch(GuestThread thread) {
         int page = thread.page;
+        if (isPoisoned[page]) {
+            // SIGBUS, which ends what the thread was about to do.
+            thread.state = State.IDLE;
+            return false;
+        }
         if (!mapped[page] && !cache.cached[page]) {
             fault(thread, false);
             return false;
@@ -144,7 +154,15 @@ final class SimulatedKernel implements PageFaults {
     /** Takes a page out, as fallocate(2) does. */
     void zap(int page) {
         cache.cached[page] = false;
-        cache.spaces.forEach(space -> space.mapped[page] = false);
+        for (SimulatedKernel space : cache.spaces) {
+            space.mapped[page] = false;
+            space.isPoisoned[page] = false;
+        }
+    }
+
+    /** Which pages the agent may give up for lost from now on. */
+    void mayPoison(IntPredicate pages) {
+        mayPoison = pages;
     }
 
     /** Takes a page out of the page table only. */
@@ -245,7 +263,7 @@ final class SimulatedKernel implements PageFaults {
             int page = first + filled;
             if (cache.memoryFor <= filled) {
                 failure = -Errno.ENOMEM;
-            } else if (cache.cached[page]) {
+            } else if (cache.cached[page] || isPoisoned[page]) {
                 failure = -Errno.EEXIST;
             } else {
                 cache.cached[page] = true;
@@ -284,7 +302,20 @@ final class SimulatedKernel implements PageFaults {
 
     @Override
     public long poison(long start, long length) {
-        throw new AssertionError("page " + pageAt(start) + " is given up for lost");
+        int refusal = refusal();
+        if (refusal != 0) {
+            return refusal;
+        }
+        int page = pageAt(start);
+        if (!mayPoison.test(page) || cache.cached[page]) {
+            throw new AssertionError("page " + page + " is given up for lost");
+        }
+        if (isProtected[page] || isPoisoned[page]) {
+            return -Errno.EEXIST;
+        }
+        isPoisoned[page] = true;
+        wakeAll(page, 1);
+        return Memory.PAGE;
     }
 
     @Override
@@ -339,7 +370,8 @@ final class SimulatedKernel implements PageFaults {
     String describe(int page) {
         return (cache.cached[page] ? "version " + cache.content[page] : "absent")
                 + (mapped[page] ? ", mapped" : "")
-                + (isProtected[page] ? ", protected" : "");
+                + (isProtected[page] ? ", protected" : "")
+                + (isPoisoned[page] ? ", poisoned" : "");
     }
 
     /** All that decides how the kernel goes on. */
@@ -348,6 +380,7 @@ final class SimulatedKernel implements PageFaults {
                 + Arrays.toString(cache.content)
                 + Arrays.toString(mapped)
                 + Arrays.toString(isProtected)
+                + Arrays.toString(isPoisoned)
                 + Arrays.toString(isSplit)
                 + unreadFaults
                 + readFaults

@@ -14,8 +14,6 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Deque;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * A home and the way there. Each page of a transfer is carried out at a moment of its own, in any order, between posting and completion;
@@ -113,14 +111,6 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     /** Pages of WRITEs that may still reach the home although they have failed. */
     int late() {
         return late.size();
-    }
-
-    /** What they have of a page. */
-    Set<Long> late(int page) {
-        return late.stream()
-                .filter(write -> write.page() == page)
-                .map(LateWrite::version)
-                .collect(Collectors.toSet());
     }
 
     void post(Transfer transfer) {

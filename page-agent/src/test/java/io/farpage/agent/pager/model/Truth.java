@@ -79,12 +79,6 @@ final class Truth {
         become(page, version);
     }
 
-    /** The guest's end could not be saved, and was told so: its home has this, or gets what is still on its way there. */
-    void lost(int page, long version, Set<Long> late) {
-        become(page, version);
-        possible.get(page).addAll(late);
-    }
-
     /** Whether the page may be zeros because it was given up, rather than because zeros were stored. */
     boolean isGivenUp(int page) {
         return givenUp[page] && allows(page, 0);

@@ -73,12 +73,19 @@ final class World {
     private long now = 1;
     private int limit;
     private boolean isSettling;
+    private boolean isHomeLost;
+    /** Whether the agent knows of the loss. */
+    private boolean isLossKnown;
+
+    /** Pages that were resident when the agent learnt that their home is lost, and that the guest has not given up since. */
+    private final boolean[] onlyCopy;
 
     World(Setup setup, Schedule schedule) {
         this.setup = setup;
         this.schedule = schedule;
         ModelPool.reset(setup.frames());
         truth = new Truth(setup.pages());
+        onlyCopy = new boolean[setup.pages()];
         network = new SimulatedNetwork(HOME, setup.pages());
         map = ModelPool.map(HOME, setup);
         shard = new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
@@ -174,9 +181,11 @@ final class World {
         int first = step.first();
         List<Transfer> underWay = network.underWay();
         return switch (step.kind()) {
-            case AGENT, WAIT, EXPIRE, LIFE -> !inTurn;
+            case AGENT, WAIT, EXPIRE -> !inTurn;
+            case LIFE -> !inTurn && !isHomeLost;
+            case LOSE -> !isHomeLost && kernel().isAlive() && !guest.hasChild();
             case PROBE -> !inTurn && ended == null;
-            case FORK -> guest.canFork(first);
+            case FORK -> !isHomeLost && guest.canFork(first);
             case CHILD_END -> guest.hasChild();
             case READ, WRITE, ZERO, REMOVE -> guest.isIdle(first) && step.second() < setup.pages();
             case REMOVE_TWO -> guest.isIdle(first) && step.second() + 1 < setup.pages();
@@ -188,7 +197,7 @@ final class World {
             case LAND_LATE -> first < network.late();
             case COMPLETE -> !underWay.isEmpty();
             case BREAK -> link.phase() == LinkPhase.UP;
-            case CONNECT -> queuePair == null;
+            case CONNECT -> queuePair == null && !isHomeLost;
             case RESIZE -> first >= 1 && first <= MAX_LIMIT;
             case STARVE -> true;
             case SPLIT -> first > 0 && first < setup.pages();
@@ -229,13 +238,47 @@ final class World {
             case STARVE -> kernel().starve(first);
             case SPLIT -> kernel().split(first);
             case PROBE -> pager.probe();
+            case LOSE -> loseHome();
             case END -> guest.end();
             case LIFE -> live();
         }
     }
 
+    private void loseHome() {
+        isHomeLost = true;
+        kernel().mayPoison(this::isHomedRemotely);
+        shard.submit(new ShardCommand.SetIncarnation(link, SimulatedNetwork.INCARNATION + 1));
+        if (queuePair != null) {
+            queuePair.fail();
+        }
+    }
+
+    private boolean isHomedRemotely(int page) {
+        return page < setup.pages() - setup.localPages();
+    }
+
+    /** Whether the home of a page is lost. */
+    boolean isHomeLost(int page) {
+        return isHomeLost && isHomedRemotely(page);
+    }
+
+    boolean isHomeLost() {
+        return isHomeLost;
+    }
+
+    /** Whether a page must be resident, since it is nowhere else. */
+    boolean isOnlyCopy(int page) {
+        return onlyCopy[page];
+    }
+
     private void turn() {
         now += schedule.turnNanos();
+        if (isHomeLost && !isLossKnown) {
+            isLossKnown = true;
+            for (int page = 0; page < setup.pages(); page++) {
+                onlyCopy[page] = isHomedRemotely(page) && kernel().isCached(page) && !truth.isBeingRemoved(page);
+            }
+        }
         shard.doWork();
         rethrow();
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
@@ -283,11 +326,11 @@ final class World {
                 : Memory.version(pool.exportedAddress() + (long) page * Memory.PAGE);
     }
 
-    /** Pages in the guest's memory. */
+    /** Pages in the guest's memory whose home lives. */
     int resident() {
         int resident = 0;
         for (int page = 0; page < setup.pages(); page++) {
-            resident += kernel().isCached(page) ? 1 : 0;
+            resident += kernel().isCached(page) && !isHomeLost(page) ? 1 : 0;
         }
         return resident;
     }
@@ -337,7 +380,7 @@ final class World {
     }
 
     private void settleSome(int round) {
-        if (queuePair == null) {
+        if (queuePair == null && !isHomeLost) {
             connect();
         }
         while (!network.underWay().isEmpty()) {

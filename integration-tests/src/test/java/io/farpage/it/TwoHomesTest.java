@@ -184,14 +184,18 @@ class TwoHomesTest {
                 // In a thread of its own: if b holds it up, b must go on before it can end.
                 AtomicReference<String> wrong = new AtomicReference<>("");
                 Thread reader = Thread.ofPlatform().daemon().start(() -> wrong.set(goThroughPagesOfC(ram)));
-                assertTrue(reader.join(Duration.ofSeconds(10)), "pages of c wait for b");
+                boolean done = reader.join(Duration.ofSeconds(10));
+                boolean waits = stuck.stream().allMatch(Thread::isAlive);
+                stuck.add(reader);
+                assertTrue(done, () -> "pages of c wait for b: " + guests.status(SPACE));
                 assertEquals("", wrong.get());
-                assertTrue(stuck.stream().allMatch(Thread::isAlive), "b answered although it was stopped");
+                assertTrue(waits, "b answered although it was stopped");
             } finally {
                 cluster.agent("b").process().resume();
-            }
-            for (Thread thread : stuck) {
-                assertTrue(thread.join(Cluster.PATIENCE), "a page of b never came");
+                // Before the memory goes: none of them may touch it any more.
+                for (Thread thread : stuck) {
+                    assertTrue(thread.join(Cluster.PATIENCE), "a page of b never came");
+                }
             }
             assertArrayEquals(Pages.of(SEED, 0, PAGE), ram.read(0));
         }

@@ -51,6 +51,9 @@ public final class PagePool implements AutoCloseable {
     private final MemorySegment staging;
     private final FrameAllocator exportedFrames;
     private final FrameAllocator stagingFrames;
+    /** Bytes that one call fills: a thread in it reaches no safepoint, and holds up every thread of the process until it returns. */
+    private static final long ZEROED_AT_ONCE = 1 << 20;
+
     private final LongAdder zeroedBytes = new LongAdder();
 
     private PagePool(PoolConfig config, Mapping mapping, Backing wished, List<BackingStep> stepsSoFar)
@@ -205,7 +208,10 @@ public final class PagePool implements AutoCloseable {
      * @throws IndexOutOfBoundsException if the range is not within the exported part
      */
     public void zero(long offset, long length) {
-        exported.asSlice(offset, length).fill((byte) 0);
+        MemorySegment range = exported.asSlice(offset, length);
+        for (long at = 0; at < length; at += ZEROED_AT_ONCE) {
+            range.asSlice(at, Math.min(ZEROED_AT_ONCE, length - at)).fill((byte) 0);
+        }
         zeroedBytes.add(length);
     }
 

@@ -60,6 +60,9 @@ final class Guest {
     private volatile int pid;
     private volatile boolean evictable;
     private volatile @Nullable Paging paging;
+    /** What is kept of the paging once it has ended, rather than its histograms. */
+    private volatile @Nullable Seen seenLast;
+
     private volatile boolean stopping;
     /** The guest's thread only. */
     private boolean cutOff;
@@ -154,6 +157,10 @@ final class Guest {
     private void release() {
         Paging was = paging;
         if (was == null || was.hasEnded()) {
+            if (was != null) {
+                seenLast = new Seen(was.status(), was.pins());
+                paging = null;
+            }
             use.close();
             listener.released(use.map());
         } else {
@@ -331,17 +338,31 @@ final class Guest {
         }
     }
 
-    GuestStatus status() {
+    /** What there is to see of a paging. */
+    private record Seen(PagingStatus status, PinStatus pins) {
+        static final Seen NOTHING = new Seen(PagingStatus.NONE, PinStatus.NONE);
+    }
+
+    private Seen seen() {
         Paging now = paging;
-        PagingStatus seen = now == null ? PagingStatus.NONE : now.status();
+        Seen last = seenLast;
+        if (last != null) {
+            return last;
+        }
+        return now == null ? Seen.NOTHING : new Seen(now.status(), now.pins());
+    }
+
+    GuestStatus status() {
+        Seen now = seen();
+        PagingStatus seen = now.status();
         return new GuestStatus(
                 space(),
                 spaceId(),
                 state.word(),
                 socket.path().toString(),
-                state == State.WAITING || now == null ? Optional.empty() : Optional.of(pid),
+                state == State.WAITING || now.equals(Seen.NOTHING) ? Optional.empty() : Optional.of(pid),
                 evictable,
-                now == null ? PinStatus.NONE : now.pins(),
+                now.pins(),
                 detail,
                 seen.where(),
                 seen.faults(),

@@ -46,8 +46,8 @@ public final class Guests implements AutoCloseable {
     private final Limits limits;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
 
-    /** What was here of spaces whose guests have ended, by the space's id. */
-    private final Map<Long, WorkingSet> workingSets = new ConcurrentHashMap<>();
+    /** What was resident of spaces whose guests have ended. */
+    private final WorkingSets workingSets = new WorkingSets();
 
     /**
      * @param shards that guests are spread over
@@ -168,7 +168,7 @@ public final class Guests implements AutoCloseable {
         if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
-                    "this agent serves %d guests, and no more; raise shard.count".formatted(hosts.capacity()));
+                    "this agent serves %d guests, and no more: %s".formatted(hosts.capacity(), hosts.fullness()));
         }
         Optional<Space> made = makeSpace(name, request);
         OptionalLong id = made.isPresent() ? OptionalLong.of(made.get().id()) : spaces.resolve(name);
@@ -200,9 +200,7 @@ public final class Guests implements AutoCloseable {
             Guest guest = new Guest(
                     use,
                     !fresh,
-                    request.replay().orElse(true)
-                            ? workingSets.getOrDefault(use.map().id(), WorkingSet.EMPTY)
-                            : WorkingSet.EMPTY,
+                    request.replay().orElse(true) ? workingSets.of(use.map().id()) : WorkingSet.EMPTY,
                     socket,
                     options(request, use.map().pageSize()),
                     hosts,
@@ -347,7 +345,7 @@ public final class Guests implements AutoCloseable {
 
         @Override
         public void left(SpaceMap map, WorkingSet workingSet) {
-            workingSets.put(map.id(), workingSet);
+            workingSets.keep(map.id(), workingSet);
         }
 
         @Override

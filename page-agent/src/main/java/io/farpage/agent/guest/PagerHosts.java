@@ -13,6 +13,8 @@ final class PagerHosts {
     private final List<PagerHost> hosts;
     private final int[] pagers;
     private final PinPolicy pins;
+    private final int mostOfHeap;
+    private int taken;
 
     /**
      * @param hosts in the order of their numbers
@@ -20,6 +22,7 @@ final class PagerHosts {
      */
     PagerHosts(List<PagerHost> hosts, PinPolicy pins) {
         this.pins = pins;
+        this.mostOfHeap = Footprint.pagers(Runtime.getRuntime().maxMemory());
         this.hosts = List.copyOf(hosts);
         this.pagers = new int[hosts.size()];
     }
@@ -31,7 +34,16 @@ final class PagerHosts {
 
     /** How many pagers all shards may have. */
     int capacity() {
-        return hosts.size() * MOST;
+        return Math.min(hosts.size() * MOST, mostOfHeap);
+    }
+
+    /** Why there is no place for another pager, and what to do about it. */
+    String fullness() {
+        return mostOfHeap < hosts.size() * MOST
+                ? "the heap of %d MiB has room for %d pagers; end a guest, or give the agent more (FARPAGE_JAVA_OPTS=-Xmx...)"
+                        .formatted(Runtime.getRuntime().maxMemory() >> 20, mostOfHeap)
+                : "this agent's shards have all the pagers that they may have, %d; end a guest, or raise shard.count"
+                        .formatted(capacity());
     }
 
     /** @throws IllegalArgumentException if the staging memory, which all share, has no room for pages of a size to come and to go */
@@ -45,9 +57,10 @@ final class PagerHosts {
         for (int i = 1; i < pagers.length; i++) {
             least = pagers[i] < pagers[least] ? i : least;
         }
-        if (pagers[least] == MOST) {
+        if (pagers[least] == MOST || taken == mostOfHeap) {
             return Optional.empty();
         }
+        taken++;
         pagers[least]++;
         return Optional.of(hosts.get(least));
     }
@@ -55,5 +68,6 @@ final class PagerHosts {
     /** Gives a place back that {@link #take} gave. */
     synchronized void giveBack(PagerHost host) {
         pagers[host.number()]--;
+        taken--;
     }
 }

@@ -1,6 +1,7 @@
 package io.farpage.agent.guest;
 
 import io.farpage.agent.pager.Heat;
+import io.farpage.agent.pager.PageTableException;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
@@ -78,6 +79,7 @@ final class Paging {
                     "%d userfaultfds need a limit of %d pages or more, and it is %d; raise it, or send fewer"
                             .formatted(slices.size(), least, options.localPages()));
         }
+        Footprint.requireTables(slices, Footprint.availableMemory());
         shares = new LocalShares(
                 options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
         cap = shares.cap();
@@ -99,9 +101,7 @@ final class Paging {
 
     private SlicePager start(Memory memory, Slice slice, boolean isPart, Userfaultfd uffd, PagerOptions options)
             throws HandoffException {
-        PagerHost host = hosts.take()
-                .orElseThrow(() -> new HandoffException("this agent's shards have all the pagers that they may have, "
-                        + hosts.capacity() + "; end a guest, or raise shard.count"));
+        PagerHost host = hosts.take().orElseThrow(() -> new HandoffException(hosts.fullness()));
         CompletableFuture<PagerEnd> ended = new CompletableFuture<>();
         try {
             Pager pager = host.serve(
@@ -118,6 +118,9 @@ final class Paging {
                     options,
                     ended);
             return SlicePager.of(slice, pager, host, uffd, ended);
+        } catch (PageTableException e) {
+            hosts.giveBack(host);
+            throw new HandoffException(String.valueOf(e.getMessage()));
         } catch (RuntimeException e) {
             hosts.giveBack(host);
             throw e;

@@ -18,6 +18,9 @@ import org.slf4j.LoggerFactory;
 public final class Releases implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Releases.class);
     private static final long LOOK_AGAIN_SECONDS = 30;
+    /** Bytes that are zeroed before it is asked whether to stop. */
+    private static final long SLICE = 64 << 20;
+
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(30);
 
     private final CoordinatorClient coordinator;
@@ -70,9 +73,10 @@ public final class Releases implements AutoCloseable {
             if (stopping || !release.incarnation().equals(incarnation)) {
                 continue;
             }
-            pool.zero(release.offset(), release.length());
-            hosting.executed(release);
-            done.add(release.id());
+            if (zero(release)) {
+                hosting.executed(release);
+                done.add(release.id());
+            }
         }
         if (!done.isEmpty()) {
             coordinator.acknowledgeReleases(node, new ReleaseAck(incarnation, done));
@@ -80,7 +84,18 @@ public final class Releases implements AutoCloseable {
         }
     }
 
-    /** Stops, after what is being zeroed now. */
+    /** Zeroes a range; false if this was told to stop before the end, so that the range is zeroed anew some time. */
+    private boolean zero(Release release) {
+        for (long at = 0; at < release.length(); at += SLICE) {
+            if (stopping) {
+                return false;
+            }
+            pool.zero(release.offset() + at, Math.min(SLICE, release.length() - at));
+        }
+        return true;
+    }
+
+    /** Stops, after the slice that is being zeroed now. */
     @Override
     public void close() {
         stopping = true;

@@ -20,7 +20,7 @@ final class OffHeap {
     /**
      * Allocates zeros, aligned to 8 bytes.
      *
-     * @throws IllegalStateException naming the size if the system does not map so much
+     * @throws PageTableException naming the size if the system does not map so much
      */
     static MemorySegment allocate(long bytes) {
         if (bytes < MAPPED_FROM) {
@@ -28,7 +28,7 @@ final class OffHeap {
         }
         SystemCall mapped = Memory.mmap(bytes, 0);
         if (!mapped.succeeded()) {
-            throw new IllegalStateException(
+            throw new PageTableException(
                     "mmap of %d bytes for a page table: %s; free memory on this host, or serve a smaller guest"
                             .formatted(bytes, mapped.error()));
         }

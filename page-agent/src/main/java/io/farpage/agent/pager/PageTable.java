@@ -76,7 +76,7 @@ final class PageTable {
     /**
      * @param pages how many
      * @param atHome whether they are at their homes, rather than zeros
-     * @throws IllegalStateException if there is no memory for so many
+     * @throws PageTableException if there is no memory for so many
      */
     PageTable(int pages, boolean atHome) {
         this.pages = pages;

@@ -174,6 +174,11 @@ public final class Pager implements DutyCycle {
         this.ended = ended;
     }
 
+    /** Bytes outside the heap that the table of a pager with so many pages takes at most. */
+    public static long tableBytes(int pages) {
+        return PageTable.bytes(pages);
+    }
+
     /** Whether the shard's thread should look without sleeping, because it spins anyway. */
     public void spinning(boolean spin) {
         spinning = spin;

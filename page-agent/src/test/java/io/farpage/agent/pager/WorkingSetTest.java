@@ -1,6 +1,7 @@
 package io.farpage.agent.pager;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,35 @@ class WorkingSetTest {
                 .with(all.slice(201, 99), 201);
         assertEquals(pages(all), pages(joined));
         assertEquals(all.pages(), joined.pages());
+    }
+
+    @Test
+    void shouldKeepTheLongestRunsWhenThereAreTooMany() {
+        int pages = 16 * WorkingSet.MAX_RUNS;
+        PageTable table = new PageTable(pages, false);
+        for (int page = 0; page < pages; page += 4) {
+            table.become(page, PageTable.DIRTY);
+        }
+        for (int page = pages / 2; page < pages / 2 + 300; page++) {
+            table.become(page, PageTable.CLEAN);
+        }
+        WorkingSet set = WorkingSet.of(table);
+        assertTrue(set.runs() <= WorkingSet.MAX_RUNS, set.runs() + " runs");
+        assertTrue(pages(set).containsAll(List.of(pages / 2, pages / 2 + 299)));
+    }
+
+    @Test
+    void shouldFindTheSameWhenItLooksAtAFewPagesAtATime() {
+        PageTable table = new PageTable(1000, true);
+        for (int page : new int[] {0, 7, 8, 9, 63, 64, 65, 500, 998, 999}) {
+            table.become(page, PageTable.DIRTY);
+        }
+        WorkingSet.Scan scan = new WorkingSet.Scan(table);
+        while (!scan.doWork(7)) {
+            // Goes on where it stopped.
+        }
+        assertEquals(pages(WorkingSet.of(table)), pages(scan.found()));
+        assertEquals(10, scan.found().pages());
     }
 
     private static WorkingSet of(int pages, int... resident) {

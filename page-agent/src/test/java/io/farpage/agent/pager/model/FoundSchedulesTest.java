@@ -124,13 +124,14 @@ final class FoundSchedulesTest {
         Replay.run(
                 new Setup(3, 0, 3, 1, 4, 1, 8),
                 World.SHORT_NANOS,
-                Step.parse("q . . . . r2 . . . . . . g2 . . . . w2 . . . . . . . w0/1 . . . . . . . . . . . . . . . . . . . . . . ."
-                        + " . . . . . . . . c x"));
+                Step.parse(
+                        "q . . . . r2 . . . . . . g2 . . . . w2 . . . . . . . w0/1 . . . . . . . . . . . . . . . . . . . . . . ."
+                                + " . . . . . . . . c !"));
     }
 
     /** A page was given up between the fault that found it lost and its poisoning, which was then left out, and with it the waking. */
     @Test
     void shouldWakeThreadWhenItsLostPageIsGivenUpBeforeItIsPoisoned() {
-        Replay.run(new Setup(7, 0, 2, 6, 1, 3, 9), World.LONG_NANOS, Step.parse("| x r0/3 . . B1/2"));
+        Replay.run(new Setup(7, 0, 2, 6, 1, 3, 9), World.LONG_NANOS, Step.parse("| ! r0/3 . . B1/2"));
     }
 }

@@ -58,7 +58,7 @@ record Step(Kind kind, int first, int second) {
         /** The agent looks whether the VMM is still there. */
         PROBE('p'),
         /** The home restarts with empty memory, for good; the agent learns of it before its next turn. */
-        LOSE('x'),
+        LOSE('!'),
         /** The VMM is killed. */
         END('e'),
         /** What is under way comes to its end, the guest ends, and another one begins with the same pages. */

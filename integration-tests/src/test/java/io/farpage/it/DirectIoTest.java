@@ -122,7 +122,7 @@ class DirectIoTest {
     void shouldRefuseMemoryThatMayBePinnedIfToldTo() {
         space = "strict";
         strict.attach(space, socket(), MEMORY, LOCAL);
-        try (ChildJvm process = launch("sync", "10")) {
+        try (ChildJvm _ = launch("sync", "10")) {
             await("the refusal")
                     .atMost(Duration.ofSeconds(20))
                     .until(() -> strict.status(space).get("detail").asString().contains("is open for direct I/O"));

@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param max peers that the node is linked with at once
  * @param grace how long the node with the larger id leaves it to the other one to start
  * @param firstBackoff pause after the first failure; doubles with each further one
- * @param longestBackoff bound of that; a link that was up for longer counts as a success
+ * @param longestBackoff bound of that; a link that is up counts as a success, after a refusal only one that was up for longer
  * @param rdmaPause how long a link goes without RDMA after it failed over RDMA; doubles with each further failure
  * @param longestRdmaPause bound of that; RDMA that worked for longer counts as a success
  * @param trialTimeout how long RDMA may take to be proved beside a link over TCP

@@ -51,6 +51,9 @@ final class LinkSession {
     private long stageSince;
     private long upSince;
     private long peerIncarnation;
+    /** Whether the link failed last because the peer refused a request. */
+    private boolean refused;
+
     private boolean unpublished;
     private boolean unfinished;
     private volatile String lastFailure = "";
@@ -364,6 +367,9 @@ final class LinkSession {
     private void proved(long attempt) {
         if (main.owns(attempt) && main.proved()) {
             upSince = System.nanoTime();
+            if (!refused) {
+                backoff.reset(); // what broke is whole again; what was refused is so only once it lasts
+            }
             log.info("link to {} is up over {}", peer, main.transportInUse());
         } else if (trial.owns(attempt) && trial.proved()) {
             unpublished = true;
@@ -386,6 +392,7 @@ final class LinkSession {
             String over = main.transportInUse();
             main.released(notice);
             if (!expected) {
+                refused = notice.refused();
                 log.warn("link to {} failed over {}: {}", peer, over, notice.reason());
                 fail(notice.reason(), over);
                 giveUp(notice.reason());

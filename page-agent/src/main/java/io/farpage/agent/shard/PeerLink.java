@@ -34,6 +34,7 @@ public final class PeerLink {
     private long drainDeadline;
     private String drainReason = "";
     private boolean released;
+    private boolean refused;
     private int number = NO_NUMBER;
     private @Nullable PeerLink successor;
 
@@ -116,6 +117,7 @@ public final class PeerLink {
         prepared = 0;
         outstanding = 0;
         released = false;
+        refused = false;
         transport = newRail.name();
         phase = LinkPhase.VERIFYING;
     }
@@ -198,6 +200,15 @@ public final class PeerLink {
     /** Notes that the control plane has been told to destroy the queue pair. */
     void released() {
         released = true;
+    }
+
+    /** Notes whether the queue pair failed because a request was found wrong. */
+    void refused(boolean why) {
+        refused = why;
+    }
+
+    boolean isRefused() {
+        return refused;
     }
 
     boolean isReleased() {

@@ -337,7 +337,7 @@ public final class Shard {
     }
 
     private void refuse(ShardCommand.Attach command, String reason) {
-        put(new ShardNotice.Released(command.link(), command.attempt(), command.queuePair(), reason));
+        put(new ShardNotice.Released(command.link(), command.attempt(), command.queuePair(), reason, false));
     }
 
     /** Posts nothing on the link until it can use the trial's queue pair. */
@@ -484,7 +484,9 @@ public final class Shard {
         link.completed();
         WcStatus status = wc.status();
         if (status != WcStatus.SUCCESS && link.phase() != LinkPhase.DRAINING) {
-            giveUp(link, Fetcher.isRefusal(status) ? REFUSED + wc : wc.toString());
+            boolean refused = Fetcher.isRefusal(status);
+            giveUp(link, refused ? REFUSED + wc : wc.toString());
+            link.refused(refused);
         }
         owner.complete(slot, status);
     }
@@ -568,7 +570,11 @@ public final class Shard {
             if (link.isDrained(now)) {
                 link.released();
                 put(new ShardNotice.Released(
-                        link, link.attempt(), Objects.requireNonNull(link.queuePair()), link.drainReason()));
+                        link,
+                        link.attempt(),
+                        Objects.requireNonNull(link.queuePair()),
+                        link.drainReason(),
+                        link.isRefused()));
                 work++;
             }
         }

@@ -10,8 +10,11 @@ public sealed interface ShardNotice {
     /**
      * The shard posts nothing on the queue pair any more: destroy it and then say {@link ShardCommand.Destroyed}. Until then its transfers
      * wait, since the device may still use their memory.
+     *
+     * @param refused whether the peer, or the device, found a request wrong in itself, so that the next queue pair fails as well
      */
-    record Released(PeerLink link, long attempt, QueuePair queuePair, String reason) implements ShardNotice {}
+    record Released(PeerLink link, long attempt, QueuePair queuePair, String reason, boolean refused)
+            implements ShardNotice {}
 
     /** The link uses the queue pair of {@code attempt}, which the trial had before. */
     record Switched(PeerLink link, PeerLink trial, long attempt) implements ShardNotice {}

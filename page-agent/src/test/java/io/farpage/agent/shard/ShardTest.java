@@ -381,7 +381,9 @@ class ShardTest {
             attach(attempt, Home.INCARNATION, wrongKey);
             turnUntil(() -> link.phase() == LinkPhase.UP);
             assertEquals(new ShardNotice.Up(link, attempt), shard.pollNotice());
-            String reason = turnUntilReleased().reason();
+            ShardNotice.Released said = turnUntilReleased();
+            assertTrue(said.refused(), "the next queue pair will fail as well");
+            String reason = said.reason();
             assertTrue(reason.startsWith("the peer refused a request"), reason);
             assertTrue(reason.contains("REM_ACCESS_ERR"), reason);
         }

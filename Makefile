@@ -42,7 +42,7 @@ mutation: ## put one fault at a time into the sources and list those that the un
 
 .PHONY: test-direct-io
 test-direct-io: ## blocks read into guest RAM by direct I/O for long, and compared
-	@$(JDK); $(MVN) $(MVN_FLAGS) -pl integration-tests -am test -Dtest=DirectIoTest -Dgroups=soak -Dsurefire.failIfNoSpecifiedTests=false
+	@$(JDK); FARPAGE_FETCH_KERNEL=1 $(MVN) $(MVN_FLAGS) -pl integration-tests -am test -Dtest=DirectIoTest,QemuDirectIoTest -Dgroups=soak -Dsurefire.failIfNoSpecifiedTests=false
 
 .PHONY: bench
 bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options

@@ -8,7 +8,10 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** One thing after the other: each step comes when all that the one before it set off is done. Then the run ends, as things are. */
+/**
+ * One thing after the other: each step comes when all that the one before it set off is done. Then the run ends, as things are. A direct read
+ * lasts until the program ends it.
+ */
 final class CalmSchedule implements Schedule {
     /** Turns of the agent after which it has nothing left to do. */
     private static final int REST = 20;
@@ -49,7 +52,7 @@ final class CalmSchedule implements Schedule {
             return null;
         }
         for (GuestThread thread : world.threads) {
-            if (World.canRun(thread)) {
+            if (World.canRun(thread) && thread.state != GuestThread.State.PINNED) {
                 return Step.of(Step.Kind.RUN, thread.number);
             }
         }

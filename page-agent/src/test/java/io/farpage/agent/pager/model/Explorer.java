@@ -103,9 +103,14 @@ final class Explorer implements Schedule {
         return isAtRest;
     }
 
+    @Override
+    public boolean inspectsSlowly() {
+        return programs.stream().flatMap(List::stream).anyMatch(step -> step.kind() == Kind.DIRECT);
+    }
+
     private void count(Step step) {
         switch (step.kind()) {
-            case READ, WRITE, ZERO, REMOVE, REMOVE_TWO -> done.set(step.first(), done.get(step.first()) + 1);
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO -> done.set(step.first(), done.get(step.first()) + 1);
             default -> {}
         }
     }
@@ -122,6 +127,7 @@ final class Explorer implements Schedule {
             }
         }
         world.network.addSteps(steps);
+        world.pins.addSteps(steps);
         if (ends && world.kernel().isAlive()) {
             steps.add(Step.of(Kind.END));
         }

@@ -39,14 +39,19 @@ final class Fingerprint {
     private final IdentityHashMap<Object, Boolean> visited = new IdentityHashMap<>();
     private long hash = 1;
 
-    private Fingerprint() {}
+    private final World world;
+
+    private Fingerprint(World world) {
+        this.world = world;
+    }
 
     static long of(World world, String progress) {
-        Fingerprint fingerprint = new Fingerprint();
+        Fingerprint fingerprint = new Fingerprint(world);
         fingerprint.add(world.kernel().shape().hashCode());
         fingerprint.add(world.network.shape().hashCode());
         fingerprint.add(world.truth.shape().hashCode());
         fingerprint.add(world.threads.toString().hashCode());
+        fingerprint.add(world.pins.shape().hashCode());
         fingerprint.add(progress.hashCode());
         fingerprint.add(world.ended == null ? 0 : 1);
         for (int frame = 0; frame < World.MAX_FRAMES; frame++) {
@@ -74,6 +79,7 @@ final class Fingerprint {
         }
         if (object.getClass().getSimpleName().equals("Protected")) {
             ring(object, "size", "firsts", "counts");
+            inspections(object);
             return;
         }
         if (object instanceof MemorySegment segment) {
@@ -98,6 +104,16 @@ final class Fingerprint {
             }
         }
         add(count);
+    }
+
+    /** Of the inspections that runs wait for it matters how far they are, and not their numbers. */
+    private void inspections(Object waiting) {
+        int head = (int) field(waiting, "head");
+        int size = (int) field(waiting, "size");
+        long[] inspections = (long[]) field(waiting, "inspections");
+        for (int i = 0; i < size; i++) {
+            add(world.pins.stage(inspections[(head + i) % inspections.length]));
+        }
     }
 
     private static Object field(Object of, String name) {

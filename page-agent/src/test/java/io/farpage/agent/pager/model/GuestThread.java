@@ -16,7 +16,9 @@ final class GuestThread {
         /** In madvise(2) or fork(2), until the agent has read of it. */
         REMOVING,
         /** Back from that, and about to take the pages out. */
-        ZAPPING
+        ZAPPING,
+        /** In a direct read: its page is pinned, and the device is about to write to it. */
+        PINNED
     }
 
     final int number;
@@ -27,6 +29,11 @@ final class GuestThread {
     Kind doing = Kind.READ;
     int page;
     boolean writeProtect;
+    /** Direct reads that it has begun. */
+    int directReads;
+    /** The memory that is pinned, as {@link SimulatedKernel#frame} has it. */
+    int frame;
+
     Truth.@Nullable Removal removal;
 
     @Nullable
@@ -61,7 +68,12 @@ final class GuestThread {
     }
 
     boolean isStore() {
-        return doing == Kind.WRITE || doing == Kind.ZERO;
+        return doing == Kind.WRITE || doing == Kind.ZERO || doing == Kind.DIRECT;
+    }
+
+    /** Whether it is in the middle of a direct read, so that it has a descriptor for that open. */
+    boolean isPinning() {
+        return doing == Kind.DIRECT && state != State.IDLE;
     }
 
     @Override

@@ -2,12 +2,24 @@ package io.farpage.agent.pager.model;
 
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.WorkingSet;
+import io.farpage.agent.shard.LinkPhase;
 import io.farpage.pool.frames.FrameAllocator;
 
 /** What holds at every moment, and what at the end. */
 final class Invariants {
+    private static final long NOT_OVER = Long.MIN_VALUE;
+    /** Longer than the pager pauses after a search that found no victim, and the turn that ends the pause. */
+    private static final long PATIENCE_NANOS = 2 * World.LONG_NANOS;
+
     private final World world;
     private int highestLimit;
+    /** Pages that may be resident because they came while pins were held; it falls as they go, since none take their place. */
+    private long letIn;
+
+    private boolean heldInTurn;
+    /** Since when more clean pages have been resident, at the end of every turn, than may be; {@link #NOT_OVER} if they are not. */
+    private long overSince = NOT_OVER;
+
     private long steps;
     private WorkingSet workingSet = WorkingSet.EMPTY;
 
@@ -36,12 +48,8 @@ final class Invariants {
      */
     void check() {
         steps++;
-        int resident = 0;
         for (int page = 0; page < world.setup.pages(); page++) {
             boolean here = world.kernel().isCached(page);
-            if (here && !world.truth.isBeingRemoved(page) && !world.isHomeLost(page)) {
-                resident++;
-            }
             if (world.isOnlyCopy(page) && !here && !world.truth.isGivenUp(page)) {
                 throw new AssertionError("page " + page + " was evicted although its home is lost");
             }
@@ -54,9 +62,54 @@ final class Invariants {
             }
         }
         // While a child shares the memory nothing is evicted.
-        if (resident > highestLimit && !world.guest.hasForked()) {
-            throw new AssertionError(resident + " pages are resident, above the limit of " + highestLimit);
+        heldInTurn |= world.pins.takeHeld();
+        int resident = resident();
+        long most = Math.max(highestLimit, letIn);
+        if (resident > most && !heldInTurn && !world.guest.hasForked()) {
+            throw new AssertionError(
+                    resident + " pages are resident, above " + most + "; the limit is " + highestLimit);
         }
+    }
+
+    /** Pages that count towards the limit. */
+    private int resident() {
+        int resident = 0;
+        for (int page = 0; page < world.setup.pages(); page++) {
+            boolean here = world.kernel().isCached(page);
+            resident += here && !world.truth.isBeingRemoved(page) && !world.isHomeLost(page) ? 1 : 0;
+        }
+        return resident;
+    }
+
+    /**
+     * A turn of the agent has ended. While pins are held, pages come whatever the limit is; those that were not stored to are taken out again
+     * until they and those that were are within the limit and the number of those that were. When pins are held no more, no page comes until
+     * all are within the limit.
+     */
+    void turned(long now) {
+        heldInTurn |= world.pins.takeHeld();
+        long held = world.pager.held();
+        letIn = heldInTurn ? held : Math.min(letIn, held);
+        if (isOver(heldInTurn)) {
+            overSince = overSince == NOT_OVER ? now : overSince;
+        } else {
+            overSince = NOT_OVER;
+        }
+        heldInTurn = false;
+        if (overSince != NOT_OVER && now - overSince > PATIENCE_NANOS) {
+            throw new AssertionError(resident() + " pages are resident while pins are held, above the limit of "
+                    + highestLimit + " and the " + world.pager.status().dirtyPages() + " that were stored to");
+        }
+    }
+
+    private boolean isOver(boolean isHeld) {
+        boolean canEvict = world.ended == null
+                && world.kernel().isAlive()
+                && !world.guest.hasForked()
+                && world.link.phase() == LinkPhase.UP;
+        return isHeld
+                && canEvict
+                && resident() > highestLimit + world.pager.status().dirtyPages();
     }
 
     /** The guest has ended: its memory is at its homes, and nothing is left over. */

@@ -69,6 +69,13 @@ final class PagingModelTest {
         explore(programs, false, PART);
     }
 
+    /** A device writes to pinned pages while inspections of pins begin and end at any step. */
+    @ParameterizedTest
+    @ValueSource(strings = {"d0/0 ; w1/1", "d0/0 w0/1 ; d1/0", "w0/0 d0/0 ; r1/1"})
+    void shouldKeepWhatDeviceWritesToPinnedPage(String programs) {
+        explore(programs, false, PART);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"w0/0 ; w1/1", "w0/0 b0/0"})
     void shouldSaveEveryPageWhereverTheVmmIsKilled(String programs) {

@@ -71,8 +71,14 @@ final class Processes {
             thread.state = State.REMOVING;
             thread.kernel.announce(thread);
         } else {
+            thread.directReads += kind == Kind.DIRECT ? 1 : 0;
             access(thread);
         }
+    }
+
+    /** Whether a direct read into a page is under way. A guest that gives up such a page would lose what is read. */
+    boolean isTarget(int page) {
+        return threads.stream().anyMatch(thread -> thread.isPinning() && thread.page == page);
     }
 
     private void access(GuestThread thread) {
@@ -83,6 +89,11 @@ final class Processes {
         int page = thread.page;
         switch (thread.doing) {
             case READ -> truth.found(page, kernel.content(page));
+            case DIRECT -> {
+                thread.frame = kernel.frame(page);
+                thread.state = State.PINNED;
+                return;
+            }
             case WRITE -> kernel.store(page, truth.store(page));
             default -> kernel.store(page, truth.storeZeros(page));
         }
@@ -95,6 +106,9 @@ final class Processes {
             thread.kernel.announced();
             thread.state = State.IDLE;
             threads.add(new GuestThread(threads.size(), thread.child()));
+        } else if (thread.state == State.PINNED) {
+            thread.kernel.storeByDevice(thread.page, thread.frame, truth.store(thread.page));
+            thread.state = State.IDLE;
         } else if (!thread.isRemoval()) {
             access(thread);
         } else if (thread.state == State.WOKEN) {

@@ -13,7 +13,10 @@ final class RandomSchedule implements Schedule {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
     };
 
-    private static final int TROUBLES = 15;
+    /** How often a guest that reads directly does so: once in so many operations. */
+    private static final int DIRECT_ONE_IN = 5;
+
+    private static final int TROUBLES = 16;
 
     private final SplittableRandom random;
     private final List<Step> taken = new ArrayList<>();
@@ -25,12 +28,21 @@ final class RandomSchedule implements Schedule {
     /** What goes wrong most. */
     private final int favourite;
 
+    /** Whether the guest reads directly; only then inspections of pins take their time. */
+    private final boolean readsDirectly;
+
     RandomSchedule(SplittableRandom random, int steps) {
         this.random = random;
         this.steps = steps;
         this.peace = random.nextBoolean() ? random.nextInt(3, 13) : 200;
         this.turnNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
         this.favourite = random.nextInt(TROUBLES);
+        this.readsDirectly = random.nextBoolean();
+    }
+
+    @Override
+    public boolean inspectsSlowly() {
+        return readsDirectly;
     }
 
     @Override
@@ -73,15 +85,22 @@ final class RandomSchedule implements Schedule {
             if (World.canRun(thread)) {
                 possible.add(Step.of(Kind.RUN, thread.number));
             } else if (thread.state == State.IDLE) {
-                Kind kind = OPERATIONS[random.nextInt(OPERATIONS.length)];
-                Step step = new Step(kind, thread.number, random.nextInt(world.setup.pages()));
+                Step step = new Step(operation(), thread.number, random.nextInt(world.setup.pages()));
                 if (world.isPossible(step, true)) {
                     possible.add(step);
                 }
             }
         }
         world.network.addSteps(possible);
+        world.pins.addSteps(possible);
         return possible;
+    }
+
+    private Kind operation() {
+        if (readsDirectly && random.nextInt(DIRECT_ONE_IN) == 0) {
+            return Kind.DIRECT;
+        }
+        return OPERATIONS[random.nextInt(OPERATIONS.length)];
     }
 
     /** A child comes, lives for a while, goes, and the agent finds that it has gone. */
@@ -107,6 +126,7 @@ final class RandomSchedule implements Schedule {
             case 10 -> Step.of(Kind.SPLIT, random.nextInt(world.setup.pages()));
             case 11, 12 -> family(world);
             case 13 -> Step.of(Kind.LOSE);
+            case 14 -> Step.of(Kind.INSPECT);
             default -> Step.of(Kind.END);
         };
     }

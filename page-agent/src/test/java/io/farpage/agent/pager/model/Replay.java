@@ -30,6 +30,14 @@ final class Replay implements Schedule {
         return steps.get(at++);
     }
 
+    @Override
+    public boolean inspectsSlowly() {
+        return steps.stream().anyMatch(step -> switch (step.kind()) {
+            case DIRECT, INSPECT, INSPECTED -> true;
+            default -> false;
+        });
+    }
+
     private static boolean isBetweenTurns(Step step) {
         return switch (step.kind()) {
             case WAIT, EXPIRE, LIFE, PROBE -> true;

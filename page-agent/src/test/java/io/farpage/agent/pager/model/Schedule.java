@@ -19,6 +19,11 @@ interface Schedule {
     /** How long a turn of the agent takes, nanoseconds. */
     long turnNanos();
 
+    /** Whether inspections of pins begin and end as the schedule says, rather than taking no time. */
+    default boolean inspectsSlowly() {
+        return false;
+    }
+
     /** Whether everything is to be brought to its end when the schedule has ended. */
     default boolean settles() {
         return true;

@@ -75,6 +75,7 @@ final class SimulatedKernel implements PageFaults {
     private static final class Cache {
         private final boolean[] cached;
         private final long[] content;
+        private final int[] frames;
         private final List<SimulatedKernel> spaces = new ArrayList<>();
         private int memoryFor = UNLIMITED;
         private int holeRefusal;
@@ -82,6 +83,7 @@ final class SimulatedKernel implements PageFaults {
         Cache(int pages) {
             cached = new boolean[pages];
             content = new long[pages];
+            frames = new int[pages];
         }
     }
 
@@ -130,6 +132,18 @@ final class SimulatedKernel implements PageFaults {
         return true;
     }
 
+    /** The memory that a page has until it is taken out, as a number that only that has of all that the page ever has. */
+    int frame(int page) {
+        return cache.frames[page];
+    }
+
+    /** A device writes to memory that is pinned, whatever has become of the page. */
+    void storeByDevice(int page, int frame, long version) {
+        if (cache.cached[page] && cache.frames[page] == frame) {
+            cache.content[page] = version;
+        }
+    }
+
     void store(int page, long version) {
         cache.content[page] = version;
     }
@@ -153,6 +167,7 @@ final class SimulatedKernel implements PageFaults {
 
     /** Takes a page out, as fallocate(2) does. */
     void zap(int page) {
+        cache.frames[page] += cache.cached[page] ? 1 : 0;
         cache.cached[page] = false;
         for (SimulatedKernel space : cache.spaces) {
             space.mapped[page] = false;

@@ -23,6 +23,12 @@ record Step(Kind kind, int first, int second) {
         WRITE('w'),
         /** An idle guest thread begins to store zeros. */
         ZERO('z'),
+        /** An idle guest thread begins a direct read into a page. When it goes on with the page pinned, the device has written. */
+        DIRECT('d'),
+        /** An inspection of pins begins. */
+        INSPECT('i'),
+        /** The inspection of pins that is under way ends. */
+        INSPECTED('I'),
         /** An idle guest thread begins to give up a page. */
         REMOVE('b'),
         /** An idle guest thread begins to give up a page and the one after it. */

@@ -4,7 +4,6 @@ import io.farpage.agent.pager.GuestRegion;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
-import io.farpage.agent.pager.Pins;
 import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.pager.model.GuestThread.State;
 import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
@@ -54,6 +53,7 @@ final class World {
     final SimulatedNetwork network;
     final PagePool pool = ModelPool.pool();
     List<GuestThread> threads;
+    final SimulatedPins pins;
     final Shard shard;
     final Fetcher fetcher;
     final PeerLink link = new PeerLink(HOME);
@@ -94,6 +94,7 @@ final class World {
         connect();
         guest = start();
         threads = guest.threads();
+        pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
         pager = begin(false, WorkingSet.EMPTY);
         settleLink();
     }
@@ -112,7 +113,7 @@ final class World {
         GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * Memory.PAGE, 0);
         Pager begun = new Pager(
                 new Pager.Guest(
-                        "model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet, Pins.NONE),
+                        "model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet, pins),
                 new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, pool),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 () -> now,
@@ -187,8 +188,12 @@ final class World {
             case PROBE -> !inTurn && ended == null;
             case FORK -> !isHomeLost && guest.canFork(first);
             case CHILD_END -> guest.hasChild();
-            case READ, WRITE, ZERO, REMOVE -> guest.isIdle(first) && step.second() < setup.pages();
-            case REMOVE_TWO -> guest.isIdle(first) && step.second() + 1 < setup.pages();
+            case READ, WRITE, ZERO -> guest.isIdle(first) && step.second() < setup.pages();
+            case DIRECT -> guest.isIdle(first) && step.second() < setup.pages() && !truth.isBeingRemoved(step.second());
+            case REMOVE -> guest.isIdle(first) && canRemove(step.second());
+            case REMOVE_TWO -> guest.isIdle(first) && canRemove(step.second()) && canRemove(step.second() + 1);
+            case INSPECT -> pins.canBegin();
+            case INSPECTED -> pins.canEnd();
             case RUN -> first < threads.size() && canRun(threads.get(first));
             case LAND ->
                 first < underWay.size()
@@ -206,17 +211,23 @@ final class World {
         };
     }
 
+    private boolean canRemove(int page) {
+        return page < setup.pages() && !guest.isTarget(page);
+    }
+
     static boolean canRun(GuestThread thread) {
-        return thread.state == State.WOKEN || thread.state == State.ZAPPING;
+        return thread.state == State.WOKEN || thread.state == State.ZAPPING || thread.state == State.PINNED;
     }
 
     private void apply(Step step) {
         int first = step.first();
         switch (step.kind()) {
             case AGENT -> turn();
-            case READ, WRITE, ZERO, REMOVE, REMOVE_TWO, FORK ->
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, FORK ->
                 guest.begin(threads.get(first), step.kind(), step.second());
             case CHILD_END -> guest.endChild();
+            case INSPECT -> pins.begin();
+            case INSPECTED -> pins.end();
             case RUN -> guest.goOn(threads.get(first));
             case LAND -> network.land(network.underWay().get(first), step.second());
             case LAND_LATE -> network.landLate(first);
@@ -281,6 +292,7 @@ final class World {
         }
         shard.doWork();
         rethrow();
+        invariants.turned(now);
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released released) {
                 released.queuePair().close();
@@ -308,6 +320,7 @@ final class World {
         settle();
         ended = null;
         isSettling = false;
+        pins.unsettle();
         guest = start();
         threads = guest.threads();
         shard.submit(new ShardCommand.RemoveCycle(cycle));
@@ -347,6 +360,7 @@ final class World {
     /** Nothing fails any more: all comes to rest, the VMM ends, and its memory is at its homes. */
     void settle() {
         isSettling = true;
+        pins.settle();
         settle(this::isQuiet, "a thread waits for ever");
         guest.endChild();
         if (guest.hasForked()) {
@@ -417,7 +431,10 @@ final class World {
                     .append('\n');
         }
         threads.forEach(thread -> text.append(thread).append('\n'));
-        return text.append(network.shape())
+        return text.append("pins: ")
+                .append(pins.shape())
+                .append('\n')
+                .append(network.shape())
                 .append('\n')
                 .append(pager.status())
                 .append('\n')

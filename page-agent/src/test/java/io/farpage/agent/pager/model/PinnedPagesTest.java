@@ -1,0 +1,54 @@
+package io.farpage.agent.pager.model;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** Eviction while a direct read is under way, and the inspections that find it. */
+final class PinnedPagesTest {
+    private static final int PAGES = 40;
+    private static final int LIMIT = 32;
+    private static final Logger logger = (Logger) LoggerFactory.getLogger("io.farpage.agent");
+
+    @BeforeAll
+    static void beSilent() {
+        logger.setLevel(Level.OFF);
+    }
+
+    @AfterAll
+    static void logAgain() {
+        logger.setLevel(null);
+    }
+
+    @Test
+    void shouldKeepPageWhenInspectionBeganBeforeItWasPinned() {
+        Replay.run(
+                new Setup(2, 0, 1, 1, 1, 2, 4), World.LONG_NANOS, Step.parse("i d0/1 . . . g . . . . I . . . . . g"));
+    }
+
+    @Test
+    void shouldEvictCleanPagesWhenPinsKeepWrittenOnes() {
+        CalmSchedule schedule = new CalmSchedule()
+                .write(0, PAGES)
+                .then(world -> world.guest.begin(world.threads.get(1), Step.Kind.DIRECT, PAGES - 1))
+                .read(0, PAGES - 1)
+                .then(world -> {
+                    assertTrue(world.pins.isHeld());
+                    assertTrue(world.kernel().isCached(PAGES - 1), "a pinned page was evicted");
+                    assertTrue(world.pager.status().dirtyPages() > 1, world::toString);
+                    assertTrue(
+                            world.resident()
+                                    <= Math.max(LIMIT, world.pager.status().dirtyPages()),
+                            world::toString);
+                })
+                .then(world -> world.guest.goOn(world.threads.get(1)))
+                .read(0, PAGES)
+                .then(world -> assertTrue(world.resident() <= LIMIT, world::toString));
+        new World(new Setup(PAGES, 0, 2, LIMIT, 1, 5, 15), schedule).run();
+    }
+}

@@ -71,7 +71,8 @@ class QemuDirectIoTest {
         prepareImage();
         cluster = Cluster.start();
         cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
-        cluster.launchAgent("b", Map.of("pool.exported", "600MiB", "pool.staging", "32MiB"))
+        // Two spaces: the room of the one before is still being released when the next guest is attached.
+        cluster.launchAgent("b", Map.of("pool.exported", "1100MiB", "pool.staging", "32MiB"))
                 .awaitListening();
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
@@ -103,10 +104,10 @@ class QemuDirectIoTest {
         run(cache, aio, 4_096, Duration.ofMinutes(2));
     }
 
-    /** A million blocks in all four ways; {@code -Dfarpage.soak.blocks} sets another number for each. */
+    /** 786,432 blocks in all; {@code -Dfarpage.soak.blocks} sets another number for each. */
     @ParameterizedTest
     @Tag("soak")
-    @CsvSource({"none, threads", "none, native", "none, io_uring", "writeback, threads"})
+    @CsvSource({"none, threads", "none, native", "writeback, threads"})
     @Timeout(value = 22, unit = TimeUnit.MINUTES)
     void shouldReadManyBlocksRightWhenPagesAreEvicted(String cache, String aio) throws Exception {
         run(cache, aio, Integer.getInteger("farpage.soak.blocks", 262_144), Duration.ofMinutes(20));

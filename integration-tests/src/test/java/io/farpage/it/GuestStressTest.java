@@ -110,7 +110,7 @@ class GuestStressTest {
 
     @Test
     void shouldNeverHaveMoreResidentThanTheLimitOfAllPagersTogetherForAWhile() throws Exception {
-        watchTheLimit(50_000, 5);
+        watchTheLimit(60_000, 5);
     }
 
     private void watchTheLimit(int operations, int leastLooks) throws Exception {

@@ -36,6 +36,8 @@ import org.slf4j.LoggerFactory;
 public final class Guests implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Guests.class);
     private static final int DEFAULT_PREFETCH = 32;
+    private static final Duration DELETION = Duration.ofSeconds(5);
+    private static final Duration DELETION_POLL = Duration.ofMillis(20);
     private static final Duration FENCING_PATIENCE = Duration.ofSeconds(3);
     private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
 
@@ -111,6 +113,9 @@ public final class Guests implements AutoCloseable {
         if (known.isPresent()) {
             requireNoGuest(known.getAsLong());
         }
+        if (request.sizeBytes().isPresent()) {
+            awaitDeletion(name);
+        }
         // Outside the lock: a file system that does not answer holds up this attach alone.
         HandoffSocket socket = listen(request);
         boolean served = false;
@@ -137,6 +142,26 @@ public final class Guests implements AutoCloseable {
                     throw e;
                 }
                 LockSupport.parkNanos(FENCING_PAUSE.toNanos());
+            }
+        }
+    }
+
+    /** A deletion ends only after this node has detached; until then the name belongs to the space that is being deleted. */
+    private void awaitDeletion(String name) throws CoordinatorException, GuestException {
+        long start = System.nanoTime();
+        while (coordinator.space(name).filter(Space::deleting).isPresent()) {
+            if (System.nanoTime() - start > DELETION.toNanos()) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' is being deleted; try again when its deletion has ended, or choose another name"
+                                .formatted(name));
+            }
+            try {
+                Thread.sleep(DELETION_POLL);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new GuestException(
+                        Obstacle.CONFLICT, "the wait for the deletion of '" + name + "' was interrupted");
             }
         }
     }

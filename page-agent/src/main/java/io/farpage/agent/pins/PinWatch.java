@@ -51,6 +51,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         this.space = space;
         this.inspector = inspector;
         lingerNanos = policy.linger().toNanos();
+        seenNanos = System.nanoTime() - lingerNanos;
         thread = Thread.ofPlatform().daemon().name("pins-" + space).unstarted(this::run);
     }
 
@@ -155,8 +156,12 @@ public final class PinWatch implements Pins, AutoCloseable {
         unclear = inconclusive;
         gone = found.kind() == Kind.GONE;
         long patience = gone ? PATIENCE_WITH_THE_DEAD_NANOS : PATIENCE_NANOS;
-        if (found.mayPin() || (inconclusive && now - unclearNanos > patience)) {
+        if (found.mayPin()) {
             seenNanos = now;
+        }
+        // A ring that stays locked waits for a fault that eviction holds up. Holding ends that, and the next clear
+        // inspection ends the hold.
+        if (found.mayPin() || (inconclusive && now - unclearNanos > patience)) {
             hold(found);
         } else if (found.isClear() && held && now - seenNanos >= lingerNanos) {
             held = false;

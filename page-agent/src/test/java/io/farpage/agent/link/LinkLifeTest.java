@@ -121,7 +121,9 @@ class LinkLifeTest {
         await("trials that fail").atMost(PATIENCE).until(() -> rdma.blockedAt.size() >= before + 4);
         assertEquals("up", status(a, "b").state());
         assertEquals("up", status(b, "a").state());
-        assertTrue(status(a, "b").detail().startsWith("rdma:"), status(a, "b").toString());
+        await("the reason why a's trial failed")
+                .atMost(PATIENCE)
+                .until(() -> status(a, "b").detail().startsWith("rdma:"));
         fromB.requireFlowing();
         fromA.requireFlowing();
 

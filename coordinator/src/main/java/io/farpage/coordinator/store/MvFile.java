@@ -127,7 +127,7 @@ final class MvFile {
             throw explained(file, e);
         } catch (StoreException e) {
             throw e;
-        } catch (RuntimeException e) { // damaged pages make H2 fail in many ways
+        } catch (RuntimeException | AssertionError e) { // damaged pages make H2 fail in many ways
             throw damaged(file, String.valueOf(e.getMessage()));
         } finally {
             store.closeImmediately();
@@ -174,6 +174,9 @@ final class MvFile {
             MvFile opened = new MvFile(store);
             MVMap<String, String> format = store.openMap(FORMAT_MAP);
             if (!FORMAT.equals(format.get(FORMAT_KEY))) {
+                // The commit names the digest before it. A process that is killed between the commit and its seal must
+                // leave that digest beside the file.
+                seals.write(opened.seal());
                 format.put(FORMAT_KEY, FORMAT);
                 opened.commit(Optional.empty());
                 seals.write(opened.seal());
@@ -194,7 +197,7 @@ final class MvFile {
             return (readOnly ? builder.readOnly() : builder).open();
         } catch (MVStoreException e) {
             throw explained(file, e);
-        } catch (RuntimeException e) { // a damaged file makes H2 fail in many ways
+        } catch (RuntimeException | AssertionError e) { // a damaged file makes H2 fail in many ways
             throw damaged(file, String.valueOf(e.getMessage()));
         }
     }

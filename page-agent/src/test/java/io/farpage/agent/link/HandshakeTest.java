@@ -62,6 +62,17 @@ final class HandshakeTest {
         assertEquals(Step.WAIT, Handshake.next(new Mine.Offered(1), few, OptionalLong.empty(), true));
     }
 
+    @Test
+    void shouldMakeOfferOfItsOwnWhenThePeersAnswersAnAttemptThatIsGone() {
+        assertEquals(Step.OFFER, Handshake.next(new Mine.Nothing(), answering(7, 1), OptionalLong.empty(), false));
+    }
+
+    @Test
+    void shouldWaitWhileShardsHoldItsLastQueuePairs() {
+        assertEquals(Step.WAIT, Handshake.next(new Mine.Leaving(), fresh(8), OptionalLong.of(7), true));
+        assertEquals(Step.WAIT, Handshake.next(new Mine.Leaving(), NONE, OptionalLong.of(7), true));
+    }
+
     private static Optional<Theirs> fresh(long attempt) {
         return Optional.of(new Theirs(attempt, OptionalLong.empty(), true));
     }

@@ -140,6 +140,29 @@ class StreamsTest {
     }
 
     @Test
+    void shouldCountFaultOnceWhenItIsTakenBackAndToldAgain() {
+        streams.fault(5);
+        for (int tries = 0; tries < 8; tries++) {
+            streams.fault(1_005);
+            streams.takeBack();
+        }
+        streams.fault(1_005);
+        assertEquals(0, streams.strides(), "one difference is no majority");
+    }
+
+    @Test
+    void shouldFindStrideOfFaultsThatWereTakenBackAndToldAgain() {
+        streams.fault(5);
+        for (int fault = 1; fault <= 5; fault++) {
+            streams.fault(5 + 17 * fault);
+            streams.takeBack();
+            streams.fault(5 + 17 * fault);
+            assertEquals(fault < 5 ? 0 : 1, streams.strides(), "after " + fault + " equal differences");
+        }
+        assertEquals(17, streams.stride());
+    }
+
+    @Test
     void shouldFollowAStrideBackwards() {
         int page = 100_000;
         for (int i = 0; i < 20; i++) {

@@ -36,6 +36,12 @@ class SpaceMapTest {
         assertThrows(IndexOutOfBoundsException.class, () -> slice.extent(count));
     }
 
+    @ParameterizedTest
+    @CsvSource({"0, 0", "9, 0", "10, 1", "29, 1", "30, 2", "59, 2"})
+    void shouldFindExtentOfItsFirstAndOfItsLastPage(int page, int extent) {
+        assertEquals(extent, map().extent(page));
+    }
+
     @Test
     void shouldRefuseExtentsThatOverlapThoughTheirCountsAddUp() {
         refuse(

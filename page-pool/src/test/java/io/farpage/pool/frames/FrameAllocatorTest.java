@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.management.ManagementFactory;
 import java.util.BitSet;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -164,6 +166,41 @@ class FrameAllocatorTest {
         assertEquals(0, violations.get());
         assertEquals(capacity, frames.available());
         assertEquals(0, frames.allocateRun(capacity), "every frame came back");
+    }
+
+    /** The run spans two words. The second thread takes and gives back the first frame of the second word all the time. */
+    @Test
+    void shouldGiveBackAllOfARunThatLosesAFrameToAnotherThread() throws InterruptedException {
+        FrameAllocator frames = new FrameAllocator(4 * Long.SIZE);
+        frames.allocateRun(4 * Long.SIZE);
+        frames.free(Long.SIZE + 40);
+        CountDownLatch aimed = new CountDownLatch(1);
+        AtomicBoolean done = new AtomicBoolean();
+        Thread other = Thread.ofPlatform().start(() -> {
+            // A thread goes on in the word of the frame that it freed last.
+            frames.free(frames.allocate());
+            aimed.countDown();
+            while (!done.get()) {
+                int frame = frames.allocate();
+                if (frame == FrameAllocator.NONE) {
+                    return;
+                }
+                frames.free(frame);
+            }
+        });
+        aimed.await();
+        frames.freeRun(0, Long.SIZE + 40);
+        frames.freeRun(Long.SIZE + 41, 3 * Long.SIZE - 41);
+        for (int round = 0; round < 500_000; round++) {
+            int first = frames.allocateRun(Long.SIZE + 32);
+            if (first != FrameAllocator.NONE) {
+                frames.freeRun(first, Long.SIZE + 32);
+            }
+        }
+        done.set(true);
+        other.join();
+        assertEquals(frames.capacity(), frames.available());
+        assertEquals(0, frames.allocateRun(frames.capacity()), "every frame came back");
     }
 
     @Test

@@ -103,6 +103,14 @@ class PoolHeaderTest {
         assertThrows(IllegalArgumentException.class, () -> new PoolHeader("x".repeat(64), 1, 4096, 0));
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {-4096, 1, 4095, 4097, (1L << 36) + 2048})
+    void shouldRefuseExportedLengthThatIsNotAMultipleOfThePageSize(long bytes) {
+        IllegalArgumentException refused =
+                assertThrows(IllegalArgumentException.class, () -> new PoolHeader("node-7", 1, 4096, bytes));
+        assertEquals("exported length " + bytes + "; allowed: a multiple of the page size 4096", refused.getMessage());
+    }
+
     @Test
     void shouldNoticeEverySingleBitThatFlips() {
         for (int bit = 0; bit < PoolHeader.BYTES * 8; bit++) {

@@ -10,6 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 
 /** A peer made of a plain socket, which may say whatever it likes. */
 final class RawPeer implements AutoCloseable {
@@ -65,6 +66,8 @@ final class RawPeer implements AutoCloseable {
     byte[] readToEnd() {
         try {
             return in.readAllBytes();
+        } catch (SocketTimeoutException e) {
+            throw new AssertionError("the connection is still open", e);
         } catch (IOException e) {
             return new byte[0];
         }

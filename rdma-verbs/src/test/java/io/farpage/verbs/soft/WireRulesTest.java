@@ -173,6 +173,18 @@ final class WireRulesTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 0x10000, 0x800000})
+    void shouldRefuseRequestWhenItsPacketNumberIsNotTheNext(int difference) throws IOException {
+        listen(RawPeer.PSN);
+        try (RawPeer peer = new RawPeer(port())) {
+            assertEquals(HelloReply.Verdict.ACCEPTED, verdict(peer, hello(RawPeer.PSN)));
+            peer.send(request(Wire.READ, RawPeer.PSN ^ difference, 16));
+            peer.halfClose();
+            assertEquals(WcStatus.REM_INV_REQ_ERR.code(), peer.read(Wire.REPLY_SIZE)[1]);
+        }
+    }
+
     @Test
     void shouldAcceptTheLongestMessage() {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.REQUEST_SIZE, 8);

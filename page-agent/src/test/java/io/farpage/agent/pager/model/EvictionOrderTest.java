@@ -73,6 +73,20 @@ final class EvictionOrderTest {
     }
 
     @Test
+    void shouldKeepWrittenPagesResidentWhenTheirHoleCannotBePunchedAfterwards() {
+        run(
+                LIMIT,
+                new CalmSchedule()
+                        .write(0, LIMIT - SLACK)
+                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
+                        .write(LIMIT - SLACK, LIMIT - SLACK + 1)
+                        .then(world -> assertTrue(
+                                world.pager.status().writtenBackPages() > 0, "pages have reached their home"))
+                        .then(world -> assertEquals(LIMIT - SLACK + 1, world.resident()))
+                        .then(EvictionOrderTest::requireTableAgrees));
+    }
+
+    @Test
     void shouldKeepPagesOfZerosResidentWhenTheirHoleCannotBePunched() {
         run(
                 4,

@@ -83,7 +83,7 @@ final class Invariants {
 
     /**
      * A turn of the agent has ended. While pins are held, pages come whatever the limit is; those that were not stored to are taken out again
-     * until they and those that were are within the limit and the number of those that were. When pins are held no more, no page comes until
+     * until they and those that were are within the limit and the number of those that were, unless pins may last. When pins are held no more, no page comes until
      * all are within the limit.
      */
     void turned(long now) {
@@ -109,6 +109,7 @@ final class Invariants {
                 && world.link.phase() == LinkPhase.UP;
         return isHeld
                 && canEvict
+                && !world.pins.isLasting()
                 && resident() > highestLimit + world.pager.status().dirtyPages();
     }
 

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.IntConsumer;
 import java.util.function.IntPredicate;
 
 /**
@@ -40,6 +41,8 @@ final class SimulatedKernel implements PageFaults {
     private final boolean[] isProtected;
     private final boolean[] isPoisoned;
     private IntPredicate mayPoison = page -> false;
+    private IntConsumer onProtect = page -> {};
+    private IntConsumer onRead = page -> {};
     /** Whether a mapping ends before a page, and another one begins. */
     private final boolean[] isSplit;
 
@@ -178,6 +181,12 @@ final class SimulatedKernel implements PageFaults {
     /** Which pages the agent may give up for lost from now on. */
     void mayPoison(IntPredicate pages) {
         mayPoison = pages;
+    }
+
+    /** What to tell of each page that the agent write-protects, and of each that it reads from the file, before it does. */
+    void observe(IntConsumer protects, IntConsumer reads) {
+        onProtect = protects;
+        onRead = reads;
     }
 
     /** Takes a page out of the page table only. */
@@ -341,6 +350,9 @@ final class SimulatedKernel implements PageFaults {
         }
         int first = pageAt(start);
         int count = (int) (length / Memory.PAGE);
+        for (int page = first; protect && page < first + count; page++) {
+            onProtect.accept(page);
+        }
         Arrays.fill(isProtected, first, first + count, protect);
         if (!protect) {
             wakeAll(first, count);
@@ -411,6 +423,7 @@ final class SimulatedKernel implements PageFaults {
             call.run();
             int first = (int) (offset / Memory.PAGE);
             for (int i = 0; i < length / Memory.PAGE; i++) {
+                onRead.accept(first + i);
                 long version = cache.cached[first + i] ? cache.content[first + i] : 0;
                 Memory.version(address + (long) i * Memory.PAGE, version);
             }

@@ -24,6 +24,9 @@ final class SimulatedPins implements Pins {
     private long passed;
     private boolean held;
     private boolean wasHeld;
+    private int asked;
+    private boolean isKept;
+    private boolean lasting;
 
     /** @param threads of the guest; those that are in the middle of a direct read have a descriptor open for it */
     SimulatedPins(boolean slow, Supplier<List<GuestThread>> threads) {
@@ -33,6 +36,7 @@ final class SimulatedPins implements Pins {
 
     @Override
     public long inspect() {
+        asked++;
         wanted = started + 1;
         if (isPrompt()) {
             inspectNow();
@@ -59,7 +63,14 @@ final class SimulatedPins implements Pins {
 
     @Override
     public boolean isLasting() {
-        return false;
+        return lasting;
+    }
+
+    /** From now on every inspection finds pins, which may last and be for reading, or may not. */
+    void keep(boolean mayLast) {
+        isKept = true;
+        lasting = mayLast;
+        inspectNow();
     }
 
     /** Whether the pager was told at some moment since the last call that pages are held. */
@@ -67,6 +78,11 @@ final class SimulatedPins implements Pins {
         boolean was = wasHeld;
         wasHeld = false;
         return was;
+    }
+
+    /** How often the pager has asked for an inspection. */
+    int asked() {
+        return asked;
     }
 
     private boolean isPrompt() {
@@ -109,7 +125,7 @@ final class SimulatedPins implements Pins {
     void end() {
         underWay = false;
         pinning.entrySet().removeIf(entry -> !isStillInDirectRead(entry.getKey(), entry.getValue()));
-        held = !pinning.isEmpty();
+        held = isKept || !pinning.isEmpty();
         pinning.clear();
         if (!held) {
             passed = started;

@@ -1,0 +1,94 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** One listed fault: text that is taken out of a source file, text that is put there, and the test classes that must notice it. */
+record Mutation(
+        String list, Path file, List<String> tests, String name, List<String> old, List<String> put, Optional<String> survives) {
+    private static final Path LISTS = Path.of("build", "mutations");
+
+    /** The text of the fault does not occur exactly once in its source file: the list is out of date. */
+    static final class OutOfDate extends Exception {
+        OutOfDate(String message) {
+            super(message);
+        }
+    }
+
+    /** The names of all lists. */
+    static List<String> lists() throws IOException {
+        try (Stream<Path> files = Files.list(LISTS)) {
+            return files.filter(Files::isRegularFile)
+                    .map(file -> file.getFileName().toString())
+                    .filter(name -> !name.endsWith(".md"))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    /** The faults of a list, in its order; the format is in build/mutations/README.md. */
+    static List<Mutation> read(String list) throws IOException {
+        List<Mutation> mutations = new ArrayList<>();
+        Optional<Path> file = Optional.empty();
+        List<String> tests = List.of();
+        String text = Files.readString(LISTS.resolve(list));
+        for (String block : text.split("\n\\s*\n")) {
+            String name = "";
+            List<String> old = new ArrayList<>();
+            List<String> put = new ArrayList<>();
+            Optional<String> survives = Optional.empty();
+            for (String line : block.strip().lines().map(String::strip).toList()) {
+                if (line.startsWith("#") || line.isEmpty()) {
+                    continue;
+                } else if (line.startsWith("file ")) {
+                    file = Optional.of(Path.of(line.substring("file ".length())));
+                } else if (line.startsWith("tests ")) {
+                    tests = List.of(line.substring("tests ".length()).split(" +"));
+                } else if (line.startsWith("survives ")) {
+                    survives = Optional.of(line.substring("survives ".length()));
+                } else if (line.startsWith("- ")) {
+                    old.add(line.substring(2).strip());
+                } else if (line.startsWith("+ ")) {
+                    put.add(line.substring(2).strip());
+                } else {
+                    name = name.isEmpty() ? line : name + " " + line;
+                }
+            }
+            if (!old.isEmpty()) {
+                Path of = file.orElseThrow(() -> new IllegalArgumentException(list + ": no file line before a fault"));
+                mutations.add(new Mutation(list, of, tests, name, old, put, survives));
+            } else if (!name.isEmpty()) {
+                throw new IllegalArgumentException(list + ": \"" + name + "\" takes nothing out");
+            }
+        }
+        return mutations;
+    }
+
+    Path module() {
+        return file.getName(0);
+    }
+
+    String where() {
+        return list + ": " + file.getFileName().toString().replace(".java", "") + ": " + name;
+    }
+
+    /** The source file with the fault in it. */
+    String apply() throws IOException, OutOfDate {
+        if (!Files.isRegularFile(file)) {
+            throw new OutOfDate("there is no file " + file);
+        }
+        Pattern pattern = Pattern.compile(old.stream().map(Pattern::quote).collect(Collectors.joining("\\s*\n\\s*")));
+        Matcher matcher = pattern.matcher(Files.readString(file));
+        long found = matcher.results().count();
+        if (found != 1) {
+            throw new OutOfDate("its text occurs " + found + " times in " + file + ", not once");
+        }
+        return matcher.reset().replaceFirst(Matcher.quoteReplacement(String.join("\n", put)));
+    }
+}

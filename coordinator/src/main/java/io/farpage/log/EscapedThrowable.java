@@ -3,10 +3,19 @@ package io.farpage.log;
 import ch.qos.logback.classic.pattern.ThrowableProxyConverter;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.classic.spi.StackTraceElementProxy;
+import ch.qos.logback.classic.spi.ThrowableProxy;
+import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /** Writes a stack trace with the messages of its exceptions escaped, as {@link EscapedMessage} does for the message of the event. */
 public final class EscapedThrowable extends ThrowableProxyConverter {
+    /** Converts a throwable once, so that the classes for it are loaded before the process may run out of descriptors. */
+    @Override
+    public void start() {
+        super.start();
+        var _ = throwableProxyToString(new ThrowableProxy(new IOException("none", new IOException("none"))));
+    }
+
     @Override
     protected String throwableProxyToString(IThrowableProxy throwable) {
         return super.throwableProxyToString(new Escaped(throwable));

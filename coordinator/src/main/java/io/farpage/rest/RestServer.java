@@ -10,6 +10,7 @@ import io.javalin.router.Endpoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
@@ -37,8 +38,15 @@ public final class RestServer implements AutoCloseable {
      * @param version its version
      * @param listen where; port 0 lets the system choose
      * @param maxBodyBytes longest request body, 1..2³⁰
+     * @param mayAccept whether the process has descriptors for one more connection; while it has not, connections wait to be accepted
      */
-    public record Options(String service, String version, HostPort listen, int maxBodyBytes) {}
+    public record Options(
+            String service, String version, HostPort listen, int maxBodyBytes, BooleanSupplier mayAccept) {
+        /** Options of a service that accepts connections without asking. */
+        public Options(String service, String version, HostPort listen, int maxBodyBytes) {
+            this(service, version, listen, maxBodyBytes, () -> true);
+        }
+    }
 
     /**
      * What is done around every request.
@@ -92,7 +100,7 @@ public final class RestServer implements AutoCloseable {
         });
         HostPort listen = options.listen();
         try {
-            app.start(listen.host(), listen.port());
+            app.start();
         } catch (RuntimeException e) {
             app.stop();
             throw new ListenException(listen, reason(e), e);
@@ -110,6 +118,7 @@ public final class RestServer implements AutoCloseable {
         config.appData(BODY_LIMIT, options.maxBodyBytes());
         config.appData(BODY_BUDGET, BodyBudget.ofHeap(options.maxBodyBytes()));
         config.jsonMapper(new JacksonJsonMapper());
+        config.jetty.addConnector((server, http) -> new PatientConnector(server, http, options));
         config.jetty.modifyServer(RestServer::configureJetty);
         config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
         config.requestLogger.http((ctx, millis) -> metrics.count(ctx.method().name(), route(ctx), ctx.statusCode()));

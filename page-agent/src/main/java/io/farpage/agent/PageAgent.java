@@ -34,6 +34,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolException;
+import io.farpage.posix.DescriptorReserve;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
@@ -140,7 +141,12 @@ public final class PageAgent implements AutoCloseable {
         ShardApi shardApi = new ShardApi(shards.loops());
         shardApi.register(metrics.registry());
         rest = parts.add(RestServer.start(
-                new RestServer.Options("page-agent", VERSION, config.get(AgentKeys.API_LISTEN), MAX_BODY),
+                new RestServer.Options(
+                        "page-agent",
+                        VERSION,
+                        config.get(AgentKeys.API_LISTEN),
+                        MAX_BODY,
+                        () -> DescriptorReserve.leavesRoom(DescriptorReserve.ORDINARY)),
                 Stream.of(
                                 new AgentApi(transports, links, spaces, pages).routes(),
                                 new GuestApi(guests).routes(),

@@ -16,6 +16,11 @@ public final class Exhaustion {
     private boolean pausing;
     private long pausedUntil;
 
+    /** Describes an exhaustion, so that every class which that takes is loaded while descriptors are free. */
+    public Exhaustion() {
+        describe(ErrnoName.of(Errno.EMFILE));
+    }
+
     /**
      * Takes the error of a failed accept(2).
      *

@@ -1,5 +1,6 @@
 package io.farpage.agent.guest;
 
+import io.farpage.posix.DescriptorReserve;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import io.farpage.posix.EventFd;
@@ -125,6 +126,10 @@ final class HandoffSocket implements AutoCloseable {
 
     private void accept() {
         int accepted = Sockets.accept(errno, fd, Sockets.SOCK_NONBLOCK);
+        if (accepted >= 0 && DescriptorReserve.contains(accepted, DescriptorReserve.ORDINARY)) {
+            FileIo.close(errno, accepted);
+            accepted = -Errno.EMFILE;
+        }
         if (accepted < 0) {
             if (exhaustion.isOf(-accepted, System.nanoTime())) {
                 log.warn("{} cannot take a connection: {}", path, exhaustion.describe(ErrnoName.of(-accepted)));

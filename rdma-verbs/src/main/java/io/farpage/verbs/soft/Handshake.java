@@ -19,6 +19,7 @@ final class Handshake {
     private final long deadline;
     private final MemorySegment bytes;
     private int received;
+    private boolean closed;
     private Optional<Hello> hello = Optional.empty();
 
     /**
@@ -127,6 +128,9 @@ final class Handshake {
     }
 
     void close() {
-        FileIo.close(errno, fd);
+        if (!closed) {
+            closed = true;
+            FileIo.close(errno, fd);
+        }
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.posix.DescriptorReserve;
 import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import io.farpage.posix.EventFd;
@@ -9,6 +10,7 @@ import io.farpage.posix.PollSet;
 import io.farpage.posix.PosixException;
 import io.farpage.posix.Sockets;
 import io.farpage.verbs.VerbsException;
+import java.lang.invoke.MethodHandles;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -19,11 +21,28 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Accepts connections and leads them to their queue pairs, in a thread of its own. What strangers can make it hold is bounded: so
- * many handshakes at once, each for so long; when there is no room, the oldest one that has not said hello goes.
+ * many handshakes at once, each for so long; when there is no room, the oldest one that has not said hello goes. The thread ends only when the
+ * device is closed: after a failure it pauses and goes on.
  */
 final class Listener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
     private static final long JOIN_MILLIS = 5_000;
+    private static final long PAUSE_MILLIS = 100;
+    private static final long SAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Loaded before the first connection comes: loading a class takes a descriptor, and one that failed to load once stays unusable. */
+    private static final List<Class<?>> NEEDED = List.of(
+            Handshake.class,
+            Hello.class,
+            HelloReply.class,
+            HelloReply.Verdict.class,
+            Responder.class,
+            RequestStream.class,
+            RequestHeader.class,
+            RequestExecutor.class,
+            ReplyBatch.class,
+            ReplyHeader.class,
+            Wire.class);
 
     private final SoftDevice device;
     private final int fd;
@@ -35,6 +54,8 @@ final class Listener implements AutoCloseable {
     private final List<Handshake> pending = new ArrayList<>();
     private final Thread thread;
     private volatile boolean closing;
+    private long failures;
+    private long saidAt;
 
     private Listener(SoftDevice device, int fd, int port) {
         this.device = device;
@@ -49,6 +70,7 @@ final class Listener implements AutoCloseable {
         SoftOptions options = device.options();
         Errno errno = Errno.create();
         int fd = -1;
+        load();
         try {
             fd = device.openSocket(errno, options.listen().getAddress(), Sockets.SOCK_NONBLOCK);
             Sockets.setOption(errno, fd, Sockets.Option.SO_REUSEADDR, 1);
@@ -69,6 +91,16 @@ final class Listener implements AutoCloseable {
         }
     }
 
+    private static void load() {
+        for (Class<?> needed : NEEDED) {
+            try {
+                MethodHandles.lookup().ensureInitialized(needed);
+            } catch (IllegalAccessException e) {
+                throw new LinkageError(needed.getName(), e);
+            }
+        }
+    }
+
     int port() {
         return port;
     }
@@ -83,20 +115,40 @@ final class Listener implements AutoCloseable {
     }
 
     private void run() {
-        try {
-            while (!closing) {
-                await();
-                event.drain(errno);
-                advance();
-                if (exhaustion.remainingNanos(System.nanoTime()) == 0) {
-                    accept();
-                }
+        while (!closing) {
+            try {
+                turn();
+            } catch (Throwable e) {
+                survive(e);
             }
-        } catch (RuntimeException | Error e) {
-            LOG.error("{}: listener failed", device, e);
-        } finally {
-            pending.forEach(Handshake::close);
-            FileIo.close(errno, fd);
+        }
+        pending.forEach(Handshake::close);
+        FileIo.close(errno, fd);
+    }
+
+    private void turn() {
+        await();
+        event.drain(errno);
+        advance();
+        if (exhaustion.remainingNanos(System.nanoTime()) == 0) {
+            accept();
+        }
+    }
+
+    /** Without this thread no peer can reach the node, so it outlives whatever one connection makes it throw. */
+    private void survive(Throwable failure) {
+        failures++;
+        long now = System.nanoTime();
+        try {
+            if (failures == 1 || now - saidAt >= SAY_NANOS) {
+                saidAt = now;
+                LOG.error("{}: the listener failed, {} times in all; it goes on", device, failures, failure);
+            }
+            Thread.sleep(PAUSE_MILLIS);
+        } catch (Throwable e) {
+            // Logging fails if it has to load a class and no descriptor is free, and only this device interrupts the
+            // thread.
+            Thread.onSpinWait();
         }
     }
 
@@ -119,11 +171,11 @@ final class Listener implements AutoCloseable {
         long now = System.nanoTime();
         for (Iterator<Handshake> all = pending.iterator(); all.hasNext(); ) {
             Handshake handshake = all.next();
-            if (handshake.advance()) {
+            if (isOver(handshake)) {
                 all.remove();
             } else if (now - handshake.deadline() >= 0) {
-                handshake.close();
                 all.remove();
+                handshake.close();
             }
         }
     }
@@ -131,13 +183,18 @@ final class Listener implements AutoCloseable {
     private void accept() {
         int accepted = Sockets.accept(errno, fd, 0);
         while (accepted >= 0) {
+            if (DescriptorReserve.contains(accepted, DescriptorReserve.LINKS) && !evictStranger()) {
+                FileIo.close(errno, accepted);
+                accepted = -Errno.EMFILE;
+                break;
+            }
             device.configure(errno, accepted);
             if (pending.size() >= device.options().maxPending()) {
                 evict();
             }
             long deadline = System.nanoTime() + device.options().handshake().toNanos();
             Handshake handshake = new Handshake(device, errno, accepted, deadline);
-            if (!handshake.advance()) {
+            if (!isOver(handshake)) {
                 pending.add(handshake);
             }
             accepted = Sockets.accept(errno, fd, 0);
@@ -145,6 +202,28 @@ final class Listener implements AutoCloseable {
         if (exhaustion.isOf(-accepted, System.nanoTime())) {
             LOG.warn("{}: cannot accept: {}", device, exhaustion.describe(ErrnoName.of(-accepted)));
         }
+    }
+
+    /** A handshake that throws ends alone. */
+    private boolean isOver(Handshake handshake) {
+        try {
+            return handshake.advance();
+        } catch (Throwable e) {
+            handshake.close();
+            survive(e);
+            return true;
+        }
+    }
+
+    /** Closes the oldest connection that has not said hello; false if there is none. */
+    private boolean evictStranger() {
+        for (int i = 0; i < pending.size(); i++) {
+            if (!pending.get(i).isParked()) {
+                pending.remove(i).close();
+                return true;
+            }
+        }
+        return false;
     }
 
     private void evict() {

@@ -313,7 +313,10 @@ final class SoftQueuePair implements QueuePair {
         };
     }
 
-    /** Hands the connection that {@code hello} came on to a new responder, if {@link #judge} still says so. */
+    /**
+     * Hands the connection that {@code hello} came on to a new responder, if {@link #judge} still says so. The connection stays the caller's if
+     * that is refused or throws.
+     */
     HelloReply.Verdict accept(Hello hello, int fd, Runnable beforeStart) {
         synchronized (responderLock) {
             HelloReply.Verdict verdict = judge(hello).orElse(HelloReply.Verdict.NOT_READY);
@@ -325,7 +328,13 @@ final class SoftQueuePair implements QueuePair {
                 Responder next = new Responder(this, fd, hello, device.options(), device.nextResponderCpu());
                 responder = next;
                 serving = true;
-                next.start();
+                try {
+                    next.start();
+                } catch (Throwable e) { // the system has no thread left: the connection stays the caller's
+                    responder = null;
+                    serving = false;
+                    throw e;
+                }
             }
             return verdict;
         }

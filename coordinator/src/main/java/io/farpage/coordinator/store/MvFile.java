@@ -119,7 +119,9 @@ final class MvFile {
             if (!FORMAT.equals(format)
                     && !(UNSEALED_FORMAT.equals(format) || store.getMapNames().isEmpty())) {
                 throw new StoreException(
-                        "store file %s has format version %s and this program reads version %s; use the program that wrote it"
+                        ("store file %s has format version %s and this program reads version %s; use the program that wrote it, or,"
+                                        + " if that is this one, restore the newest copy of the whole directory, or move the directory away"
+                                        + " and start the coordinator with --rebuild")
                                 .formatted(file, format == null ? "(none)" : format, FORMAT));
             }
             checkSeal(file, store, last);
@@ -127,8 +129,8 @@ final class MvFile {
             throw explained(file, e);
         } catch (StoreException e) {
             throw e;
-        } catch (RuntimeException | AssertionError e) { // damaged pages make H2 fail in many ways
-            throw damaged(file, String.valueOf(e.getMessage()));
+        } catch (RuntimeException | AssertionError | StackOverflowError e) { // what H2 throws for damaged pages
+            throw damaged(file, e.toString());
         } finally {
             store.closeImmediately();
         }
@@ -197,8 +199,8 @@ final class MvFile {
             return (readOnly ? builder.readOnly() : builder).open();
         } catch (MVStoreException e) {
             throw explained(file, e);
-        } catch (RuntimeException | AssertionError e) { // a damaged file makes H2 fail in many ways
-            throw damaged(file, String.valueOf(e.getMessage()));
+        } catch (RuntimeException | AssertionError | StackOverflowError e) { // what H2 throws for a damaged file
+            throw damaged(file, e.toString());
         }
     }
 

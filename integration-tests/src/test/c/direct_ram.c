@@ -10,9 +10,11 @@
  *   libaio     io_submit(2) and io_getevents(2)
  *   io_uring   IORING_OP_READV
  *   registered IORING_OP_READ_FIXED into registered buffers, through a descriptor without O_DIRECT
+ *   hidden     as registered, through a ring that is registered itself and has no descriptor any more (IORING_REGISTER_RING_FDS)
+ *   bursts     as sync for 300 ms, then no descriptor with O_DIRECT for 300 ms, and so on
  *   buffered   preadv(2) without O_DIRECT
  *   later      preadv(2) without O_DIRECT for half of the runs, then as sync
- * Prints one line of JSON with the blocks read and the blocks that differ, and up to ten lines on standard error, one for each difference.
+ * Prints one line of JSON with the blocks read, those of them that were read with O_DIRECT, and the blocks that differ, and up to ten lines on standard error, one for each difference.
  * Exit code 3 if a word differs, 4 if the file system has no direct I/O.
  */
 #define _GNU_SOURCE
@@ -31,16 +33,18 @@
 #include "handoff.h"
 
 enum { WRONG = 3, NO_DIRECT_IO = 4, BLOCK = 4096, RUN = 64, RAM_PAGES = 16384, BLOCKS = 8192, READERS = 2, TOUCHERS = 2 };
+enum { BURST_NS = 300000000 };
 enum { WORDS = BLOCK / sizeof(uint64_t), REPORTED = 10 };
-enum mode { SYNC, REOPEN, GAPS, LIBAIO, IO_URING, REGISTERED, BUFFERED, LATER };
+enum mode { SYNC, REOPEN, GAPS, LIBAIO, IO_URING, REGISTERED, HIDDEN, BURSTS, BUFFERED, LATER };
 
-static const char *const modes[] = {"sync", "reopen", "gaps", "libaio", "io_uring", "registered", "buffered", "later"};
+static const char *const modes[] = {"sync", "reopen", "gaps", "libaio", "io_uring", "registered", "hidden", "bursts",
+        "buffered", "later"};
 static enum mode mode;
 static const char *path;
 static uint64_t runs_wanted = UINT64_MAX;
 static uint64_t end_at = UINT64_MAX;
 static volatile uint64_t *ram;
-static _Atomic uint64_t runs_read, runs_begun, differences;
+static _Atomic uint64_t runs_read, runs_direct, runs_begun, differences;
 static _Atomic bool over;
 
 static uint64_t mix(uint64_t x) {
@@ -109,6 +113,7 @@ static void compare(uint64_t page, uint64_t block) {
 /* A ring of one reader, with one request at a time. */
 struct ring {
     int fd;
+    unsigned enter_flags;
     struct io_uring_sqe *entries;
     struct io_uring_params params;
     char *sq, *cq;
@@ -130,8 +135,17 @@ static void open_ring(struct ring *ring, uint64_t first_page, uint64_t pages) {
         fail("mmap of an io_uring: %s", strerror(errno));
     }
     struct iovec all = {(void *) (ram + first_page * WORDS), pages * BLOCK};
-    if (mode == REGISTERED && syscall(SYS_io_uring_register, ring->fd, IORING_REGISTER_BUFFERS, &all, 1) != 0) {
+    if ((mode == REGISTERED || mode == HIDDEN) && syscall(SYS_io_uring_register, ring->fd, IORING_REGISTER_BUFFERS, &all, 1) != 0) {
         fail("IORING_REGISTER_BUFFERS: %s", strerror(errno));
+    }
+    if (mode == HIDDEN) {
+        struct io_uring_rsrc_update itself = {.offset = UINT32_MAX, .data = (uint64_t) ring->fd};
+        if (syscall(SYS_io_uring_register, ring->fd, IORING_REGISTER_RING_FDS, &itself, 1) != 1) {
+            fail("IORING_REGISTER_RING_FDS: %s", strerror(errno));
+        }
+        close(ring->fd);
+        ring->fd = (int) itself.offset;
+        ring->enter_flags = IORING_ENTER_REGISTERED_RING;
     }
 }
 
@@ -139,12 +153,13 @@ static long read_through_ring(struct ring *ring, int fd, struct iovec *where, of
     _Atomic unsigned *tail = (_Atomic unsigned *) (ring->sq + ring->params.sq_off.tail);
     unsigned mask = *(unsigned *) (ring->sq + ring->params.sq_off.ring_mask);
     unsigned at = *tail & mask;
-    ring->entries[at] = (struct io_uring_sqe) {.opcode = mode == REGISTERED ? IORING_OP_READ_FIXED : IORING_OP_READV, .fd = fd,
-            .addr = mode == REGISTERED ? (uintptr_t) where->iov_base : (uintptr_t) where,
-            .len = mode == REGISTERED ? (unsigned) where->iov_len : 1, .off = (uint64_t) offset};
+    bool fixed = mode == REGISTERED || mode == HIDDEN;
+    ring->entries[at] = (struct io_uring_sqe) {.opcode = fixed ? IORING_OP_READ_FIXED : IORING_OP_READV, .fd = fd,
+            .addr = fixed ? (uintptr_t) where->iov_base : (uintptr_t) where,
+            .len = fixed ? (unsigned) where->iov_len : 1, .off = (uint64_t) offset};
     ((unsigned *) (ring->sq + ring->params.sq_off.array))[at] = at;
     atomic_fetch_add(tail, 1);
-    if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0) {
+    if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS | ring->enter_flags, NULL, 0) < 0) {
         return -errno;
     }
     _Atomic unsigned *head = (_Atomic unsigned *) (ring->cq + ring->params.cq_off.head);
@@ -180,7 +195,8 @@ static void *read_runs(void *argument) {
     if (mode == LIBAIO && syscall(SYS_io_setup, 4, &context) != 0) {
         fail("io_setup: %s", strerror(errno));
     }
-    if (mode == IO_URING || mode == REGISTERED) {
+    bool through_ring = mode == IO_URING || mode == REGISTERED || mode == HIDDEN;
+    if (through_ring) {
         open_ring(&ring, first, room);
     }
     bool direct = mode == SYNC || mode == LIBAIO || mode == IO_URING;
@@ -194,16 +210,26 @@ static void *read_runs(void *argument) {
         if (mode == GAPS) {
             usleep((useconds_t) (next(&random) % 20000));
         }
-        if (mode == REOPEN || mode == GAPS) {
+        bool pause = mode == BURSTS && now_ns() / BURST_NS % 2 == 1;
+        bool opens = mode == REOPEN || mode == GAPS || (mode == BURSTS && !direct);
+        if (pause) {
+            close(fd);
+            fd = open_file(false);
+            direct = false;
+            usleep((useconds_t) ((BURST_NS - now_ns() % BURST_NS) / 1000));
+            opens = true;
+        }
+        if (opens) {
             close(fd);
             fd = open_file(true);
+            direct = true;
         }
         uint64_t block = next(&random) % (BLOCKS - RUN);
         uint64_t page = first + next(&random) % (room - RUN);
         struct iovec where = {(void *) (ram + page * WORDS), RUN * BLOCK};
         off_t offset = (off_t) (block * BLOCK);
         long got = mode == LIBAIO ? read_through_aio(context, fd, &where, offset)
-                : mode == IO_URING || mode == REGISTERED ? read_through_ring(&ring, fd, &where, offset)
+                : through_ring ? read_through_ring(&ring, fd, &where, offset)
                 : preadv(fd, &where, 1, offset);
         if (got != RUN * BLOCK) {
             fail("read of %d blocks at %" PRIu64 ": %s", RUN, block, got < 0 ? strerror(mode == SYNC ? errno : (int) -got) : "short");
@@ -214,6 +240,7 @@ static void *read_runs(void *argument) {
         }
         compare(page, block);
         runs_read++;
+        runs_direct += direct;
     }
     return NULL;
 }
@@ -295,6 +322,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < TOUCHERS; i++) {
         pthread_join(touchers[i], NULL);
     }
-    printf("{\"blocks\": %" PRIu64 ", \"differences\": %" PRIu64 "}\n", runs_read * RUN, (uint64_t) differences);
+    printf("{\"blocks\": %" PRIu64 ", \"direct\": %" PRIu64 ", \"differences\": %" PRIu64 "}\n", runs_read * RUN, runs_direct * RUN,
+            (uint64_t) differences);
     return differences == 0 ? 0 : WRONG;
 }

@@ -127,8 +127,18 @@ public final class DirectoryFd implements AutoCloseable {
 
     /** Reads the beginning of the file of this name. Bytes in {@code content}, or a negative error number. */
     public int readFile(int number, MemorySegment content) {
+        return readFile(name(number), content);
+    }
+
+    /** As above; the name is a C string. */
+    public int readFile(MemorySegment file, MemorySegment content) {
+        return readFile(file.address(), content);
+    }
+
+    private int readFile(long path, MemorySegment content) {
         try {
-            int file = errno.check((int) openat$mh.invokeExact(errno.segment(), fd, name(number), O_CLOEXEC));
+            // SAFETY: a C string is at the path; at most byteSize() bytes are written to content.
+            int file = errno.check((int) openat$mh.invokeExact(errno.segment(), fd, path, O_CLOEXEC));
             if (file < 0) {
                 return file;
             }

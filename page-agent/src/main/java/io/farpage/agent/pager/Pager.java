@@ -40,6 +40,7 @@ public final class Pager implements DutyCycle {
     private final Transfers transfers;
     private final Installer installer;
     private final @Nullable Evictor evictor;
+    private final PinReserve reserve;
     private final @Nullable Flush flush;
     private final Arrivals arrivals;
     private final Replay replay;
@@ -128,6 +129,7 @@ public final class Pager implements DutyCycle {
         losses = new Losses(space, table, homes, clock);
         transfers = new Transfers(fetcher, homes, pool, guest.pageBytes());
         installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
+        reserve = new PinReserve(guest.pins(), table.pages(), guest.pageBytes());
         evictor = file == null
                 ? null
                 : new Evictor(
@@ -322,7 +324,8 @@ public final class Pager implements DutyCycle {
         work += losses.doWork();
         if (evictor != null && !children.share()) {
             int stranded = (int) table.stranded();
-            int most = (int) Math.min(limit, installer.mostResident(saturated(limit, stranded)) - (long) stranded);
+            int most = (int) Math.min(
+                    reserve.below(limit), installer.mostResident(saturated(limit, stranded)) - (long) stranded);
             work += evictor.doWork(arrivals.incoming() + faults.queue().served(), most);
         }
         if (!replay.isDone() && faults.queue().isEmpty()) {
@@ -411,7 +414,7 @@ public final class Pager implements DutyCycle {
         if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
             return PagerOptions.MAX_RUN;
         }
-        long free = limit - (table.resident() - table.stranded()) - arrivals.incoming();
+        long free = reserve.free(limit, held());
         if (home != null && homes.areSeveral()) {
             free = homes.answers(home)
                     ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())

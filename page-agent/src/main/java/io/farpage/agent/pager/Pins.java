@@ -32,6 +32,16 @@ public interface Pins {
         public boolean isLasting() {
             return false;
         }
+
+        @Override
+        public boolean mayStall() {
+            return false;
+        }
+
+        @Override
+        public boolean isStalled() {
+            return false;
+        }
     };
 
     /**
@@ -49,4 +59,13 @@ public interface Pins {
 
     /** Whether pins may last and may be for reading, as of the latest inspection: all pages stay. Implies {@link #isHeld}. */
     boolean isLasting();
+
+    /**
+     * Whether an inspection may have to wait for a fault: the VMM has an io_uring, which cannot be looked into while a call that accesses
+     * guest memory locks it.
+     */
+    boolean mayStall();
+
+    /** Whether the latest inspection found such a ring locked. */
+    boolean isStalled();
 }

@@ -21,15 +21,15 @@ final class DescriptorTable implements AutoCloseable {
     private static final int O_DIRECT = System.getProperty("os.arch", "").equals("aarch64") ? 0x10000 : 0x4000;
     private static final int ROUNDS = 8;
     private static final int LINK_BYTES = 512;
-    private static final int INFO_BYTES = 64 << 10;
     private static final byte[] IO_URING = ascii("anon_inode:[io_uring]");
     private static final byte[] VFIO = ascii("anon_inode:[vfio");
     private static final byte[] IOMMUFD = ascii("anon_inode:[iommufd");
     private static final byte[] SOCKET = ascii("socket:");
-    private static final byte[] FLAGS = ascii("flags:\t");
-    private static final byte[] USER_FILES = ascii("UserFiles:\t");
-    private static final byte[] USER_BUFFERS = ascii("UserBufs:\t");
-    private static final byte[] UDMABUF = ascii("exp_name:\tudmabuf");
+    private static final byte[] FLAGS = ProcText.label("flags:\t");
+    private static final byte[] INODE = ProcText.label("ino:\t");
+    private static final byte[] USER_FILES = ProcText.label("UserFiles:\t");
+    private static final byte[] USER_BUFFERS = ProcText.label("UserBufs:\t");
+    private static final byte[] UDMABUF = ProcText.label("exp_name:\tudmabuf");
 
     private final int process;
     private final String path;
@@ -37,9 +37,10 @@ final class DescriptorTable implements AutoCloseable {
     private final DirectoryFd infos;
     private final BitSet seen = new BitSet();
     private final MemorySegment link = Arena.ofAuto().allocate(LINK_BYTES);
-    private final MemorySegment info = Arena.ofAuto().allocate(INFO_BYTES);
+    private final ProcText info = new ProcText();
+    private final Rings rings = new Rings();
     private int linkLength;
-    private int infoLength;
+    private long inspection;
 
     private DescriptorTable(int process, String path, DirectoryFd links, DirectoryFd infos) {
         this.process = process;
@@ -65,9 +66,16 @@ final class DescriptorTable implements AutoCloseable {
         }
     }
 
-    /** Looks at all descriptors, until one is found that may pin memory. */
-    Finding look() {
+    /**
+     * Looks at all descriptors, until one is found that may pin memory. A locked io_uring is reported if nothing else is found.
+     *
+     * @param number of the inspection, above that of the one before
+     */
+    Finding look(long number) {
+        inspection = number;
         seen.clear();
+        rings.begin();
+        Finding busy = Finding.CLEAR;
         for (int round = 0; round < ROUNDS; round++) {
             int count = links.list();
             if (count < 0) {
@@ -75,22 +83,52 @@ final class DescriptorTable implements AutoCloseable {
             }
             boolean settled = true;
             for (int i = 0; i < count; i++) {
-                int number = links.number(i);
-                if (!seen.get(number)) {
+                int descriptor = links.number(i);
+                if (!seen.get(descriptor)) {
                     settled = false;
-                    seen.set(number);
-                    Finding found = look(number);
-                    if (!found.isClear()) {
+                    seen.set(descriptor);
+                    Finding found = look(descriptor);
+                    if (found.kind() == Kind.BUSY) {
+                        busy = found;
+                    } else if (!found.isClear()) {
                         return found;
                     }
                 }
             }
             if (settled) {
-                return seen.isEmpty() ? Finding.EMPTY : Finding.CLEAR;
+                return seen.isEmpty() ? Finding.EMPTY : busy;
             }
         }
         return new Finding(
                 Kind.CHANGING, "process " + process + " opens descriptors faster than they can be looked at");
+    }
+
+    /**
+     * Looks again at the rings that the latest look found locked.
+     *
+     * @return whether each of them has been seen idle since that look began
+     */
+    boolean settles() {
+        for (int i = rings.busy() - 1; i >= 0; i--) {
+            if (info.read(infos, rings.busy(i)) >= 0 && hasNothingRegistered()) {
+                rings.settle(i, info.number(INODE, 10), inspection);
+            }
+        }
+        return rings.busy() == 0;
+    }
+
+    /** If the latest look was clear or found a ring locked: the inspection since the beginning of which every ring has been seen idle. */
+    long provenSince() {
+        return rings.provenSince(inspection);
+    }
+
+    /** Whether the latest look came across an io_uring. */
+    boolean hasRings() {
+        return rings.any();
+    }
+
+    private boolean hasNothingRegistered() {
+        return info.number(USER_FILES, 10) == 0 && info.number(USER_BUFFERS, 10) == 0;
     }
 
     private Finding look(int number) {
@@ -118,11 +156,11 @@ final class DescriptorTable implements AutoCloseable {
         if (!lasting.isEmpty()) {
             return lasting(number, lasting);
         }
-        infoLength = infos.readFile(number, info);
-        if (infoLength < 0) {
-            return failure(infoLength);
+        int length = info.read(infos, number);
+        if (length < 0) {
+            return failure(length);
         }
-        long flags = number(FLAGS, 8);
+        long flags = info.number(FLAGS, 8);
         if (flags < 0) {
             return new Finding(
                     Kind.UNREADABLE, "/proc says no flags of descriptor " + number + " of process " + process);
@@ -130,16 +168,16 @@ final class DescriptorTable implements AutoCloseable {
         if ((flags & O_DIRECT) != 0) {
             return new Finding(Kind.DIRECT_IO, describe(number) + " is open for direct I/O (O_DIRECT)");
         }
-        return find(UDMABUF) >= 0 ? lasting(number, "it is made of pinned pages (udmabuf)") : Finding.CLEAR;
+        return info.find(UDMABUF) >= 0 ? lasting(number, "it is made of pinned pages (udmabuf)") : Finding.CLEAR;
     }
 
     private Finding lookAtRing(int number) {
-        infoLength = infos.readFile(number, info);
-        if (infoLength < 0) {
-            return failure(infoLength);
+        int length = info.read(infos, number);
+        if (length < 0) {
+            return failure(length);
         }
-        long files = number(USER_FILES, 10);
-        long buffers = number(USER_BUFFERS, 10);
+        long files = info.number(USER_FILES, 10);
+        long buffers = info.number(USER_BUFFERS, 10);
         if (buffers > 0) {
             return lasting(number, "it has registered buffers, which are pinned");
         }
@@ -147,14 +185,18 @@ final class DescriptorTable implements AutoCloseable {
             return new Finding(
                     Kind.DIRECT_IO, describe(number) + " has registered files, the flags of which cannot be seen");
         }
-        // While the ring is locked by a call of its owner, /proc says nothing of it.
-        return buffers < 0 || files < 0
-                ? new Finding(Kind.CHANGING, describe(number) + " is busy, so that its buffers cannot be seen")
-                : Finding.CLEAR;
+        if (hasNothingRegistered()) {
+            rings.idle(number, info.number(INODE, 10), inspection);
+            return Finding.CLEAR;
+        }
+        // While a call of its owner locks the ring, /proc says nothing of what it has registered.
+        rings.busy(number, info.number(INODE, 10));
+        return new Finding(
+                Kind.BUSY, describe(number) + " is locked by a call of its owner, so that its buffers cannot be seen");
     }
 
     private Finding lasting(int number, String why) {
-        return new Finding(Kind.LASTING, describe(number) + ": " + why);
+        return new Finding(Kind.LASTING, name(number) + ": " + why);
     }
 
     private Finding failure(int error) {
@@ -170,9 +212,13 @@ final class DescriptorTable implements AutoCloseable {
     }
 
     private String describe(int number) {
+        return name(number) + ",";
+    }
+
+    private String name(int number) {
         byte[] text = link.asSlice(0, Math.max(0, linkLength)).toArray(JAVA_BYTE);
         String target = new String(text, StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}", "?");
-        return "descriptor " + number + " of process " + process + ", " + target + ",";
+        return "descriptor " + number + " of process " + process + ", " + target;
     }
 
     private boolean startsWith(byte[] prefix) {
@@ -185,42 +231,6 @@ final class DescriptorTable implements AutoCloseable {
             }
         }
         return true;
-    }
-
-    /** The number after a label at the beginning of a line; -1 if there is none. */
-    private long number(byte[] label, int base) {
-        int at = find(label);
-        if (at < 0) {
-            return -1;
-        }
-        while (at < infoLength && info.get(JAVA_BYTE, at) == ' ') {
-            at++;
-        }
-        long number = -1;
-        for (; at < infoLength; at++) {
-            int digit = info.get(JAVA_BYTE, at) - '0';
-            if (digit < 0 || digit >= base) {
-                break;
-            }
-            number = Math.max(number, 0) * base + digit;
-        }
-        return number;
-    }
-
-    /** Where the text after a label at the beginning of a line starts; -1 if no line begins so. */
-    private int find(byte[] label) {
-        boolean lineStarts = true;
-        for (int at = 0; at + label.length <= infoLength; at++) {
-            int i = 0;
-            while (lineStarts && i < label.length && info.get(JAVA_BYTE, at + i) == label[i]) {
-                i++;
-            }
-            if (i == label.length) {
-                return at + i;
-            }
-            lineStarts = info.get(JAVA_BYTE, at) == '\n';
-        }
-        return -1;
     }
 
     private static byte[] ascii(String text) {

@@ -22,6 +22,8 @@ record Finding(Kind kind, String detail) {
         LASTING,
         /** The descriptors cannot be read. */
         UNREADABLE,
+        /** An io_uring is locked, so that what it has registered cannot be seen; apart from that nothing was found. */
+        BUSY,
         /** Descriptors came and went meanwhile, so that one may have been missed. */
         CHANGING,
         /** The process is gone. */
@@ -30,6 +32,11 @@ record Finding(Kind kind, String detail) {
 
     boolean isClear() {
         return kind == Kind.CLEAR || kind == Kind.EMPTY;
+    }
+
+    /** Whether nothing was found, but for locked rings: what those have registered is told by when they were seen idle. */
+    boolean isClearOrBusy() {
+        return isClear() || kind == Kind.BUSY;
     }
 
     /** Whether memory may be pinned. */

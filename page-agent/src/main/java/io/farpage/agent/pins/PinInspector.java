@@ -41,31 +41,67 @@ final class PinInspector implements AutoCloseable {
         }
     }
 
-    /** Looks at all descriptors of all of them, until one is found that may pin memory. */
-    Finding look() {
-        Finding found = lookAtKnown();
+    /**
+     * Looks at all descriptors of all of them, until one is found that may pin memory.
+     *
+     * @param inspection its number, above that of the one before
+     */
+    Finding look(long inspection) {
+        Finding found = lookAtKnown(inspection);
         if (found.kind() == Kind.GONE) {
             // A child may have the memory now.
             find();
-            found = lookAtKnown();
+            found = lookAtKnown(inspection);
         }
-        return found.isClear() ? unreadable.orElse(found) : found;
+        return found.isClearOrBusy() ? unreadable.orElse(found) : found;
     }
 
-    private Finding lookAtKnown() {
+    private Finding lookAtKnown(long inspection) {
         Finding all = processes.isEmpty()
                 ? unreadable.orElse(new Finding(Kind.GONE, "no process is found that maps the memory"))
                 : Finding.CLEAR;
         for (int i = processes.size() - 1; i >= 0; i--) {
-            Finding found = processes.get(i).look();
+            Finding found = processes.get(i).look(inspection);
             if (found.kind() == Kind.GONE) {
                 processes.remove(i).close();
             }
             if (!found.isClear()) {
-                all = found.mayPin() || all.isClear() ? found : all;
+                all = found.mayPin() || all.isClearOrBusy() ? found : all;
             }
         }
         return all;
+    }
+
+    /**
+     * If the latest look found a ring locked: looks at locked rings again.
+     *
+     * @return whether each has been seen idle since that look began, so that the look was clear
+     */
+    boolean settles() {
+        boolean settled = true;
+        for (int i = 0; i < processes.size(); i++) {
+            settled &= processes.get(i).settles();
+        }
+        return settled;
+    }
+
+    /** If the latest look was clear or found a ring locked: the inspection since the beginning of which every ring has been seen idle. */
+    long provenSince() {
+        long proven = Long.MAX_VALUE;
+        for (int i = 0; i < processes.size(); i++) {
+            proven = Math.min(proven, processes.get(i).provenSince());
+        }
+        return processes.isEmpty() ? 0 : proven;
+    }
+
+    /** Whether the latest look came across an io_uring. */
+    boolean hasRings() {
+        for (int i = 0; i < processes.size(); i++) {
+            if (processes.get(i).hasRings()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     @Override

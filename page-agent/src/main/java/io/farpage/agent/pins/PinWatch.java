@@ -23,6 +23,13 @@ public final class PinWatch implements Pins, AutoCloseable {
     /** As above, where no process has the memory: its VMM has ended, which its pager is about to find. */
     private static final long PATIENCE_WITH_THE_DEAD_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    /** How soon, and how often, a ring that was found locked is looked at again within an inspection that a pager waits for. */
+    private static final long PEEK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
+
+    private static final int PEEKS = 16;
+    /** A change of what is held is logged at once, a further one so long after it and only if it lasts until then. */
+    private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(5);
+
     private static final long DEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final Duration STOP = Duration.ofSeconds(5);
@@ -36,6 +43,8 @@ public final class PinWatch implements Pins, AutoCloseable {
     private volatile long passed;
     private volatile boolean held;
     private volatile boolean lasting;
+    private volatile boolean stalled;
+    private volatile boolean mayStall;
     private volatile String detail = "";
     private volatile String found = "";
     private volatile long spentNanos;
@@ -43,15 +52,22 @@ public final class PinWatch implements Pins, AutoCloseable {
     private volatile Runnable waiting = () -> {};
 
     private long seenNanos;
+    /** The inspection with which the hold began, or in which something that may pin was found last. */
+    private long heldIn;
+
     private boolean unclear;
     private boolean gone;
     private long unclearNanos;
+    private boolean loggedHeld;
+    private boolean loggedLasting;
+    private long loggedNanos;
 
     private PinWatch(String space, PinInspector inspector, PinPolicy policy) {
         this.space = space;
         this.inspector = inspector;
         lingerNanos = policy.linger().toNanos();
         seenNanos = System.nanoTime() - lingerNanos;
+        loggedNanos = System.nanoTime() - LOG_NANOS;
         thread = Thread.ofPlatform().daemon().name("pins-" + space).unstarted(this::run);
     }
 
@@ -97,6 +113,16 @@ public final class PinWatch implements Pins, AutoCloseable {
         return lasting;
     }
 
+    @Override
+    public boolean mayStall() {
+        return mayStall;
+    }
+
+    @Override
+    public boolean isStalled() {
+        return stalled;
+    }
+
     /** Which descriptor was found last that may pin memory, or what is in the way of an inspection; empty if none was. Any thread. */
     public String found() {
         return found;
@@ -137,53 +163,104 @@ public final class PinWatch implements Pins, AutoCloseable {
         long begin = System.nanoTime();
         // A page that was protected before this moment is judged by this inspection.
         started = number;
-        Finding found = inspector.look();
+        Finding found = inspector.look(number);
         long now = System.nanoTime();
         long before = spentNanos;
         spentNanos = before + now - begin;
-        judge(found, now);
-        if (found.isClear() && !held) {
-            passed = number;
+        boolean isBusy = found.kind() == Kind.BUSY;
+        boolean isNew = isBusy && !stalled;
+        mayStall = inspector.hasRings();
+        stalled = isBusy;
+        if (asked && isNew) {
+            // Faults that wait for room may now take the reserve, which lets the call that locks the ring end.
+            waiting.run();
         }
-        if (asked && (held || passed == number)) {
+        if (isBusy && asked && settles()) {
+            found = Finding.CLEAR;
+            stalled = false;
+        }
+        boolean goesOn = judge(found, found.isClearOrBusy() ? inspector.provenSince() : 0, now);
+        if (asked && (goesOn || held)) {
             waiting.run();
         }
     }
 
-    private void judge(Finding found, long now) {
-        boolean inconclusive = !found.isClear() && !found.mayPin();
+    /** Looks several times at rings that are locked: most are for as long as a call takes. */
+    private boolean settles() {
+        for (int i = 0; i < PEEKS && !closed; i++) {
+            LockSupport.parkNanos(this, PEEK_NANOS);
+            if (inspector.settles()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Draws the conclusions of an inspection.
+     *
+     * @param proven no inspection up to this one has missed a pin: what may pin was looked at after it began, and not found; 0 if none is known
+     * @return whether more inspections have passed than before
+     */
+    private boolean judge(Finding found, long proven, long now) {
+        boolean goesOn = proven > passed;
+        // A ring that is locked while no pager waits for an inspection is of no consequence.
+        boolean conclusive =
+                found.isClear() || found.mayPin() || (found.kind() == Kind.BUSY && (goesOn || wanted.get() <= passed));
         unclearNanos = unclear ? unclearNanos : now;
-        unclear = inconclusive;
+        if (conclusive) {
+            unclearNanos = now;
+        }
+        unclear = !conclusive;
         gone = found.kind() == Kind.GONE;
         long patience = gone ? PATIENCE_WITH_THE_DEAD_NANOS : PATIENCE_NANOS;
         if (found.mayPin()) {
             seenNanos = now;
+            heldIn = started;
         }
-        // A ring that stays locked waits for a fault that eviction holds up. Holding ends that, and the next clear
-        // inspection ends the hold.
-        if (found.mayPin() || (inconclusive && now - unclearNanos > patience)) {
+        // A ring that stays locked waits for a fault that eviction holds up. Holding ends that, and evidence that is
+        // newer ends the hold.
+        if (found.mayPin() || (!conclusive && now - unclearNanos > patience)) {
             hold(found);
-        } else if (found.isClear() && held && now - seenNanos >= lingerNanos) {
+        } else if (held && proven > heldIn && now - seenNanos >= lingerNanos) {
             held = false;
             lasting = false;
             detail = "";
-            log.info("space {}: nothing pins its memory any more; it is evicted as before", space);
         }
+        log(now);
+        if (held || !goesOn) {
+            return false;
+        }
+        passed = proven;
+        return true;
     }
 
     private void hold(Finding why) {
-        boolean all = why.kind() != Kind.DIRECT_IO && why.kind() != Kind.CHANGING;
-        String now = why.detail()
-                + (all
-                        ? "; nothing is evicted, and the limit does not hold"
-                        : "; pages that were written stay here, and the limit holds for the others alone");
-        boolean isNews = !held || lasting != all;
+        boolean all = why.kind() != Kind.DIRECT_IO && why.kind() != Kind.CHANGING && why.kind() != Kind.BUSY;
+        if (!held) {
+            heldIn = started;
+        }
         lasting = all;
         held = true;
         found = why.detail();
-        detail = now;
-        if (isNews) {
-            log.warn("space {}: {}", space, now);
+        detail = why.detail()
+                + (all
+                        ? "; nothing is evicted, and the limit does not hold"
+                        : "; pages that were written stay here, and the limit holds for the others alone");
+    }
+
+    private void log(long now) {
+        boolean isNews = held != loggedHeld || lasting != loggedLasting;
+        if (!isNews || now - loggedNanos < LOG_NANOS) {
+            return;
+        }
+        loggedNanos = now;
+        loggedHeld = held;
+        loggedLasting = lasting;
+        if (held) {
+            log.warn("space {}: {}", space, detail);
+        } else {
+            log.info("space {}: nothing pins its memory any more; it is evicted as before", space);
         }
     }
 

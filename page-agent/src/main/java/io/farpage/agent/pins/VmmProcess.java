@@ -6,16 +6,29 @@ import io.farpage.posix.Errno;
 import io.farpage.posix.ErrnoName;
 import io.farpage.posix.Kcmp;
 import io.farpage.posix.PosixException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 
 /** A process that has a guest's memory mapped, and the tables of descriptors that its threads have. One thread. */
 final class VmmProcess implements AutoCloseable {
+    private static final MemorySegment STATUS = Arena.global().allocateFrom("status");
+    private static final byte[] PINNED = ProcText.label("VmPin:");
+
     private final int pid;
+    private final DirectoryFd directory;
     private final DirectoryFd tasks;
     private final DescriptorTable table;
+    private final ProcText status = new ProcText();
     private final Errno errno = Errno.create();
+    private long provenAlone;
+    /** Whether no ring was found locked in a table of descriptors that a thread has for itself. */
+    private boolean isShared = true;
 
-    private VmmProcess(int pid, DirectoryFd tasks, DescriptorTable table) {
+    private VmmProcess(int pid, DirectoryFd directory, DirectoryFd tasks, DescriptorTable table) {
         this.pid = pid;
+        this.directory = directory;
         this.tasks = tasks;
         this.table = table;
     }
@@ -23,11 +36,15 @@ final class VmmProcess implements AutoCloseable {
     /** @throws PosixException if the process is gone, or may not be looked at */
     static VmmProcess open(int pid) {
         String path = "/proc/" + pid;
-        DirectoryFd tasks = DirectoryFd.open(path + "/task");
+        List<DirectoryFd> open = new ArrayList<>();
         try {
-            return new VmmProcess(pid, tasks, DescriptorTable.open(pid, path));
+            DirectoryFd directory = DirectoryFd.open(path);
+            open.add(directory);
+            DirectoryFd tasks = DirectoryFd.open(path + "/task");
+            open.add(tasks);
+            return new VmmProcess(pid, directory, tasks, DescriptorTable.open(pid, path));
         } catch (RuntimeException e) {
-            tasks.close();
+            open.forEach(DirectoryFd::close);
             throw e;
         }
     }
@@ -46,27 +63,59 @@ final class VmmProcess implements AutoCloseable {
         return pid;
     }
 
-    /** Looks at the descriptors of all threads. Most share one table; those that do not are looked at one by one. */
-    Finding look() {
+    /**
+     * Looks at the descriptors of all threads. Most share one table; those that do not are looked at one by one. Then at the count of pages
+     * that the kernel keeps for the process (VmPin): buffers stay registered with a ring whose descriptor is closed.
+     *
+     * @param inspection its number
+     */
+    Finding look(long inspection) {
         int count = tasks.list();
         if (count <= 0) {
-            return new Finding(Kind.GONE, "process " + pid + " is gone");
+            return gone();
         }
-        Finding found = table.look();
+        Finding found = table.look(inspection);
+        provenAlone = inspection;
         boolean empty = found.kind() == Kind.EMPTY;
-        for (int i = 0; i < count && found.isClear(); i++) {
+        isShared = true;
+        for (int i = 0; i < count && found.isClearOrBusy(); i++) {
             int task = tasks.number(i);
             if (task != pid && !Kcmp.shareDescriptors(errno, pid, task)) {
-                found = lookAlone(task);
-                empty &= found.kind() == Kind.EMPTY;
+                Finding own = lookAlone(task, inspection);
+                empty &= own.kind() == Kind.EMPTY;
+                isShared &= own.isClear();
+                found = own.isClear() ? found : own;
             }
         }
-        return found.isClear() && empty ? new Finding(Kind.GONE, "process " + pid + " ends") : found;
+        if (!found.isClearOrBusy()) {
+            return found;
+        }
+        return found.isClear() && empty ? new Finding(Kind.GONE, "process " + pid + " ends") : pinned(found);
     }
 
-    private Finding lookAlone(int task) {
+    private Finding pinned(Finding found) {
+        int length = status.read(directory, STATUS);
+        if (length < 0) {
+            return refusal(pid, new PosixException("read(/proc/" + pid + "/status)", -length));
+        }
+        long kilobytes = status.number(PINNED, 10);
+        return kilobytes > 0
+                ? new Finding(
+                        Kind.LASTING,
+                        "process " + pid + " has " + kilobytes
+                                + " kB pinned (VmPin), such as by buffers that are registered with an io_uring or with RDMA")
+                : found;
+    }
+
+    private Finding gone() {
+        return new Finding(Kind.GONE, "process " + pid + " is gone");
+    }
+
+    private Finding lookAlone(int task, long inspection) {
         try (DescriptorTable own = DescriptorTable.open(pid, "/proc/" + pid + "/task/" + task)) {
-            return own.look();
+            Finding found = own.look(inspection);
+            provenAlone = Math.min(provenAlone, own.provenSince());
+            return found;
         } catch (PosixException e) {
             Finding refusal = refusal(pid, e);
             return refusal.kind() == Kind.GONE
@@ -75,8 +124,25 @@ final class VmmProcess implements AutoCloseable {
         }
     }
 
+    /** As {@link DescriptorTable#settles}. A ring in a table that threads do not share is looked at by {@link #look} alone. */
+    boolean settles() {
+        boolean settled = table.settles();
+        return settled && isShared;
+    }
+
+    /** As {@link DescriptorTable#provenSince}. */
+    long provenSince() {
+        return Math.min(provenAlone, table.provenSince());
+    }
+
+    /** Whether the latest look came across an io_uring. */
+    boolean hasRings() {
+        return table.hasRings() || !isShared;
+    }
+
     @Override
     public void close() {
+        directory.close();
         tasks.close();
         table.close();
     }

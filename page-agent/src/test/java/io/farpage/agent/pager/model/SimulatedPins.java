@@ -73,6 +73,16 @@ final class SimulatedPins implements Pins {
         inspectNow();
     }
 
+    @Override
+    public boolean mayStall() {
+        return false;
+    }
+
+    @Override
+    public boolean isStalled() {
+        return false;
+    }
+
     /** Whether the pager was told at some moment since the last call that pages are held. */
     boolean takeHeld() {
         boolean was = wasHeld;

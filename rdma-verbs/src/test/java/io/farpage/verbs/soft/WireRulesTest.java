@@ -17,6 +17,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
 import org.junit.jupiter.api.AfterEach;
@@ -32,7 +33,9 @@ final class WireRulesTest {
     private static final byte NEW = 0x22;
     private static final int LAST_PSN = 0xFF_FFFF;
 
-    private final Loopback pair = new Loopback(SoftOptions.DEFAULT);
+    /** A hello is given up later than a raw peer gives up waiting for bytes. */
+    private final Loopback pair =
+            new Loopback(SoftOptions.DEFAULT.withAdmission(128, 64, Duration.ofMinutes(1), 1024));
     private final CompletionQueue queue = pair.server.createCompletionQueue(256);
     private final QueuePair queuePair = pair.serverDomain.createQueuePair(queue, queue, QpOptions.DEFAULT);
     private final MemorySegment memory = pair.arena.allocate(LENGTH, LENGTH).fill(OLD);

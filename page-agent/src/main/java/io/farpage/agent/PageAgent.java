@@ -165,8 +165,11 @@ public final class PageAgent implements AutoCloseable {
         membership = parts.add(
                 new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
 
-        RebuildReports reports =
-                movers.add(new RebuildReports(coordinator, node, announcement::registration, hosting, spaces));
+        RebuildReports reports = movers.add(new RebuildReports(
+                coordinator,
+                node,
+                announcement::registration,
+                new RebuildReports.Known(hosting, spaces, fences, links::superseded)));
         DeviceWatch devices = movers.add(new DeviceWatch(transports, new Devices()));
         shards.start();
         devices.start();
@@ -363,7 +366,7 @@ public final class PageAgent implements AutoCloseable {
                         fences.look();
                     }
                 }
-                case SPACE_CREATED -> hosting.look();
+                case SPACE_CREATED, SPACE_TORN -> hosting.look();
                 case CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
             }
         }

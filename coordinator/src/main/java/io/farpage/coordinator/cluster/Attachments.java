@@ -114,6 +114,7 @@ public final class Attachments {
                             .formatted(space.name(), torn.at(), torn.reason()));
         }
         draft.spaces.put(State.idKey(space.id()), space.withTorn(Optional.empty()));
+        draft.tell(EventKind.SPACE_TORN, Optional.empty(), space);
     }
 
     /**
@@ -147,11 +148,10 @@ public final class Attachments {
     private void tear(Draft draft, Attachment attachment, String reason) {
         if (attachment.mode() == AttachMode.EXCLUSIVE) {
             String key = State.idKey(attachment.space());
-            draft.spaces
-                    .find(key)
-                    .filter(space -> space.torn().isEmpty())
-                    .ifPresent(space ->
-                            draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now())))));
+            draft.spaces.find(key).filter(space -> space.torn().isEmpty()).ifPresent(space -> {
+                draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now()))));
+                draft.tell(EventKind.SPACE_TORN, Optional.empty(), space);
+            });
         }
     }
 

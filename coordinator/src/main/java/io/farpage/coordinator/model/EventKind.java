@@ -43,6 +43,9 @@ public enum EventKind {
     /** A space was deleted. */
     @JsonProperty("space-deleted")
     SPACE_DELETED,
+    /** {@code space} was marked as torn, or the mark ended. */
+    @JsonProperty("space-torn")
+    SPACE_TORN,
     /** Extents of {@code space} were lost with {@code node}. */
     @JsonProperty("extents-lost")
     EXTENTS_LOST,

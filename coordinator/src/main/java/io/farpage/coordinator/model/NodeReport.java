@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param attached the spaces that it works with, each with all its extents
  * @param attachments how it works with them
  * @param released the releases that it has carried out and that the coordinator may not know of yet
+ * @param fences what it was told to cut off, acknowledged where it has; empty for an agent that is older than this field
+ * @param superseded incarnations of other nodes that it has seen replaced or removed; empty for an agent that is older than this field
  */
 public record NodeReport(
         Optional<String> seen,
@@ -20,7 +22,20 @@ public record NodeReport(
         @JsonProperty(required = true) Hosted hosted,
         @JsonProperty(required = true) List<SpaceExtents> attached,
         @JsonProperty(required = true) List<Held> attachments,
-        @JsonProperty(required = true) List<Release> released) {
+        @JsonProperty(required = true) List<Release> released,
+        Optional<List<Fence>> fences,
+        Optional<List<Superseded>> superseded) {
+
+    /** A report without fences and superseded incarnations. */
+    public NodeReport(
+            Optional<String> seen,
+            Registration registration,
+            Hosted hosted,
+            List<SpaceExtents> attached,
+            List<Held> attachments,
+            List<Release> released) {
+        this(seen, registration, hosted, attached, attachments, released, Optional.empty(), Optional.empty());
+    }
 
     /** Checks what was seen and copies the lists. */
     public NodeReport {
@@ -28,6 +43,18 @@ public record NodeReport(
         attached = List.copyOf(attached);
         attachments = List.copyOf(attachments);
         released = List.copyOf(released);
+        fences = fences.map(List::copyOf);
+        superseded = superseded.map(List::copyOf);
+    }
+
+    /** The fences; none if the agent does not report them. */
+    public List<Fence> fencesKnown() {
+        return fences.orElse(List.of());
+    }
+
+    /** The superseded incarnations; none if the agent does not report them. */
+    public List<Superseded> supersededKnown() {
+        return superseded.orElse(List.of());
     }
 
     /** What the agent has seen, read. */
@@ -40,8 +67,35 @@ public record NodeReport(
      *
      * @param space id of the space
      * @param mode alone or beside others
+     * @param torn why not all pages of a guest that has ended are at their homes, if they are not and the coordinator was not told
      */
     public record Held(
             @JsonProperty(required = true) long space,
-            @JsonProperty(required = true) AttachMode mode) {}
+            @JsonProperty(required = true) AttachMode mode,
+            Optional<String> torn) {
+        /** An attachment of a space that the agent has not torn. */
+        public Held(long space, AttachMode mode) {
+            this(space, mode, Optional.empty());
+        }
+
+        /** Cuts the reason to what a reason may be. */
+        public Held {
+            torn = torn.map(Torn::reason);
+        }
+    }
+
+    /**
+     * An incarnation that no longer belongs to the cluster.
+     *
+     * @param node its node
+     * @param incarnation which was replaced by another, or removed
+     */
+    public record Superseded(
+            @JsonProperty(required = true) String node,
+            @JsonProperty(required = true) Incarnation incarnation) {
+        /** Checks the node's id. */
+        public Superseded {
+            Node.checkId(node);
+        }
+    }
 }

@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.Torn;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -20,6 +21,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -31,6 +33,7 @@ final class Merge {
     private final Map<String, NodeReport> reports;
     private final SortedMap<Long, SpaceExtents> spaces = new TreeMap<>();
     private final List<String> conflicts = new ArrayList<>();
+    private final Map<Long, Alone> alone = new HashMap<>();
 
     /** @param reports by node */
     Merge(Map<String, NodeReport> reports) {
@@ -42,6 +45,8 @@ final class Merge {
         checkNames();
         checkRoom();
         checkAttachments();
+        checkSuperseded();
+        findAlone();
     }
 
     private static Stream<SpaceExtents> all(NodeReport report) {
@@ -84,9 +89,10 @@ final class Merge {
                     || said.extents().get(i).state() == ExtentState.LOST;
             extents.add(later.extents().get(i).withState(lost ? ExtentState.LOST : ExtentState.OK));
         }
+        Optional<Torn> torn = known.space().torn().or(said.space()::torn);
         boolean deleting = known.space().deleting() || said.space().deleting();
         Space space = deleting ? later.space().withDeleting() : later.space();
-        return new SpaceExtents(space, later.index(), extents);
+        return new SpaceExtents(space.withTorn(torn), later.index(), extents);
     }
 
     private static boolean sameLayout(SpaceExtents a, SpaceExtents b) {
@@ -116,21 +122,29 @@ final class Merge {
      * is of a node that had not learned so.
      */
     private void dropWhatHomesDoNotKnow() {
+        Map<String, Set<Long>> hosted = hostedIds(reports);
         Set<Long> attached = new HashSet<>();
         reports.values().forEach(report -> report.attachments().forEach(held -> attached.add(held.space())));
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
-            boolean unknown = ranges(space).anyMatch(range -> !hosts(range.node(), id));
+            boolean unknown = ranges(space)
+                    .anyMatch(range -> !Optional.ofNullable(hosted.get(range.node()))
+                            .orElse(Set.of())
+                            .contains(id));
             if (unknown && !attached.contains(id) && overlapsAny(space)) {
                 spaces.remove(id);
             }
         }
     }
 
-    private boolean hosts(String node, long space) {
-        return reported(node).stream()
-                .flatMap(report -> report.hosted().spaces().stream())
-                .anyMatch(hosted -> hosted.space().id() == space);
+    private static Map<String, Set<Long>> hostedIds(Map<String, NodeReport> reports) {
+        Map<String, Set<Long>> ids = new HashMap<>();
+        reports.forEach((node, report) -> ids.put(
+                node,
+                report.hosted().spaces().stream()
+                        .map(space -> space.space().id())
+                        .collect(Collectors.toSet())));
+        return ids;
     }
 
     private boolean overlapsAny(SpaceExtents space) {
@@ -211,6 +225,46 @@ final class Merge {
                         "node '%s' is attached to space %d, whose room was released".formatted(nodes.getFirst(), id));
             }
         });
+    }
+
+    /** A report of an incarnation that another node knows to be replaced is of an agent that should have ended. */
+    private void checkSuperseded() {
+        reports.forEach((by, report) -> report.supersededKnown().forEach(old -> {
+            if (reported(old.node())
+                    .filter(of -> of.registration().incarnation().equals(old.incarnation()))
+                    .isPresent()) {
+                conflicts.add(
+                        "incarnation %s of node '%s' has reported, and node '%s' knows that it was replaced; end that agent, and begin the rebuild again"
+                                .formatted(old.incarnation(), old.node(), by));
+            }
+        }));
+    }
+
+    /** Why a space is torn, or empty: as the agent says that has it exclusively, and otherwise as any report says. */
+    Optional<String> torn(Space space) {
+        Alone holder = alone.get(space.id());
+        // Attaching exclusively ends the mark, and homes may not have learned so.
+        return holder == null
+                ? space.torn().map(Torn::reason)
+                : holder.held().torn().or(() -> tornAsAttached(holder.report(), space));
+    }
+
+    /** An exclusive attachment. */
+    private record Alone(NodeReport report, NodeReport.Held held) {}
+
+    private void findAlone() {
+        reports.values()
+                .forEach(report -> report.attachments().stream()
+                        .filter(held -> held.mode() == AttachMode.EXCLUSIVE)
+                        .forEach(held -> alone.put(held.space(), new Alone(report, held))));
+    }
+
+    private static Optional<String> tornAsAttached(NodeReport report, Space space) {
+        return report.attached().stream()
+                .filter(attached -> attached.space().id() == space.id())
+                .findFirst()
+                .flatMap(attached -> attached.space().torn())
+                .map(Torn::reason);
     }
 
     private Optional<NodeReport> reported(String node) {

@@ -24,6 +24,13 @@ public final class RebuildServer implements AutoCloseable {
     /** What the paths of the rebuild begin with. */
     public static final String PATH = "/api/v1/rebuild";
 
+    /**
+     * The longest report, unless the heap is small: all the spaces and extents that a coordinator may have are less than half of that.
+     */
+    static final int MAX_REPORT = 64 << 20;
+
+    private static final int HEAP_SHARE = 4;
+
     private final Rebuild rebuild;
     private final RestServer server;
     private final CountDownLatch finished = new CountDownLatch(1);
@@ -38,11 +45,22 @@ public final class RebuildServer implements AutoCloseable {
     public RebuildServer(RestServer.Options options, Store store, Set<String> expected) {
         rebuild = new Rebuild(store, expected);
         server = RestServer.start(
-                options,
+                withLongReports(options),
                 routes(rebuild),
                 new Metrics("farpage_coordinator"),
                 () -> health(options, rebuild),
                 new RestServer.Around(RebuildServer::refuseOthers, ctx -> noteEnd()));
+    }
+
+    /** One report at a time is taken, up to a quarter of the heap; an agent that is turned away asks again. */
+    private static RestServer.Options withLongReports(RestServer.Options options) {
+        long most = Math.min(MAX_REPORT, Runtime.getRuntime().maxMemory() / HEAP_SHARE);
+        return new RestServer.Options(
+                options.service(),
+                options.version(),
+                options.listen(),
+                (int) Math.max(options.maxBodyBytes(), most),
+                options.mayAccept());
     }
 
     private static List<Route> routes(Rebuild rebuild) {

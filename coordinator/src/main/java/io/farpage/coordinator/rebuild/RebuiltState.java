@@ -74,10 +74,33 @@ final class RebuiltState {
         merge.spaces().values().forEach(this::space);
         releases();
         attachments();
+        RebuiltFences fences = new RebuiltFences(reports, merge);
+        fences.rows().forEach(this::put);
+        superseded(fences);
         Map<String, String> before = store.rows(Table.RETIRED);
         retired.forEach((node, incarnations) -> retire(Optional.ofNullable(before.get(node)), node, incarnations));
         counters(store.rows(Table.COUNTERS), store.revision());
         return List.copyOf(changes);
+    }
+
+    private void put(RebuiltFences.Row row) {
+        put(row.table(), row.key(), row.value());
+    }
+
+    /** What is cut off, or was seen replaced, must not register again. */
+    private void superseded(RebuiltFences fences) {
+        Stream.concat(
+                        fences.cutOff().stream(),
+                        reports.values().stream().flatMap(report -> report.supersededKnown().stream()))
+                .filter(old -> !isRegistered(old))
+                .forEach(old -> retired.computeIfAbsent(old.node(), node -> new TreeSet<>())
+                        .add(old.incarnation().toString()));
+    }
+
+    private boolean isRegistered(NodeReport.Superseded old) {
+        return Optional.ofNullable(reports.get(old.node()))
+                .filter(report -> report.registration().incarnation().equals(old.incarnation()))
+                .isPresent();
     }
 
     private void put(Table table, String key, Object row) {
@@ -99,7 +122,11 @@ final class RebuiltState {
                     .forEach(home -> retired.computeIfAbsent(home.node(), node -> new TreeSet<>())
                             .add(home.incarnation().toString()));
         }
-        Space space = said.space().withState(anyLost ? ExtentState.LOST : ExtentState.OK);
+        Optional<Torn> torn =
+                merge.torn(said.space()).map(reason -> said.space().torn().orElse(new Torn(Torn.reason(reason), now)));
+        Space space = said.space()
+                .withState(anyLost ? ExtentState.LOST : ExtentState.OK)
+                .withTorn(torn);
         if (!without.isEmpty() && space.torn().isEmpty() && !isAttached(space)) {
             String reason = "the coordinator was rebuilt without node %s, where a guest may have used the space"
                     .formatted(String.join(", ", new TreeSet<>(without)));

@@ -4,6 +4,7 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Region;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -25,6 +26,8 @@ final class KnownPeers {
     private final Map<String, PeerView> views = new ConcurrentHashMap<>();
     private final Map<String, Optional<Endpoint>> offers = new HashMap<>();
     private final Map<String, Long> firstSeen = new HashMap<>();
+
+    private final SupersededPeers superseded = new SupersededPeers();
 
     private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
     private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
@@ -65,6 +68,11 @@ final class KnownPeers {
     /** Whether the coordinator knows another node of that id. Any thread. */
     boolean has(String peer) {
         return views.containsKey(peer);
+    }
+
+    /** Incarnations that were replaced or removed. Any thread. */
+    List<NodeReport.Superseded> superseded() {
+        return superseded.all();
     }
 
     /** Ids of all. */
@@ -119,7 +127,11 @@ final class KnownPeers {
             boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
             boolean stale = staleRegions.remove(peer.id());
             PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : look(peer);
+            if (fresh && known != null) {
+                superseded.add(known.node());
+            }
             if (fresh) {
+                superseded.remove(peer);
                 firstSeen.put(peer.id(), System.nanoTime());
                 listener.appeared(peer.id(), peer.incarnation().value());
             }
@@ -129,7 +141,10 @@ final class KnownPeers {
         }
         for (String gone : ids()) {
             if (!present.contains(gone)) {
-                views.remove(gone);
+                PeerView last = views.remove(gone);
+                if (last != null) {
+                    superseded.add(last.node());
+                }
                 offers.remove(gone);
                 listener.gone(gone);
             }

@@ -14,6 +14,7 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.verbs.VerbsException;
 import java.security.SecureRandom;
@@ -94,6 +95,11 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
 
     public void start() {
         thread.start();
+    }
+
+    /** Incarnations of other nodes that were replaced or removed, as far as this agent has seen it. Any thread. */
+    public List<NodeReport.Superseded> superseded() {
+        return peers.superseded();
     }
 
     /** Something about nodes or regions changed. Any thread. */

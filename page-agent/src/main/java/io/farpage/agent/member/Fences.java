@@ -7,8 +7,10 @@ import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -31,8 +33,10 @@ public final class Fences implements AutoCloseable {
     private final Incarnation incarnation;
     private final Links links;
     private final Set<Peer> cutOff = new HashSet<>();
+    private final Set<Peer> executed = ConcurrentHashMap.newKeySet();
     private final Semaphore signal = new Semaphore(0);
     private final Thread thread;
+    private volatile List<Fence> known = List.of();
     private volatile boolean stopping;
 
     private record Peer(String node, Incarnation incarnation) {}
@@ -63,6 +67,15 @@ public final class Fences implements AutoCloseable {
         signal.release();
     }
 
+    /** What the coordinator that is obeyed asked last to cut off, acknowledged where that is done. Any thread. */
+    List<Fence> known() {
+        return known.stream()
+                .map(fence -> executed.contains(new Peer(fence.node(), fence.incarnation()))
+                        ? fence.withAcknowledged()
+                        : fence)
+                .toList();
+    }
+
     private void run() {
         boolean pending = false;
         while (!stopping) {
@@ -83,7 +96,9 @@ public final class Fences implements AutoCloseable {
     private boolean enforceAll() throws CoordinatorException, InterruptedException {
         Set<Peer> wanted = new HashSet<>();
         boolean all = true;
-        for (Fence fence : coordinator.fences(node)) {
+        List<Fence> asked = coordinator.fences(node);
+        known = asked;
+        for (Fence fence : asked) {
             // What this node has under way in its own pool, it ends itself when it detaches.
             if (fence.node().equals(node) || !fence.homeIncarnation().equals(incarnation)) {
                 continue;
@@ -100,6 +115,7 @@ public final class Fences implements AutoCloseable {
             if (!wanted.contains(peer)) {
                 links.unfence(peer.node(), peer.incarnation());
                 cutOff.remove(peer);
+                executed.remove(peer);
             }
         }
         return all;
@@ -118,6 +134,7 @@ public final class Fences implements AutoCloseable {
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         }
+        executed.add(peer);
         coordinator.acknowledgeFence(node, new FenceAck(incarnation, peer.node(), peer.incarnation()));
         return true;
     }

@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Seen;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -23,24 +24,30 @@ public final class RebuildReports implements AutoCloseable {
     private final CoordinatorClient coordinator;
     private final String node;
     private final Supplier<Registration> registration;
-    private final Hosting hosting;
-    private final Spaces spaces;
+    private final Known known;
     private final Thread thread;
+    private Optional<NodeReport> accepted = Optional.empty();
     private String said = "";
     private volatile boolean stopping;
 
+    /**
+     * What this agent knows.
+     *
+     * @param hosting of its pool
+     * @param spaces that it works with
+     * @param fences that it was told of
+     * @param superseded incarnations of its peers
+     */
+    public record Known(
+            Hosting hosting, Spaces spaces, Fences fences, Supplier<List<NodeReport.Superseded>> superseded) {}
+
     /** @param registration what the agent registers with */
     public RebuildReports(
-            CoordinatorClient coordinator,
-            String node,
-            Supplier<Registration> registration,
-            Hosting hosting,
-            Spaces spaces) {
+            CoordinatorClient coordinator, String node, Supplier<Registration> registration, Known known) {
         this.coordinator = coordinator;
         this.node = node;
         this.registration = registration;
-        this.hosting = hosting;
-        this.spaces = spaces;
+        this.known = known;
         this.thread = Thread.ofVirtual().name("rebuild-reports").unstarted(this::run);
     }
 
@@ -53,10 +60,11 @@ public final class RebuildReports implements AutoCloseable {
             try {
                 Thread.sleep(PAUSE);
                 if (coordinator.allegiance().isRebuilding()) {
-                    coordinator.report(node, report());
+                    tell();
                     say("reported to the coordinator that is being rebuilt what this node knows");
                 } else {
                     said = "";
+                    accepted = Optional.empty();
                 }
             } catch (CoordinatorRefusedException e) {
                 // 404: the rebuild has finished meanwhile.
@@ -78,16 +86,30 @@ public final class RebuildReports implements AutoCloseable {
         }
     }
 
+    /** Sends the report, unless the coordinator has it: it may be long. */
+    private void tell() throws CoordinatorException {
+        NodeReport now = report();
+        if (accepted.filter(now::equals).isPresent()
+                && coordinator.rebuildStatus().reported().contains(node)) {
+            return;
+        }
+        accepted = Optional.empty();
+        coordinator.report(node, now);
+        accepted = Optional.of(now);
+    }
+
     private NodeReport report() {
         Allegiance.Status status = coordinator.allegiance().status();
-        Spaces.Held held = spaces.held();
+        Spaces.Held held = known.spaces().held();
         return new NodeReport(
                 status.joined() ? status.seen().map(Seen::toString) : Optional.empty(),
                 registration.get(),
-                hosting.hosted(),
+                known.hosting().hosted(),
                 held.spaces(),
                 held.attachments(),
-                hosting.executed());
+                known.hosting().executed(),
+                Optional.of(known.fences().known()),
+                Optional.of(known.superseded().get()));
     }
 
     @Override

@@ -121,6 +121,11 @@ final class AttachedSpace {
         torn = Optional.of(Torn.reason(reason));
     }
 
+    /** Why the space is torn by an exclusive use that has ended. The coordinator learns it when this agent detaches. */
+    synchronized Optional<String> tornByUse() {
+        return torn;
+    }
+
     /** Why the space is torn, if it is: also if its exclusive use has not ended. */
     synchronized Optional<String> torn() {
         return torn.isEmpty() && alone ? Optional.of("the agent ended before its guest did") : torn;

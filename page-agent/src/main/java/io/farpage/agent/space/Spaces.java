@@ -227,8 +227,10 @@ public final class Spaces implements AutoCloseable {
         List<NodeReport.Held> held = new ArrayList<>();
         for (AttachedSpace space : attached.values()) {
             known.add(space.map().source());
-            AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
-            held.add(new NodeReport.Held(space.id(), mode));
+            Optional<String> torn = space.tornByUse();
+            // A space that an exclusive use has torn stays attached exclusively until it is detached.
+            AttachMode mode = space.isAlone() || torn.isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            held.add(new NodeReport.Held(space.id(), mode, torn));
         }
         return new Held(known, held);
     }

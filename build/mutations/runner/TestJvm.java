@@ -24,6 +24,8 @@ final class TestJvm implements AutoCloseable {
     /** How long tests go on after the first has failed. */
     private static final long AFTER_FAILURE_MILLIS = 2_000;
 
+    private static final long START_MILLIS = 60_000;
+
     private static final String ENDED = "";
 
     private final Path module;
@@ -107,7 +109,7 @@ final class TestJvm implements AutoCloseable {
         return new Run(ran, failure, System.nanoTime() - began);
     }
 
-    private void start() throws IOException {
+    private void start() throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
@@ -138,6 +140,11 @@ final class TestJvm implements AutoCloseable {
         });
         said = lines;
         process = Optional.of(started);
+        // A JVM that does not start has noticed no fault.
+        if (!"ready".equals(lines.poll(START_MILLIS, TimeUnit.MILLISECONDS))) {
+            stop();
+            throw new IOException("the JVM for the tests of " + module + " does not start: " + command);
+        }
     }
 
     private void stop() throws InterruptedException {

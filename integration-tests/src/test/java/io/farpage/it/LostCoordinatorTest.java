@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.CoordinatorProcess;
@@ -95,10 +96,14 @@ class LostCoordinatorTest {
     }
 
     private void verify(String name, long seed) {
+        verify("c", name, seed);
+    }
+
+    private void verify(String node, String name, long seed) {
         for (long page = 0; page < SPACE_PAGES; page++) {
             assertArrayEquals(
                     Pages.of(seed, page, 4096),
-                    cluster.agent("c").page(name, page).expect(200).body(),
+                    cluster.agent(node).page(name, page).expect(200).body(),
                     "page " + page + " of " + name);
         }
     }
@@ -331,5 +336,82 @@ class LostCoordinatorTest {
         awaitObeyed();
         assertWhole(before, spaces);
         assertGuestIsRight();
+    }
+
+    /**
+     * Both run on copies of one store at the same time. Agents a and b are configured to the first, c is started anew and configured to the second.
+     * Neither coordinator introduces c to b, so c reaches no page, whatever it was told of the spaces.
+     */
+    @Test
+    void shouldMixNothingUpWhenAgentsAreConfiguredToTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
+        List<String> incarnations = incarnations();
+        coordinator().process().kill();
+        Path second = directory.resolve("second");
+        copyStore(second.resolve("store"));
+        coordinator().restart();
+        awaitObeyed();
+        CoordinatorProcess other = cluster.startAnotherCoordinator(second);
+        cluster.agent("c").process().kill();
+        cluster.startAgent("c", Map.of("coordinator.url", other.rest().base().toString(), "fetch.deadline", "500ms"));
+
+        // Each side says which nodes it misses.
+        awaitNodeStatus(coordinator(), "c", "failed");
+        awaitNodeStatus(other, "c", "active");
+        awaitNodeStatus(other, "a", "failed");
+        awaitNodeStatus(other, "b", "failed");
+        awaitNodeStatus(coordinator(), "a", "active");
+
+        // The second coordinator lets c learn where pages live; c neither reads nor writes them.
+        for (long page = 0; page < 2; page++) {
+            assertTrue(cluster.agent("c").page("first", page).status() >= 400);
+            assertTrue(cluster.agent("c")
+                            .putPage("first", page, Pages.of(77, page, 4096))
+                            .status()
+                    >= 400);
+        }
+        // Room of b is given to none but the first coordinator's spaces, and the guest's space to none.
+        Answer made = other.rest()
+                .sendJson("POST", "/api/v1/spaces", "{\"name\":\"over\",\"sizeBytes\":4096,\"homes\":[\"b\"]}");
+        assertTrue(made.status() >= 400, made::toString);
+        Answer taken = new Guests(cluster, "c", "b")
+                .tryAttach("vm", "{\"socket\": \"%s\", \"force\": true}".formatted(directory.resolve("taken")));
+        assertEquals(409, taken.status(), taken::toString);
+        // Accepted there at most as a wish: the homes that would have to cut a off obey the first.
+        other.rest().send("DELETE", "/api/v1/spaces/vm?force=true", "", new byte[0]);
+        other.rest().send("DELETE", "/api/v1/spaces/first?force=true", "", new byte[0]);
+
+        cluster.makeSpace("afterwards", SPACE_PAGES, 4096, "b");
+        for (long page = 0; page < SPACE_PAGES; page++) {
+            cluster.agent("a")
+                    .putPage("afterwards", page, Pages.of(5, page, 4096))
+                    .expect(204);
+        }
+        assertGuestIsRight();
+        verify("a", "first", 1);
+        verify("a", "afterwards", 5);
+        assertEquals(incarnations.subList(0, 2), incarnations().subList(0, 2), "a and b have not begun anew");
+
+        // The mistake is mended: c is configured to the first coordinator again.
+        cluster.agent("c").process().kill();
+        other.process().kill();
+        cluster.startAgent("c", Map.of());
+        awaitObeyed();
+        cluster.awaitAllLinks();
+        verify("first", 1);
+        verify("afterwards", 5);
+        assertGuestIsRight();
+    }
+
+    private static void awaitNodeStatus(CoordinatorProcess at, String node, String status) {
+        await(node + " is " + status)
+                .atMost(Cluster.PATIENCE)
+                .ignoreExceptions()
+                .until(() -> at.rest()
+                        .get("/api/v1/nodes/" + node)
+                        .expect(200)
+                        .json()
+                        .get("status")
+                        .asString()
+                        .equals(status));
     }
 }

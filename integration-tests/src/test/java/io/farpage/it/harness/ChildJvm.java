@@ -1,5 +1,7 @@
 package io.farpage.it.harness;
 
+import static org.awaitility.Awaitility.await;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -131,10 +133,18 @@ public final class ChildJvm implements AutoCloseable {
         awaitEnd();
     }
 
-    /** SIGSTOP: the process keeps its memory and connections and does nothing. */
+    /**
+     * SIGSTOP: the process keeps its memory and connections and does nothing. Waits until all its threads have stopped: the signal takes effect
+     * when the one that receives it is scheduled, and on a loaded machine the others run on until then.
+     */
     public void stop() {
         Signals.send(pid(), Signals.STOP);
         stopped = true;
+        await(name + " stops")
+                .atMost(END_TIMEOUT)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(2))
+                .until(() -> ProcFs.isStopped(pid()));
     }
 
     /** SIGCONT. */

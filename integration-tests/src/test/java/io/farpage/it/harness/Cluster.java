@@ -32,6 +32,7 @@ public final class Cluster implements AutoCloseable {
     private final CoordinatorProcess coordinator;
     private final Map<String, AgentProcess> agents = new LinkedHashMap<>();
     private final List<AgentProcess> all = new ArrayList<>();
+    private final List<CoordinatorProcess> others = new ArrayList<>();
     private Optional<CoordinatorClient> client = Optional.empty();
 
     private Cluster(Map<String, String> coordinatorSettings) {
@@ -119,6 +120,14 @@ public final class Cluster implements AutoCloseable {
         return client.orElseThrow();
     }
 
+    /** Starts one more coordinator, on the store in a directory's {@code store}, at a port of its own. */
+    public CoordinatorProcess startAnotherCoordinator(Path parentOfStore) {
+        CoordinatorProcess other = new CoordinatorProcess(parentOfStore, SHORT_LEASES);
+        others.add(other);
+        other.launch();
+        return other;
+    }
+
     /** A directory that goes with the cluster. */
     public Path directory() {
         return directory;
@@ -169,6 +178,7 @@ public final class Cluster implements AutoCloseable {
     /** The output of all processes, for whoever looks at a failure. */
     public String describe() {
         List<ChildJvm> children = new ArrayList<>(coordinator.lives());
+        others.forEach(other -> children.addAll(other.lives()));
         all.forEach(agent -> children.add(agent.process()));
         return children.stream().map(ChildJvm::describe).collect(Collectors.joining("\n"));
     }
@@ -178,6 +188,7 @@ public final class Cluster implements AutoCloseable {
         client.ifPresent(CoordinatorClient::close);
         all.forEach(AgentProcess::close);
         coordinator.close();
+        others.forEach(CoordinatorProcess::close);
         Directories.delete(directory);
     }
 }

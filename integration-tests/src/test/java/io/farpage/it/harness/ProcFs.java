@@ -46,6 +46,22 @@ public final class ProcFs {
         return Integer.toString(number);
     }
 
+    /** Whether every thread is stopped by a signal. */
+    public static boolean isStopped(long pid) {
+        try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
+            for (Path task : tasks.toList()) {
+                String stat = Files.readString(task.resolve("stat"));
+                // The name of the thread, in parentheses, may hold anything.
+                if (stat.charAt(stat.lastIndexOf(')') + 2) != 'T') {
+                    return false;
+                }
+            }
+            return true;
+        } catch (IOException e) {
+            return false; // a thread ended meanwhile
+        }
+    }
+
     /** Threads, the JVM's own included. */
     public static int threads(long pid) {
         return entries(Path.of("/proc", Long.toString(pid), "task"));

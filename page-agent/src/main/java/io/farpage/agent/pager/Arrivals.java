@@ -88,7 +88,8 @@ final class Arrivals {
         }
         Home home = homes.home(extent);
         int had = home == null
-                ? installer.copy(page, count, pool.exportedAddress() + homes.offset(extent, page), write)
+                ? installer.copy(
+                        page, count, pool.exportedAddress() + homes.offset(extent, page), write || table.isCut(page))
                 : post(home, extent, page, count, write, seenAt);
         if (had > 0) {
             int asked = seenAt == NOBODY_WAITS ? 0 : 1;
@@ -281,7 +282,8 @@ final class Arrivals {
                 run++;
             }
             long source = transfers.stagingAddress(transfers.frame(slot), index);
-            int settled = installer.copy(first + index, run, source, transfers.isForWrite(slot));
+            boolean write = transfers.isForWrite(slot) || table.isCut(first + index);
+            int settled = installer.copy(first + index, run, source, write);
             if (settled == 0) {
                 return false;
             }

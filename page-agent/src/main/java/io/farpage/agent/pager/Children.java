@@ -4,7 +4,6 @@ import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.uffd.PageFaults;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,12 +16,6 @@ import org.slf4j.LoggerFactory;
  */
 final class Children {
     private static final Logger log = LoggerFactory.getLogger(Children.class);
-    /**
-     * Time that the kernel has, at most, to take out what a call of madvise(2) gives up, once that was read. Nothing tells when it has; what
-     * was evicted before would come back.
-     */
-    static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(60);
-
     /** Pages that one turn looks at when they become suspect. */
     private static final int SUSPECTS = 65_536;
 
@@ -78,7 +71,7 @@ final class Children {
 
     /** Whether the child in the VMM's place may be in the middle of giving up pages that it gave up as a child. */
     private boolean isRemoving() {
-        removing = removing && family.clock().getAsLong() - removedAt < REMOVAL_NANOS;
+        removing = removing && family.clock().getAsLong() - removedAt < Cuts.REMOVAL_NANOS;
         return removing;
     }
 

@@ -398,6 +398,7 @@ final class Evictor {
         int kind = table.kind(page);
         return (kind == PageTable.CLEAN || (kind == PageTable.DIRTY && !pins.isHeld()))
                 && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
+                && !table.isCut(page)
                 && layout.addressOf(page) != GuestLayout.NONE;
     }
 

@@ -2,7 +2,6 @@ package io.farpage.agent.pager;
 
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Resolves the faults of one address space: starts what each needs, or has it wait for room. What a fault asks for first is on its way
@@ -31,12 +30,8 @@ final class Faults implements KernelMessages.Receiver {
     /** How many pages may come at the moment. */
     @FunctionalInterface
     interface Room {
-        /**
-         * Pages that may come, up to {@link PagerOptions#MAX_RUN}; 0 or less if none.
-         *
-         * @param home where their extent lives; null for this node
-         */
-        int pages(@Nullable Home home);
+        /** Pages of an extent that may come, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
+        int pages(int extent);
     }
 
     /**
@@ -96,6 +91,11 @@ final class Faults implements KernelMessages.Receiver {
             installer.wake(first, count);
         }
         counters.removed().add(count);
+    }
+
+    @Override
+    public void cut(int page) {
+        table.cut(page, clock.getAsLong());
     }
 
     @Override
@@ -160,7 +160,7 @@ final class Faults implements KernelMessages.Receiver {
     /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
     private boolean resolve(int page, boolean write, long seenAt) {
         int extent = homes.extent(page);
-        int free = room.pages(homes.home(extent));
+        int free = room.pages(extent);
         if (free <= 0 || installer.isPaused()) {
             return false;
         }

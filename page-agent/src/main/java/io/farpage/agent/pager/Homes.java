@@ -169,6 +169,21 @@ final class Homes {
                 || (with.answers(clock.getAsLong()) && fetcher.capacity() - fetcher.inUse() > reserved);
     }
 
+    /** Whether a home does not answer that has pages which are not lost. Looks at all extents, unless every home answers. */
+    boolean isAnySilent() {
+        boolean doAllAnswer = true;
+        for (int i = 0; i < all.size(); i++) {
+            doAllAnswer &= answers(all.get(i));
+        }
+        for (int extent = 0; !doAllAnswer && extent < home.length; extent++) {
+            Home one = home[extent];
+            if (one != null && !answers(one) && !isLost(extent)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether a home is up and not silent about what is under way. */
     boolean answers(Home one) {
         return one.answers(clock.getAsLong());

@@ -256,9 +256,14 @@ final class Installer {
         return 1;
     }
 
-    /** The VMM has taken the range away without a word, and the page is where it was. */
+    /**
+     * The VMM has taken the range away without a word, and the page is where it was: at its home if it was about to come from there, nowhere
+     * if the guest gave it up, and in the memory file if it was resident.
+     */
     private int unmapped(int page) {
-        table.become(page, table.has(page, PageTable.HOMED) ? PageTable.REMOTE : PageTable.ZERO);
+        if (table.kind(page) == PageTable.FETCHING) {
+            table.become(page, table.has(page, PageTable.HOMED) ? PageTable.REMOTE : PageTable.ZERO);
+        }
         return 1;
     }
 

@@ -69,6 +69,9 @@ final class KernelMessages {
         /** Pages are given up: they read as zeros from now on. */
         void removed(int first, int count);
 
+        /** A part of a large page is given up: the kernel fills it with zeros if the page is resident at that moment. */
+        void cut(int page);
+
         /** The process has forked; the descriptor is for the child's memory, and the receiver's now. */
         void forked(int descriptor);
     }
@@ -198,7 +201,10 @@ final class KernelMessages {
         return enough;
     }
 
-    /** Gives up the pages of a range that are mapped, as many as the budget has room for; false if some are left. */
+    /**
+     * Gives up the pages of a range that are mapped, as many as the budget has room for; false if some are left. MADV_REMOVE on hugetlbfs tells
+     * of ranges that begin and end within a page: of such a page the rest stays.
+     */
     private boolean isRemoved(long start, long end, Receiver to) {
         int pageBytes = layout.pageBytes();
         if (cursor == NOT_BEGUN) {
@@ -215,10 +221,17 @@ final class KernelMessages {
             }
             long until = Math.min(end, layout.mappedUntil(from));
             int first = layout.pageAt(from);
-            int pages = (int) Math.min(budget, (until - from + pageBytes - 1) / pageBytes);
+            long pageEnd = (from & -pageBytes) + pageBytes;
+            if (from != pageEnd - pageBytes || until < pageEnd) {
+                to.cut(first);
+                budget--;
+                cursor = Math.min(until, pageEnd);
+                continue;
+            }
+            int pages = (int) Math.min(budget, (until - from) / pageBytes);
             to.removed(first, pages);
             budget -= pages;
-            cursor = Math.min(until, from + (long) pages * pageBytes);
+            cursor = from + (long) pages * pageBytes;
         }
     }
 

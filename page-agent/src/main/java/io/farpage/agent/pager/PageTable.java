@@ -73,6 +73,8 @@ final class PageTable {
     /** Of pages that become something at once: how many were of each kind before, and are after. */
     private final int[] left = new int[2 * KINDS_AND_FLAG];
 
+    private final Cuts cuts = new Cuts();
+
     /**
      * @param pages how many
      * @param atHome whether they are at their homes, rather than zeros
@@ -125,6 +127,24 @@ final class PageTable {
             counts[now].add(1);
         }
         states.set(JAVA_BYTE, page, (byte) (state ^ initial));
+    }
+
+    /** The guest gives up a part of a page: what is resident of it counts as written to. */
+    void cut(int page, long nowNanos) {
+        cuts.add(page, nowNanos);
+        if (isResident(page)) {
+            become(page, DIRTY);
+        }
+    }
+
+    /** Whether the kernel may be about to fill a part of a page with zeros: the page counts as written to, and stays. */
+    boolean isCut(int page) {
+        return !cuts.isEmpty() && cuts.has(page);
+    }
+
+    /** Pages of which parts were given up, for a time. */
+    Cuts cuts() {
+        return cuts;
     }
 
     int kind(int page) {

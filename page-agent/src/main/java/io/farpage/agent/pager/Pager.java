@@ -292,6 +292,9 @@ public final class Pager implements DutyCycle {
             }
         }
         homes.refresh();
+        if (!table.cuts().isEmpty()) {
+            table.cuts().expire(clock.getAsLong());
+        }
         work += takeCompletions();
         work += arrivals.install(finishing == null);
         if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
@@ -407,16 +410,26 @@ public final class Pager implements DutyCycle {
     }
 
     /**
-     * How many pages may come at the moment. Where nothing can be evicted, a limit would only stop the guest for good. One of several homes
-     * leaves room to the others: half of what is free, and more if it does not answer, since its own pages cannot be evicted then.
+     * How many pages of an extent may come at the moment. Where nothing can be evicted, a limit would only stop the guest for good. One of
+     * several homes leaves room to the others: half of what is free, and more if it does not answer, since its own pages cannot be evicted
+     * then. If pages of such a home fill the limit all the same, those of others come beyond it, as many as would have been left to them.
+     * What is lost, and zeros of a lost home, do not count against the limit and wait for nothing.
      */
-    private int room(@Nullable Home home) {
+    private int room(int extent) {
         if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
             return PagerOptions.MAX_RUN;
         }
         long free = reserve.free(limit, held());
+        if (homes.isLost(extent)) {
+            return Math.clamp(free, 1, PagerOptions.MAX_RUN);
+        }
+        Home home = homes.home(extent);
+        boolean answers = home == null || homes.answers(home);
+        if (answers && free <= 0 && homes.isAnySilent()) {
+            free += Evictor.reserve(limit);
+        }
         if (home != null && homes.areSeveral()) {
-            free = homes.answers(home)
+            free = answers
                     ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
                     : free - Evictor.reserve(limit);
         }

@@ -147,6 +147,11 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     }
 
     @Override
+    public void cut(int page) {
+        table.cut(page, clock.getAsLong());
+    }
+
+    @Override
     public void forked(int descriptor) {
         forked.accept(descriptor);
     }

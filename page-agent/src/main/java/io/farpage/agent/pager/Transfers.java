@@ -34,7 +34,8 @@ final class Transfers {
         this.homes = homes;
         this.pool = pool;
         framesPerPage = pageBytes / pool.frameBytes();
-        maxRun = Math.max(1, MAX_BYTES / pageBytes);
+        int stagingPages = pool.stagingFrames().capacity() / framesPerPage;
+        maxRun = Math.max(1, Math.min(MAX_BYTES / pageBytes, stagingPages));
         first = new int[capacity];
         count = new int[capacity];
         frame = new int[capacity];

@@ -69,6 +69,20 @@ class KernelMessagesTest {
     }
 
     @Test
+    void shouldGiveUpOnlyPagesThatLieWithinARemovalAsAWhole() {
+        long large = 2 << 20;
+        layout = new GuestLayout(List.of(new GuestRegion(BASE, 8 * large, 0)), (int) large);
+        kernel.next = writer -> {
+            writer.removal(BASE + PAGE, BASE + 2 * PAGE);
+            writer.removal(BASE + 2 * large + large / 2, BASE + 5 * large + PAGE);
+            writer.removal(BASE + 6 * large, BASE + 7 * large);
+        };
+        messages(true).read(received);
+        assertEquals(List.of(0, 2, 5), received.cuts);
+        assertEquals(3, received.removed);
+    }
+
+    @Test
     void shouldCutAnUnmappedRangeToWhatIsRegistered() {
         KernelMessages messages = messages(true);
         kernel.next = writer -> writer.unmapping(BASE + TIB - PAGE, BASE + 16 * TIB);
@@ -154,6 +168,7 @@ class KernelMessagesTest {
     private static final class Received implements KernelMessages.Receiver {
         private final List<String> faults = new ArrayList<>();
         private final List<Integer> forks = new ArrayList<>();
+        private final List<Integer> cuts = new ArrayList<>();
         private PageTable table = new PageTable(0, false);
         private long removed;
 
@@ -173,6 +188,11 @@ class KernelMessagesTest {
             if (table.pages() > 0) {
                 table.become(first, count, PageTable.ZERO, PageTable.FETCHING);
             }
+        }
+
+        @Override
+        public void cut(int page) {
+            cuts.add(page);
         }
 
         @Override

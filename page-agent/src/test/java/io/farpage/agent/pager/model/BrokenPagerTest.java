@@ -27,7 +27,7 @@ class BrokenPagerTest {
     private static final int PAGES = 8;
 
     private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
-    private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES);
+    private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES, Memory.PAGE);
     private final Shard shard =
             new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {});
     private final NotingKernel kernel = new NotingKernel();
@@ -36,8 +36,8 @@ class BrokenPagerTest {
 
     @BeforeEach
     void begin() {
-        ModelPool.reset(setup.frames());
-        var map = ModelPool.map("home", setup);
+        ModelPool.reset(setup);
+        var map = ModelPool.map(setup, "home", "home");
         pager = new Pager(
                 new Pager.Guest(
                         "broken",
@@ -54,7 +54,7 @@ class BrokenPagerTest {
                         () -> map,
                         node -> new PeerLink(node),
                         shard.newFetcher(4, 1),
-                        ModelPool.pool()),
+                        ModelPool.pool(setup)),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
                 System::nanoTime,
                 ended::add);

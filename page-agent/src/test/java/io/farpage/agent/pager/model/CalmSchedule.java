@@ -56,8 +56,10 @@ final class CalmSchedule implements Schedule {
                 return Step.of(Step.Kind.RUN, thread.number);
             }
         }
-        if (!world.network.underWay().isEmpty()) {
-            return Step.of(Step.Kind.COMPLETE);
+        for (int home = 0; home < world.fabric.homes().size(); home++) {
+            if (!world.fabric.home(home).underWay().isEmpty()) {
+                return Step.of(Step.Kind.COMPLETE, home);
+            }
         }
         if (rest > 0) {
             rest--;

@@ -66,7 +66,7 @@ final class EvictionOrderTest {
         run(
                 4,
                 new CalmSchedule()
-                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
                         .write(0, 4)
                         .then(world -> assertEquals(4, world.resident()))
                         .then(EvictionOrderTest::requireTableAgrees));
@@ -78,7 +78,7 @@ final class EvictionOrderTest {
                 LIMIT,
                 new CalmSchedule()
                         .write(0, LIMIT - SLACK)
-                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
                         .write(LIMIT - SLACK, LIMIT - SLACK + 1)
                         .then(world -> assertTrue(
                                 world.pager.status().writtenBackPages() > 0, "pages have reached their home"))
@@ -91,7 +91,7 @@ final class EvictionOrderTest {
         run(
                 4,
                 new CalmSchedule()
-                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
                         .read(0, 4)
                         .then(world -> assertEquals(4, world.resident()))
                         .then(EvictionOrderTest::requireTableAgrees));
@@ -107,7 +107,7 @@ final class EvictionOrderTest {
                         .read(0, PAGES)
                         .then(world -> assertEquals(0, world.pager.status().dirtyPages()))
                         .then(EvictionOrderTest::requireTableAgrees)
-                        .then(world -> world.kernel().refuseHoles(-Errno.EPERM))
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
                         .read(0, SLACK)
                         .then(world -> assertTrue(world.resident() > LIMIT - SLACK, world::toString))
                         .then(EvictionOrderTest::requireTableAgrees));

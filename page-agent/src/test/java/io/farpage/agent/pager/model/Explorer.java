@@ -110,7 +110,8 @@ final class Explorer implements Schedule {
 
     private void count(Step step) {
         switch (step.kind()) {
-            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO -> done.set(step.first(), done.get(step.first()) + 1);
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, CUT, CUT_ACROSS, FORK ->
+                done.set(step.first(), done.get(step.first()) + 1);
             default -> {}
         }
     }
@@ -126,7 +127,7 @@ final class Explorer implements Schedule {
                 steps.add(program.get(next));
             }
         }
-        world.network.addSteps(steps);
+        world.fabric.addSteps(steps);
         world.pins.addSteps(steps);
         if (ends && world.kernel().isAlive()) {
             steps.add(Step.of(Kind.END));

@@ -32,6 +32,7 @@ final class Fingerprint {
             "answeredAt",
             "savedAt",
             "looks",
+            "since",
             "span");
 
     private static final Map<Class<?>, List<Field>> FIELDS = new HashMap<>();
@@ -48,8 +49,8 @@ final class Fingerprint {
     static long of(World world, String progress) {
         Fingerprint fingerprint = new Fingerprint(world);
         fingerprint.add(world.kernel().shape().hashCode());
-        fingerprint.add(world.network.shape().hashCode());
-        fingerprint.add(world.truth.shape().hashCode());
+        fingerprint.add(world.fabric.shape().hashCode());
+        fingerprint.add(world.truth().shape().hashCode());
         fingerprint.add(world.threads.toString().hashCode());
         fingerprint.add(world.pins.shape().hashCode());
         fingerprint.add(progress.hashCode());
@@ -60,7 +61,7 @@ final class Fingerprint {
         }
         fingerprint.visit(world.pager);
         fingerprint.visit(world.fetcher);
-        fingerprint.visit(world.link);
+        world.fabric.homes().forEach(home -> fingerprint.visit(home.link()));
         return fingerprint.hash;
     }
 

@@ -134,4 +134,46 @@ final class FoundSchedulesTest {
     void shouldWakeThreadWhenItsLostPageIsGivenUpBeforeItIsPoisoned() {
         Replay.run(new Setup(7, 0, 2, 6, 1, 3, 9), World.LONG_NANOS, Step.parse("| ! r0/3 . . B1/2"));
     }
+
+    /** A removal of a part of a large page was taken for one of the page, and the rest of it read as zeros. */
+    @Test
+    void shouldKeepTheRestOfALargePageWhenAPartIsGivenUp() {
+        Replay.run(
+                new Setup(4, 0, 1, 4, 1, 1, 5).with(Feature.LARGE_PAGES),
+                World.LONG_NANOS,
+                Step.parse("w0/3 . . . g C0/3"));
+    }
+
+    /** A removal that ended within a large page was rounded, and that page stayed clean although the kernel filled a part of it with zeros. */
+    @Test
+    void shouldTreatLargePagesAtBothEndsOfARemovalAsCut() {
+        Replay.run(
+                new Setup(8, 0, 3, 7, 1, 1, 9).with(Feature.LARGE_PAGES),
+                World.LONG_NANOS,
+                Step.parse("w1/5 . . . X2/3"));
+    }
+
+    /** A page of private memory was given up, no hugepage was left to bring zeros, and the page was fetched from its home instead. */
+    @Test
+    void shouldNotFetchGivenUpPageWhenNoHugepageIsLeft() {
+        Replay.run(
+                new Setup(5, 0, 2, 2, 1, 4, 16).with(Feature.TWO_HOMES, Feature.PRIVATE, Feature.LARGE_PAGES),
+                World.SHORT_NANOS,
+                Step.parse("B1/1 r0/1 o"));
+    }
+
+    /** Pages of a home that fell silent filled the limit, and pages of this node waited until it answered. */
+    @Test
+    void shouldServePagesOfOthersWhenPagesOfASilentHomeFillTheLimit() {
+        Replay.run(new Setup(3, 1, 3, 2, 1, 2, 8), World.SHORT_NANOS, Step.parse("| r2/1 w S"));
+    }
+
+    /** Zeros of a lost home waited for room that is left to homes that answer. */
+    @Test
+    void shouldNotLeaveRoomToOthersWhenAPageIsOfALostHome() {
+        Replay.run(
+                new Setup(8, 0, 3, 6, 1, 4, 5).with(Feature.TWO_HOMES),
+                World.LONG_NANOS,
+                Step.parse("r2/2 . . . w1 . . . . . . . w !"));
+    }
 }

@@ -1,6 +1,7 @@
 package io.farpage.agent.pager.model;
 
 import io.farpage.agent.pager.model.Step.Kind;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -25,33 +26,85 @@ final class GuestThread {
     /** What its process has mapped. */
     final SimulatedKernel kernel;
 
+    /** What it may find there. */
+    final Truth truth;
+
     State state = State.IDLE;
     Kind doing = Kind.READ;
     int page;
     boolean writeProtect;
     /** Direct reads that it has begun. */
     int directReads;
-    /** The memory that is pinned, as {@link SimulatedKernel#frame} has it. */
+    /** The memory that is pinned, as {@link SimulatedMemory#frame} has it. */
     int frame;
 
     Truth.@Nullable Removal removal;
 
-    @Nullable
-    SimulatedKernel child;
+    /** The process that it forks, of which this is the first thread. */
+    private @Nullable GuestThread forked;
 
-    GuestThread(int number, SimulatedKernel kernel) {
+    GuestThread(int number, SimulatedKernel kernel, Truth truth) {
         this.number = number;
         this.kernel = kernel;
+        this.truth = truth;
     }
 
-    /** The process that it forks. */
+    /** Begins to fork. */
+    void forks(GuestThread child) {
+        forked = child;
+    }
+
+    /** The thread of the process that it forks. */
+    GuestThread forked() {
+        return Objects.requireNonNull(forked);
+    }
+
+    /** Memory of the process that it forks. */
     SimulatedKernel child() {
-        return Objects.requireNonNull(child);
+        return forked().kernel;
     }
 
-    /** How many pages it gives up. */
-    int pages() {
-        return doing == Kind.REMOVE_TWO ? 2 : 1;
+    /** The first page that it gives up as a whole. */
+    int firstRemoved() {
+        return doing == Kind.CUT_ACROSS ? page + 1 : page;
+    }
+
+    /** How many pages it gives up as a whole. */
+    int removedPages() {
+        return switch (doing) {
+            case REMOVE_TWO -> 2;
+            case CUT -> 0;
+            default -> 1;
+        };
+    }
+
+    /** Pages of which it gives up a part. */
+    List<Integer> cutPages() {
+        return switch (doing) {
+            case CUT -> List.of(page);
+            case CUT_ACROSS -> List.of(page, page + 2);
+            default -> List.of();
+        };
+    }
+
+    /** Where what it gives up begins in the memory, bytes. */
+    long removedFrom(int pageBytes) {
+        long start = (long) page * pageBytes;
+        return switch (doing) {
+            case CUT -> start + pageBytes / 4;
+            case CUT_ACROSS -> start + pageBytes / 2;
+            default -> start;
+        };
+    }
+
+    /** Where what it gives up ends in the memory, bytes. */
+    long removedUntil(int pageBytes) {
+        long start = (long) page * pageBytes;
+        return switch (doing) {
+            case CUT -> start + pageBytes / 2;
+            case CUT_ACROSS -> start + 2L * pageBytes + pageBytes / 2;
+            default -> start + (long) removedPages() * pageBytes;
+        };
     }
 
     /** The removal that it is in the middle of. */
@@ -60,7 +113,7 @@ final class GuestThread {
     }
 
     boolean isRemoval() {
-        return doing == Kind.REMOVE || doing == Kind.REMOVE_TWO;
+        return doing == Kind.REMOVE || doing == Kind.REMOVE_TWO || doing == Kind.CUT || doing == Kind.CUT_ACROSS;
     }
 
     boolean isFork() {

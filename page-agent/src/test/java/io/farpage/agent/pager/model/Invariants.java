@@ -2,8 +2,6 @@ package io.farpage.agent.pager.model;
 
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.WorkingSet;
-import io.farpage.agent.shard.LinkPhase;
-import io.farpage.pool.frames.FrameAllocator;
 
 /** What holds at every moment, and what at the end. */
 final class Invariants {
@@ -13,10 +11,13 @@ final class Invariants {
 
     private final World world;
     private int highestLimit;
-    /** Pages that may be resident because they came while pins were held; it falls as they go, since none take their place. */
+    /** Pages that may be resident because they came while pins were held or a home was silent; it falls as they go, since none take their place. */
     private long letIn;
 
     private boolean heldInTurn;
+    /** Whether, in this turn, a home did not answer, so that pages of others may come beyond the limit. */
+    private boolean besideSilentHome;
+
     /** Since when more clean pages have been resident, at the end of every turn, than may be; {@link #NOT_OVER} if they are not. */
     private long overSince = NOT_OVER;
 
@@ -49,23 +50,39 @@ final class Invariants {
     void check() {
         steps++;
         for (int page = 0; page < world.setup.pages(); page++) {
-            boolean here = world.kernel().isCached(page);
-            if (world.isOnlyCopy(page) && !here && !world.truth.isGivenUp(page)) {
+            if (world.isOnlyCopy(page)
+                    && !world.kernel().isCached(page)
+                    && !world.truth().isGivenUp(page)) {
                 throw new AssertionError("page " + page + " was evicted although its home is lost");
             }
+        }
+        world.guest.eachMemory(this::check);
+        if (!world.isPrivate()) {
+            checkLimit();
+        }
+    }
+
+    private void check(SimulatedKernel kernel, Truth truth) {
+        for (int page = 0; page < world.setup.pages(); page++) {
+            boolean here = kernel.isCached(page);
             if (world.isHomeLost(page) && !here) {
                 continue;
             }
-            if (!world.truth.allows(page, world.survivor(page)) && (here || !world.truth.isGivenUp(page))) {
-                throw new AssertionError("page " + page + " would be read as version " + world.survivor(page)
-                        + ", which is not of " + world.truth.of(page) + ", if the agent were killed now");
+            long survivor = here ? kernel.content(page) : world.home(page);
+            if (!truth.allows(page, survivor) && (here || !truth.isGivenUp(page))) {
+                throw new AssertionError("page " + page + " would be read as version " + survivor + ", which is not of "
+                        + truth.of(page) + ", if the agent were killed now");
             }
         }
+    }
+
+    private void checkLimit() {
         // While a child shares the memory nothing is evicted.
         heldInTurn |= world.pins.takeHeld();
+        besideSilentHome |= world.isHomeSilentBesideOthers();
         int resident = resident();
         long most = Math.max(highestLimit, letIn);
-        if (resident > most && !heldInTurn && !world.guest.hasForked()) {
+        if (resident > most && !heldInTurn && !besideSilentHome && !world.guest.hasForked()) {
             throw new AssertionError(
                     resident + " pages are resident, above " + most + "; the limit is " + highestLimit);
         }
@@ -76,20 +93,24 @@ final class Invariants {
         int resident = 0;
         for (int page = 0; page < world.setup.pages(); page++) {
             boolean here = world.kernel().isCached(page);
-            resident += here && !world.truth.isBeingRemoved(page) && !world.isHomeLost(page) ? 1 : 0;
+            resident += here && !world.truth().isBeingRemoved(page) && !world.isHomeLost(page) ? 1 : 0;
         }
         return resident;
     }
 
     /**
-     * A turn of the agent has ended. While pins are held, pages come whatever the limit is; those that were not stored to are taken out again
-     * until they and those that were are within the limit and the number of those that were, unless pins may last. When pins are held no more, no page comes until
-     * all are within the limit.
+     * A turn of the agent has ended. While pins are held, pages come whatever the limit is, and those that were not stored to are taken out
+     * again, until the limit holds or only pages that were stored to are resident, unless pins may last. When pins are held no more, no page comes until all are
+     * within the limit.
      */
     void turned(long now) {
+        if (world.isPrivate()) {
+            return;
+        }
         heldInTurn |= world.pins.takeHeld();
         long held = world.pager.held();
-        letIn = heldInTurn ? held : Math.min(letIn, held);
+        letIn = heldInTurn || besideSilentHome ? held : Math.min(letIn, held);
+        besideSilentHome = world.isHomeSilentBesideOthers();
         if (isOver(heldInTurn)) {
             overSince = overSince == NOT_OVER ? now : overSince;
         } else {
@@ -98,7 +119,7 @@ final class Invariants {
         heldInTurn = false;
         if (overSince != NOT_OVER && now - overSince > PATIENCE_NANOS) {
             throw new AssertionError(resident() + " pages are resident while pins are held, above the limit of "
-                    + highestLimit + " and the " + world.pager.status().dirtyPages() + " that were stored to");
+                    + highestLimit + ", and " + untouched() + " of them were not stored to");
         }
     }
 
@@ -106,11 +127,22 @@ final class Invariants {
         boolean canEvict = world.ended == null
                 && world.kernel().isAlive()
                 && !world.guest.hasForked()
-                && world.link.phase() == LinkPhase.UP;
-        return isHeld
-                && canEvict
                 && !world.pins.isLasting()
-                && resident() > highestLimit + world.pager.status().dirtyPages();
+                && world.fabric.isEvery(SimulatedHome::answers);
+        return isHeld && canEvict && resident() > highestLimit && untouched() > 0;
+    }
+
+    /** Resident pages that cannot have been stored to since they were installed. */
+    private int untouched() {
+        int untouched = 0;
+        for (int page = 0; page < world.setup.pages(); page++) {
+            untouched += world.kernel().memory().isUntouched(page)
+                            && !world.truth().isBeingRemoved(page)
+                            && !world.isHomeLost(page)
+                    ? 1
+                    : 0;
+        }
+        return untouched;
     }
 
     /** The guest has ended: its memory is at its homes, and nothing is left over. */
@@ -119,21 +151,24 @@ final class Invariants {
         if (end == null) {
             throw new AssertionError("the pager has not ended");
         }
-        if (end.saved() == world.isHomeLost()) {
-            throw new AssertionError(
-                    end.saved()
-                            ? "the guest's memory counts as saved although its home is lost"
-                            : "the guest's memory was not saved although its home lives");
+        if (end.saved() && (world.isAnyHomeLost() || world.isPrivate())) {
+            throw new AssertionError("the guest's memory counts as saved although it is not at its homes");
+        }
+        if (!end.saved() && !world.isAnyHomeLost() && !world.isPrivate()) {
+            throw new AssertionError("the guest's memory was not saved although its homes live");
         }
         for (int page = 0; page < world.setup.pages(); page++) {
-            if (!world.isHomeLost(page)) {
-                world.truth.found(page, world.home(page));
+            if (world.isPrivate() && world.home(page) != world.initial(page)) {
+                throw new AssertionError("page " + page + " was written home although it is private");
+            }
+            if (!world.isHomeLost(page) && !world.isPrivate()) {
+                world.truth().found(page, world.home(page));
             }
         }
-        FrameAllocator staging = world.pool.stagingFrames();
-        if (staging.available() != world.setup.frames()) {
+        int free = ModelPool.freePages(world.setup);
+        if (free != world.setup.frames()) {
             throw new AssertionError(
-                    "staging frames were lost: " + staging.available() + " of " + world.setup.frames() + " are free");
+                    "staging frames were lost: those of " + free + " of " + world.setup.frames() + " pages are free");
         }
         workingSet = end.workingSet();
     }

@@ -17,60 +17,90 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The agent's pool, which all worlds have one after the other, since a pool takes longer to make than a world. */
+/**
+ * The agent's pool, one for each page size, which all worlds have one after the other, since a pool takes longer to make than a world. Its
+ * frames are of 4 KiB, as an agent's are.
+ */
 final class ModelPool {
     static final String NODE = "a";
     static final long INCARNATION = 3;
-    static final int FRAMES = 16;
+    /** Pages that the staging memory has room for. */
+    static final int PAGES = 16;
 
-    private static final PagePool POOL = open();
+    private static final ModelPool SMALL = new ModelPool(Memory.PAGE);
 
-    private ModelPool() {}
+    private final int framesPerPage;
+    private final PagePool pool;
 
-    private static PagePool open() {
-        long bytes = (long) FRAMES * Memory.PAGE;
+    private ModelPool(int pageBytes) {
+        framesPerPage = pageBytes / Memory.PAGE;
+        long bytes = (long) PAGES * pageBytes;
         try {
-            return PagePool.open(PoolConfig.of(NODE, INCARNATION, bytes, bytes)
+            pool = PagePool.open(PoolConfig.of(NODE, INCARNATION, bytes, bytes)
                     .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         } catch (PoolException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    static PagePool pool() {
-        return POOL;
+    /** The pool for large pages, opened when the first world has them. */
+    private static final class Large {
+        static final ModelPool POOL = new ModelPool(Memory.LARGE_PAGE);
+
+        private Large() {}
     }
 
-    /** Makes it as new, with so many staging frames to be had. */
-    static void reset(int frames) {
-        FrameAllocator staging = POOL.stagingFrames();
-        for (int frame = 0; frame < FRAMES; frame++) {
+    private static ModelPool of(Setup setup) {
+        return setup.has(Feature.LARGE_PAGES) ? Large.POOL : SMALL;
+    }
+
+    static PagePool pool(Setup setup) {
+        return of(setup).pool;
+    }
+
+    /** Pages that the free frames of the staging memory make up. */
+    static int freePages(Setup setup) {
+        ModelPool of = of(setup);
+        return of.pool.stagingFrames().available() / of.framesPerPage;
+    }
+
+    /** Makes the pool as new, with as many staging frames to be had as the setup says. */
+    static void reset(Setup setup) {
+        of(setup).reset(setup.frames());
+    }
+
+    private void reset(int pages) {
+        FrameAllocator staging = pool.stagingFrames();
+        for (int frame = 0; frame < PAGES * framesPerPage; frame++) {
             if (!staging.isFree(frame)) {
                 staging.free(frame);
             }
-            Memory.version(POOL.stagingAddress() + POOL.offset(frame), 0);
-            Memory.version(POOL.exportedAddress() + POOL.offset(frame), 0);
         }
-        if (frames < FRAMES) {
-            staging.allocateRun(FRAMES - frames);
+        for (int page = 0; page < PAGES; page++) {
+            Memory.version(pool.stagingAddress() + pool.offset(page * framesPerPage), 0);
+            Memory.version(pool.exportedAddress() + pool.offset(page * framesPerPage), 0);
+        }
+        if (pages < PAGES) {
+            staging.allocateRun((PAGES - pages) * framesPerPage);
         }
     }
 
     /** Where the pages live: each at the same place within its home's frames as within the space. */
-    static SpaceMap map(String home, Setup setup) {
-        int remote = setup.pages() - setup.localPages();
+    static SpaceMap map(Setup setup, String first, String second) {
         List<Extent> extents = new ArrayList<>();
-        extents.add(extent(0, remote, home, SimulatedNetwork.INCARNATION));
-        if (setup.localPages() > 0) {
-            extents.add(extent(remote, setup.localPages(), NODE, INCARNATION));
-        }
-        Space space = new Space(
-                1, "model", (long) setup.pages() * Memory.PAGE, Memory.PAGE, ExtentState.OK, Instant.EPOCH, false);
+        int from = setup.secondHomeFrom();
+        add(extents, setup, 0, from, first, SimulatedNetwork.INCARNATION);
+        add(extents, setup, from, setup.remotePages(), second, SimulatedNetwork.INCARNATION);
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION);
+        long bytes = (long) setup.pages() * setup.pageBytes();
+        Space space = new Space(1, "model", bytes, setup.pageBytes(), ExtentState.OK, Instant.EPOCH, false);
         return SpaceMap.of(new SpaceExtents(space, 1, extents));
     }
 
-    private static Extent extent(int first, int count, String node, long incarnation) {
-        ExtentHome home = new ExtentHome(node, new Incarnation(incarnation), (long) first * Memory.PAGE);
-        return new Extent(first, count, List.of(home), ExtentState.OK);
+    private static void add(List<Extent> to, Setup setup, int first, int end, String node, long incarnation) {
+        if (first < end) {
+            ExtentHome home = new ExtentHome(node, new Incarnation(incarnation), (long) first * setup.pageBytes());
+            to.add(new Extent(first, end - first, List.of(home), ExtentState.OK));
+        }
     }
 }

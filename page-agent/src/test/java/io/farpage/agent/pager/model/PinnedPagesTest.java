@@ -41,12 +41,15 @@ final class PinnedPagesTest {
         int[] askedWhenProtected = new int[PAGES];
         Set<Integer> copied = new HashSet<>();
         CalmSchedule schedule = new CalmSchedule()
-                .then(world -> world.kernel().observe(page -> askedWhenProtected[page] = world.pins.asked(), page -> {
-                    copied.add(page);
-                    assertTrue(
-                            world.pins.asked() > askedWhenProtected[page],
-                            () -> "page " + page + " is copied; no inspection was asked for since it was protected");
-                }))
+                .then(world -> world.kernel()
+                        .host()
+                        .observe(page -> askedWhenProtected[page] = world.pins.asked(), page -> {
+                            copied.add(page);
+                            assertTrue(
+                                    world.pins.asked() > askedWhenProtected[page],
+                                    () -> "page " + page
+                                            + " is copied; no inspection was asked for since it was protected");
+                        }))
                 .write(0, PAGES)
                 .then(world -> assertFalse(copied.isEmpty(), world::toString));
         run(schedule);
@@ -89,6 +92,7 @@ final class PinnedPagesTest {
                 .then(world -> {
                     world.pins.keep(false);
                     world.kernel()
+                            .host()
                             .observe(
                                     page -> fail("page " + page + " is protected, which no inspection can follow"),
                                     page -> {});

@@ -4,25 +4,45 @@ import io.farpage.agent.pager.model.GuestThread.State;
 import io.farpage.agent.pager.model.Step.Kind;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The VMM with its threads, and the child that it may have: a process with one thread and the same memory. If the VMM ends first, the child is
- * in its place.
+ * The VMM with its threads, and the child that it may have: a process with one thread and the same memory, or a copy of it. If the VMM ends
+ * first, a child with the same memory is in its place.
  */
 final class Processes {
     private final Truth truth;
+    private final boolean isPrivate;
     private final List<GuestThread> threads = new ArrayList<>();
     private SimulatedKernel vmm;
     private @Nullable SimulatedKernel child;
+    private Truth childTruth;
     private boolean hasForked;
 
-    /** @param count of the VMM's threads */
-    Processes(Truth truth, SimulatedKernel vmm, int count) {
+    /** @param truth what the VMM may find in its memory */
+    Processes(Truth truth, SimulatedKernel vmm, Setup setup) {
         this.truth = truth;
         this.vmm = vmm;
-        for (int i = 0; i < count; i++) {
-            threads.add(new GuestThread(i, vmm));
+        childTruth = truth;
+        isPrivate = setup.has(Feature.PRIVATE);
+        for (int i = 0; i < setup.threads(); i++) {
+            threads.add(new GuestThread(i, vmm, truth));
+        }
+    }
+
+    /** What the VMM may find in its memory. */
+    Truth truth() {
+        return truth;
+    }
+
+    /** Does something with each memory that there is, and what may be found there: a file's, or the private ones of processes that live. */
+    void eachMemory(BiConsumer<SimulatedKernel, Truth> action) {
+        if (!isPrivate || vmm.isAlive()) {
+            action.accept(vmm, truth);
+        }
+        if (isPrivate && child != null) {
+            action.accept(child, childTruth);
         }
     }
 
@@ -62,18 +82,26 @@ final class Processes {
         if (thread.isFork()) {
             SimulatedKernel forked = vmm.fork();
             child = forked;
-            thread.child = forked;
+            childTruth = isPrivate ? truth.fork() : truth;
+            thread.forks(new GuestThread(threads.size(), forked, childTruth));
             hasForked = true;
             thread.state = State.REMOVING;
             thread.kernel.announce(thread);
         } else if (thread.isRemoval()) {
-            thread.removal = truth.remove(page, thread.pages());
+            thread.removal = thread.truth.remove(thread.firstRemoved(), thread.removedPages(), thread.cutPages());
             thread.state = State.REMOVING;
             thread.kernel.announce(thread);
         } else {
             thread.directReads += kind == Kind.DIRECT ? 1 : 0;
             access(thread);
         }
+    }
+
+    /** Whether a thread is about to give up a part of a page, and the agent was told so. */
+    boolean isCutting() {
+        return threads.stream()
+                .anyMatch(thread ->
+                        thread.state == State.ZAPPING && !thread.cutPages().isEmpty());
     }
 
     /** Whether a direct read into a page is under way. A guest that gives up such a page would lose what is read. */
@@ -87,15 +115,17 @@ final class Processes {
             return;
         }
         int page = thread.page;
+        Truth found = thread.truth;
+        SimulatedMemory memory = kernel.memory();
         switch (thread.doing) {
-            case READ -> truth.found(page, kernel.content(page));
+            case READ -> found.found(page, memory.content(page));
             case DIRECT -> {
-                thread.frame = kernel.frame(page);
+                thread.frame = memory.frame(page);
                 thread.state = State.PINNED;
                 return;
             }
-            case WRITE -> kernel.store(page, truth.store(page));
-            default -> kernel.store(page, truth.storeZeros(page));
+            case WRITE -> memory.store(page, found.store(page));
+            default -> memory.store(page, found.storeZeros(page));
         }
         thread.state = State.IDLE;
     }
@@ -105,9 +135,9 @@ final class Processes {
         if (thread.isFork()) {
             thread.kernel.announced();
             thread.state = State.IDLE;
-            threads.add(new GuestThread(threads.size(), thread.child()));
+            threads.add(thread.forked());
         } else if (thread.state == State.PINNED) {
-            thread.kernel.storeByDevice(thread.page, thread.frame, truth.store(thread.page));
+            thread.kernel.memory().storeByDevice(thread.page, thread.frame, thread.truth.store(thread.page));
             thread.state = State.IDLE;
         } else if (!thread.isRemoval()) {
             access(thread);
@@ -116,20 +146,35 @@ final class Processes {
             thread.state = State.ZAPPING;
         } else {
             zap(thread);
-            truth.removed(thread.removal());
+            thread.truth.removed(thread.removal());
             thread.state = State.IDLE;
         }
     }
 
     private static void zap(GuestThread thread) {
-        for (int i = 0; i < thread.pages(); i++) {
-            thread.kernel.zap(thread.page + i);
+        for (int i = 0; i < thread.removedPages(); i++) {
+            thread.kernel.memory().zap(thread.firstRemoved() + i);
+        }
+        for (int page : thread.cutPages()) {
+            cut(page, thread);
         }
     }
 
-    /** The VMM is killed, or the child in its place. A child that is being forked dies with it. */
+    /** Once the part of a resident page is zeros, what was there must not come back. */
+    private static void cut(int page, GuestThread thread) {
+        SimulatedMemory memory = thread.kernel.memory();
+        memory.cut(page);
+        if (memory.isCached(page)) {
+            thread.truth.found(page, memory.content(page));
+        }
+    }
+
+    /**
+     * The VMM is killed, or the child in its place. A child that is being forked dies with it; another one goes on, in the place of the VMM if
+     * the memory is the same.
+     */
     void end() {
-        SimulatedKernel heir = child;
+        SimulatedKernel heir = isPrivate ? null : child;
         for (GuestThread thread : threads) {
             if (thread.kernel.equals(vmm) && thread.isFork() && thread.state != State.IDLE) {
                 endChild();
@@ -157,7 +202,7 @@ final class Processes {
             if (thread.kernel.equals(process)) {
                 if (thread.state != State.IDLE && thread.isRemoval()) {
                     zap(thread);
-                    truth.abandoned(thread.removal());
+                    thread.truth.abandoned(thread.removal());
                 }
                 thread.state = State.IDLE;
             }

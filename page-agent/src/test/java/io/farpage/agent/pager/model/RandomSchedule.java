@@ -16,7 +16,10 @@ final class RandomSchedule implements Schedule {
     /** How often a guest that reads directly does so: once in so many operations. */
     private static final int DIRECT_ONE_IN = 5;
 
-    private static final int TROUBLES = 16;
+    /** How often a guest gives up parts of large pages: once in so many operations. */
+    private static final int CUT_ONE_IN = 5;
+
+    private static final int TROUBLES = 19;
 
     private final SplittableRandom random;
     private final List<Step> taken = new ArrayList<>();
@@ -85,20 +88,23 @@ final class RandomSchedule implements Schedule {
             if (World.canRun(thread)) {
                 possible.add(Step.of(Kind.RUN, thread.number));
             } else if (thread.state == State.IDLE) {
-                Step step = new Step(operation(), thread.number, random.nextInt(world.setup.pages()));
+                Step step = new Step(operation(world), thread.number, random.nextInt(world.setup.pages()));
                 if (world.isPossible(step, true)) {
                     possible.add(step);
                 }
             }
         }
-        world.network.addSteps(possible);
+        world.fabric.addSteps(possible);
         world.pins.addSteps(possible);
         return possible;
     }
 
-    private Kind operation() {
+    private Kind operation(World world) {
         if (readsDirectly && random.nextInt(DIRECT_ONE_IN) == 0) {
             return Kind.DIRECT;
+        }
+        if (world.setup.has(Feature.LARGE_PAGES) && random.nextInt(CUT_ONE_IN) == 0) {
+            return random.nextBoolean() ? Kind.CUT : Kind.CUT_ACROSS;
         }
         return OPERATIONS[random.nextInt(OPERATIONS.length)];
     }
@@ -113,9 +119,10 @@ final class RandomSchedule implements Schedule {
     }
 
     private Step trouble(World world) {
+        int home = world.setup.has(Feature.TWO_HOMES) ? random.nextInt(2) : 0;
         return switch (random.nextBoolean() ? favourite : random.nextInt(TROUBLES)) {
-            case 0 -> Step.of(Kind.BREAK);
-            case 1, 2 -> Step.of(Kind.CONNECT);
+            case 0 -> Step.of(Kind.BREAK, home);
+            case 1, 2 -> Step.of(Kind.CONNECT, home);
             case 3 -> Step.of(Kind.EXPIRE);
             case 4 -> Step.of(Kind.WAIT);
             case 5 -> Step.of(Kind.RESIZE, random.nextInt(1, World.MAX_LIMIT + 1));
@@ -125,8 +132,10 @@ final class RandomSchedule implements Schedule {
             case 9 -> Step.of(Kind.LAND_LATE);
             case 10 -> Step.of(Kind.SPLIT, random.nextInt(world.setup.pages()));
             case 11, 12 -> family(world);
-            case 13 -> Step.of(Kind.LOSE);
+            case 13 -> Step.of(Kind.LOSE, home);
             case 14 -> Step.of(Kind.INSPECT);
+            case 15 -> Step.of(Kind.SILENCE, home);
+            case 16, 17 -> Step.of(Kind.ANSWER, home);
             default -> Step.of(Kind.END);
         };
     }

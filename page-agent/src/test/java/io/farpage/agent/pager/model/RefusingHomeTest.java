@@ -27,7 +27,7 @@ class RefusingHomeTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
-    private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES);
+    private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES, Memory.PAGE);
     private final PeerLink link = new PeerLink("home");
     private final NotingKernel kernel = new NotingKernel();
     private long now = SECOND;
@@ -38,8 +38,8 @@ class RefusingHomeTest {
     @ParameterizedTest
     @EnumSource(names = {"REM_ACCESS_ERR", "REM_INV_REQ_ERR"})
     void shouldFetchThePageAgainWhenAHealthyHomeRefusesIt(WcStatus refusal) {
-        ModelPool.reset(setup.frames());
-        var map = ModelPool.map("home", setup);
+        ModelPool.reset(setup);
+        var map = ModelPool.map(setup, "home", "home");
         Pager pager = new Pager(
                 new Pager.Guest(
                         "refused",
@@ -56,7 +56,7 @@ class RefusingHomeTest {
                         () -> map,
                         node -> link,
                         shard.newFetcher(4, 60 * SECOND),
-                        ModelPool.pool()),
+                        ModelPool.pool(setup)),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
                 () -> now,
                 end -> {});

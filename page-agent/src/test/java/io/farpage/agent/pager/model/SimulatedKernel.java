@@ -1,23 +1,18 @@
 package io.farpage.agent.pager.model;
 
 import io.farpage.agent.pager.model.GuestThread.State;
-import io.farpage.agent.uffd.GuestFile;
 import io.farpage.agent.uffd.MessageWriter;
 import io.farpage.agent.uffd.PageFaults;
 import io.farpage.agent.uffd.UffdMessages;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
-import java.util.List;
-import java.util.function.IntConsumer;
-import java.util.function.IntPredicate;
 
 /**
- * A guest's memory on a memfd that is registered with a userfaultfd for missing and write-protect faults, as Linux has it (fs/userfaultfd.c,
- * mm/userfaultfd.c, mm/shmem.c, mm/madvise.c):
+ * The address space of a process of the guest, with memory that is registered with a userfaultfd for missing and, if it is a file's,
+ * write-protect faults, as Linux has it (fs/userfaultfd.c, mm/userfaultfd.c, mm/shmem.c, mm/madvise.c, mm/hugetlb.c):
  *
  * <ul>
  *   <li>A page is in the page cache or not, and mapped or not; it is write-protected by a bit of its entry in the page table, or by a marker
@@ -28,66 +23,54 @@ import java.util.function.IntPredicate;
  *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes who waits for those before.
  *   <li>A read takes faults before events, and a fault that was woken is not there to be read any more.
  *   <li>A fork copies what is mapped and what is protected. Until the agent has read of it, installations are refused as for a removal.
+ *   <li>Private memory is copied by a fork; what one process stores, gives up or gets installed afterwards, the other does not see.
+ *   <li>Large pages are hugetlbfs pages: no ZEROPAGE, EEXIST where no hugepage is left, and no mapping that is split within a page. MADV_REMOVE
+ *       may give up a part of a page: the event tells exactly which bytes, a page that is in the file has them filled with zeros, whatever
+ *       its protection, and a page that is not in the file stays as it is.
  *   <li>A hole that is punched takes pages out of the cache and out of the page table, and leaves the protection behind as a marker.
  * </ul>
  */
 final class SimulatedKernel implements PageFaults {
     static final long BASE = 0x7f00_0000_0000L;
-    private static final int UNLIMITED = Integer.MAX_VALUE;
 
-    private final Runnable call;
-    private final Cache cache;
+    private final Host host;
+    private final int pageBytes;
+    private final SimulatedMemory memory;
     private final boolean[] mapped;
     private final boolean[] isProtected;
     private final boolean[] isPoisoned;
-    private IntPredicate mayPoison = page -> false;
-    private IntConsumer onProtect = page -> {};
-    private IntConsumer onRead = page -> {};
     /** Whether a mapping ends before a page, and another one begins. */
     private final boolean[] isSplit;
 
     private final Deque<GuestThread> unreadFaults = new ArrayDeque<>();
     private final Deque<GuestThread> readFaults = new ArrayDeque<>();
     private final Deque<GuestThread> events = new ArrayDeque<>();
-    private final GuestFile file = new File();
     private int changing;
     private boolean alive = true;
 
-    /** @param call run before each call is carried out: whatever happens then happens before it */
-    SimulatedKernel(int pages, Runnable call) {
-        this.call = call;
-        cache = new Cache(pages);
+    SimulatedKernel(Host host) {
+        this.host = host;
+        memory = new SimulatedMemory(host);
+        pageBytes = host.setup.pageBytes();
+        int pages = host.setup.pages();
         mapped = new boolean[pages];
         isProtected = new boolean[pages];
         isPoisoned = new boolean[pages];
         isSplit = new boolean[pages];
-        cache.spaces.add(this);
+        host.spaces.add(this);
+        memory.mappedBy(this);
     }
 
     private SimulatedKernel(SimulatedKernel parent) {
-        call = parent.call;
-        cache = parent.cache;
+        host = parent.host;
+        memory = parent.memory.fork();
+        pageBytes = parent.pageBytes;
         mapped = parent.mapped.clone();
         isProtected = parent.isProtected.clone();
         isPoisoned = parent.isPoisoned.clone();
         isSplit = parent.isSplit.clone();
-        cache.spaces.add(this);
-    }
-
-    /** The pages of the file, which all address spaces have. */
-    private static final class Cache {
-        private final boolean[] cached;
-        private final long[] content;
-        private final int[] frames;
-        private final List<SimulatedKernel> spaces = new ArrayList<>();
-        private int memoryFor = UNLIMITED;
-        private int holeRefusal;
-
-        Cache(int pages) {
-            cached = new boolean[pages];
-            content = new long[pages];
-            frames = new int[pages];
-        }
+        host.spaces.add(this);
+        memory.mappedBy(this);
     }
 
     /** A copy of this address space: what is mapped is mapped there, and what is protected is protected. */
@@ -95,8 +78,12 @@ final class SimulatedKernel implements PageFaults {
         return new SimulatedKernel(this);
     }
 
-    GuestFile file() {
-        return file;
+    SimulatedMemory memory() {
+        return memory;
+    }
+
+    Host host() {
+        return host;
     }
 
     boolean isAlive() {
@@ -104,15 +91,19 @@ final class SimulatedKernel implements PageFaults {
     }
 
     boolean isCached(int page) {
-        return cache.cached[page];
+        return memory.isCached(page);
     }
 
     boolean isMapped(int page) {
         return mapped[page];
     }
 
+    boolean isPoisoned(int page) {
+        return isPoisoned[page];
+    }
+
     long content(int page) {
-        return cache.content[page];
+        return memory.content(page);
     }
 
     /** A thread touches its page: whether it could; otherwise it waits in a fault. */
@@ -123,7 +114,7 @@ final class SimulatedKernel implements PageFaults {
             thread.state = State.IDLE;
             return false;
         }
-        if (!mapped[page] && !cache.cached[page]) {
+        if (!mapped[page] && !memory.isCached(page)) {
             fault(thread, false);
             return false;
         }
@@ -133,22 +124,6 @@ final class SimulatedKernel implements PageFaults {
             return false;
         }
         return true;
-    }
-
-    /** The memory that a page has until it is taken out, as a number that only that has of all that the page ever has. */
-    int frame(int page) {
-        return cache.frames[page];
-    }
-
-    /** A device writes to memory that is pinned, whatever has become of the page. */
-    void storeByDevice(int page, int frame, long version) {
-        if (cache.cached[page] && cache.frames[page] == frame) {
-            cache.content[page] = version;
-        }
-    }
-
-    void store(int page, long version) {
-        cache.content[page] = version;
     }
 
     private void fault(GuestThread thread, boolean writeProtect) {
@@ -168,25 +143,10 @@ final class SimulatedKernel implements PageFaults {
         changing--;
     }
 
-    /** Takes a page out, as fallocate(2) does. */
-    void zap(int page) {
-        cache.frames[page] += cache.cached[page] ? 1 : 0;
-        cache.cached[page] = false;
-        for (SimulatedKernel space : cache.spaces) {
-            space.mapped[page] = false;
-            space.isPoisoned[page] = false;
-        }
-    }
-
-    /** Which pages the agent may give up for lost from now on. */
-    void mayPoison(IntPredicate pages) {
-        mayPoison = pages;
-    }
-
-    /** What to tell of each page that the agent write-protects, and of each that it reads from the file, before it does. */
-    void observe(IntConsumer protects, IntConsumer reads) {
-        onProtect = protects;
-        onRead = reads;
+    /** A page was taken out of the memory, and with that out of the page table. */
+    void unmap(int page) {
+        mapped[page] = false;
+        isPoisoned[page] = false;
     }
 
     /** Takes a page out of the page table only. */
@@ -208,16 +168,6 @@ final class SimulatedKernel implements PageFaults {
         return true;
     }
 
-    /** The next installation gets memory for so many pages only. */
-    void starve(int pages) {
-        cache.memoryFor = pages;
-    }
-
-    /** From now on no hole can be punched, and this negative error number is the answer; 0 to punch them. */
-    void refuseHoles(int answer) {
-        cache.holeRefusal = answer;
-    }
-
     /** The VMM is gone, and its address space with it; the file stays. */
     void end() {
         alive = false;
@@ -229,12 +179,28 @@ final class SimulatedKernel implements PageFaults {
     }
 
     private int refusal() {
-        call.run();
+        host.called();
         return changing > 0 ? -Errno.EAGAIN : alive ? 0 : -Errno.ESRCH;
     }
 
-    private static int pageAt(long address) {
-        return (int) ((address - BASE) / Memory.PAGE);
+    private int pageAt(long address) {
+        return (int) ((address - BASE) / pageBytes);
+    }
+
+    private int pagesOf(long length) {
+        if (length % pageBytes != 0) {
+            throw new AssertionError(length + " bytes are not whole pages");
+        }
+        return (int) (length / pageBytes);
+    }
+
+    private boolean isLarge() {
+        return pageBytes != Memory.PAGE;
+    }
+
+    /** Where a thread faults: with UFFD_FEATURE_EXACT_ADDRESS that is not where its page begins. */
+    private long addressOf(GuestThread thread) {
+        return BASE + (long) thread.page * pageBytes + (thread.isStore() ? 0 : pageBytes / 2);
     }
 
     @Override
@@ -244,22 +210,21 @@ final class SimulatedKernel implements PageFaults {
 
     @Override
     public int read(UffdMessages messages) {
-        call.run();
+        host.called();
         MessageWriter writer = new MessageWriter(messages);
         while (!writer.isFull() && !unreadFaults.isEmpty()) {
             GuestThread thread = unreadFaults.remove();
             readFaults.add(thread);
-            writer.fault(BASE + (long) thread.page * Memory.PAGE, thread.isStore(), thread.writeProtect);
+            writer.fault(addressOf(thread), thread.isStore(), thread.writeProtect);
         }
         while (!writer.isFull() && !events.isEmpty()) {
             GuestThread thread = events.remove();
             thread.state = State.WOKEN;
             if (thread.isFork()) {
-                writer.fork(cache.spaces.indexOf(thread.child()));
+                writer.fork(host.spaces.indexOf(thread.child()));
                 continue;
             }
-            long start = BASE + (long) thread.page * Memory.PAGE;
-            writer.removal(start, start + (long) thread.pages() * Memory.PAGE);
+            writer.removal(BASE + thread.removedFrom(pageBytes), BASE + thread.removedUntil(pageBytes));
         }
         return writer.count();
     }
@@ -271,7 +236,8 @@ final class SimulatedKernel implements PageFaults {
 
     @Override
     public long zeropage(long start, long length) {
-        return fill(start, length, 0, false);
+        // hugetlbfs has no ZEROPAGE
+        return isLarge() ? -Errno.EINVAL : fill(start, length, 0, false);
     }
 
     private long fill(long destination, long length, long source, boolean protect) {
@@ -280,26 +246,26 @@ final class SimulatedKernel implements PageFaults {
             return refusal;
         }
         int first = pageAt(destination);
-        int count = (int) (length / Memory.PAGE);
+        int count = pagesOf(length);
         int filled = 0;
         long failure = isWithinOneMapping(first, count) ? 0 : -Errno.ENOENT;
         while (filled < count && failure == 0) {
             int page = first + filled;
-            if (cache.memoryFor <= filled) {
-                failure = -Errno.ENOMEM;
-            } else if (cache.cached[page] || isPoisoned[page]) {
+            if (!host.hasMemoryFor(filled + 1)) {
+                // hugetlbfs calls it so when no hugepage is left
+                failure = isLarge() ? -Errno.EEXIST : -Errno.ENOMEM;
+            } else if (memory.isCached(page) || isPoisoned[page]) {
                 failure = -Errno.EEXIST;
             } else {
-                cache.cached[page] = true;
+                memory.install(page, source == 0 ? 0 : Memory.version(source + (long) filled * pageBytes), protect);
                 mapped[page] = true;
                 isProtected[page] = protect;
-                cache.content[page] = source == 0 ? 0 : Memory.version(source + (long) filled * Memory.PAGE);
                 filled++;
             }
         }
-        cache.memoryFor = UNLIMITED;
+        host.feed();
         wakeAll(first, filled);
-        return filled > 0 ? (long) filled * Memory.PAGE : failure;
+        return filled > 0 ? (long) filled * pageBytes : failure;
     }
 
     @Override
@@ -309,10 +275,10 @@ final class SimulatedKernel implements PageFaults {
             return refusal;
         }
         int page = pageAt(start);
-        if (page < 0 || page >= cache.cached.length) {
+        if (page < 0 || page >= mapped.length) {
             return -Errno.ENOENT;
         }
-        if (!cache.cached[page]) {
+        if (!memory.isCached(page)) {
             return -Errno.EFAULT;
         }
         if (mapped[page]) {
@@ -320,8 +286,9 @@ final class SimulatedKernel implements PageFaults {
         }
         mapped[page] = true;
         isProtected[page] = false;
+        memory.touched(page);
         wakeAll(page, 1);
-        return Memory.PAGE;
+        return pagesOf(length) * (long) pageBytes;
     }
 
     @Override
@@ -330,16 +297,19 @@ final class SimulatedKernel implements PageFaults {
         if (refusal != 0) {
             return refusal;
         }
+        if (host.setup.has(Feature.NO_POISON)) {
+            return -Errno.EINVAL;
+        }
         int page = pageAt(start);
-        if (!mayPoison.test(page) || cache.cached[page]) {
+        if (!host.mayPoison(page) || memory.isCached(page)) {
             throw new AssertionError("page " + page + " is given up for lost");
         }
         if (isProtected[page] || isPoisoned[page]) {
             return -Errno.EEXIST;
         }
         isPoisoned[page] = true;
-        wakeAll(page, 1);
-        return Memory.PAGE;
+        wakeAll(page, pagesOf(length));
+        return length;
     }
 
     @Override
@@ -349,11 +319,14 @@ final class SimulatedKernel implements PageFaults {
             return refusal;
         }
         int first = pageAt(start);
-        int count = (int) (length / Memory.PAGE);
+        int count = pagesOf(length);
         for (int page = first; protect && page < first + count; page++) {
-            onProtect.accept(page);
+            host.protects(page);
         }
         Arrays.fill(isProtected, first, first + count, protect);
+        for (int page = first; page < first + count; page++) {
+            memory.touched(page);
+        }
         if (!protect) {
             wakeAll(first, count);
         }
@@ -362,14 +335,14 @@ final class SimulatedKernel implements PageFaults {
 
     @Override
     public int wake(long start, long length) {
-        call.run();
-        wakeAll(pageAt(start), (int) (length / Memory.PAGE));
+        host.called();
+        wakeAll(pageAt(start), pagesOf(length));
         return 0;
     }
 
     @Override
     public PageFaults child(int descriptor) {
-        return cache.spaces.get(descriptor);
+        return host.spaces.get(descriptor);
     }
 
     @Override
@@ -395,7 +368,7 @@ final class SimulatedKernel implements PageFaults {
 
     /** A page, for messages. */
     String describe(int page) {
-        return (cache.cached[page] ? "version " + cache.content[page] : "absent")
+        return memory.describe(page)
                 + (mapped[page] ? ", mapped" : "")
                 + (isProtected[page] ? ", protected" : "")
                 + (isPoisoned[page] ? ", poisoned" : "");
@@ -403,8 +376,7 @@ final class SimulatedKernel implements PageFaults {
 
     /** All that decides how the kernel goes on. */
     String shape() {
-        return Arrays.toString(cache.cached)
-                + Arrays.toString(cache.content)
+        return memory.shape()
                 + Arrays.toString(mapped)
                 + Arrays.toString(isProtected)
                 + Arrays.toString(isPoisoned)
@@ -413,34 +385,7 @@ final class SimulatedKernel implements PageFaults {
                 + readFaults
                 + events
                 + changing
-                + cache.memoryFor
+                + host.shape()
                 + alive;
-    }
-
-    private final class File implements GuestFile {
-        @Override
-        public long read(long offset, long address, long length) {
-            call.run();
-            int first = (int) (offset / Memory.PAGE);
-            for (int i = 0; i < length / Memory.PAGE; i++) {
-                onRead.accept(first + i);
-                long version = cache.cached[first + i] ? cache.content[first + i] : 0;
-                Memory.version(address + (long) i * Memory.PAGE, version);
-            }
-            return length;
-        }
-
-        @Override
-        public int punchHole(long offset, long length) {
-            call.run();
-            if (cache.holeRefusal != 0) {
-                return cache.holeRefusal;
-            }
-            int first = (int) (offset / Memory.PAGE);
-            for (int i = 0; i < length / Memory.PAGE; i++) {
-                zap(first + i);
-            }
-            return 0;
-        }
     }
 }

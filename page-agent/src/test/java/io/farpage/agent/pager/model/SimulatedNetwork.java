@@ -26,27 +26,45 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     private static final long EXPORTED = 1L << 41;
 
     private final String node;
+    private final int pageBytes;
     private final long[] home;
     private final Deque<Transfer> underWay = new ArrayDeque<>();
     private final List<LateWrite> late = new ArrayList<>();
     private final Deque<Completion> completions = new ArrayDeque<>();
     private final Rail rail = new Rail("simulated", this, this, 0, 1);
     private int links;
+    private long completed;
 
     /** @param node the home's name */
-    SimulatedNetwork(String node, int pages) {
+    SimulatedNetwork(String node, int pages, int pageBytes) {
         this.node = node;
+        this.pageBytes = pageBytes;
         home = new long[pages];
     }
 
     /** A READ or WRITE, and which of its pages have been carried out. */
-    record Transfer(long wrId, boolean write, long local, long remote, int pages, BitSet landed) {
+    record Transfer(long wrId, boolean write, long local, long remote, int pageBytes, int pages, BitSet landed) {
         boolean isHeader() {
             return remote < EXPORTED;
         }
 
         int page(int index) {
-            return (int) ((remote - EXPORTED) / Memory.PAGE) + index;
+            return (int) ((remote - EXPORTED) / pageBytes) + index;
+        }
+
+        long address(int index) {
+            return local + (long) index * pageBytes;
+        }
+
+        /** Itself, and no other with the same numbers. */
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
         }
 
         /** The first page that has not been carried out, or -1. */
@@ -57,7 +75,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
 
         /** For messages, and what it is apart from its number. */
         String shape() {
-            return (write ? "W" : "R") + local % (1 << 20) + ">" + (remote - EXPORTED) / Memory.PAGE + "*" + pages
+            return (write ? "W" : "R") + local % (1L << 32) + ">" + (remote - EXPORTED) / pageBytes + "*" + pages
                     + landed;
         }
     }
@@ -71,12 +89,25 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     }
 
     PeerMemory memory() {
-        return new PeerMemory(HEADER, 0, EXPORTED, (long) home.length * Memory.PAGE, 0);
+        return new PeerMemory(HEADER, 0, EXPORTED, exportedBytes(), 0);
+    }
+
+    private long exportedBytes() {
+        return (long) home.length * pageBytes;
+    }
+
+    int pageBytes() {
+        return pageBytes;
     }
 
     /** What the home has. */
     long home(int page) {
         return home[page];
+    }
+
+    /** Sets what the home has. */
+    void home(int page, long version) {
+        home[page] = version;
     }
 
     /** A queue pair to a new one of the home's, which closes its old one for it. */
@@ -87,21 +118,6 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
 
     List<Transfer> underWay() {
         return new ArrayList<>(underWay);
-    }
-
-    /** Adds what can happen here. */
-    void addSteps(List<Step> to) {
-        int number = 0;
-        for (Transfer transfer : underWay) {
-            int left = transfer.firstLeft();
-            if (left >= 0) {
-                to.add(new Step(Step.Kind.LAND, number, left));
-            }
-            number++;
-        }
-        if (!underWay.isEmpty()) {
-            to.add(Step.of(Step.Kind.COMPLETE));
-        }
     }
 
     boolean isIdle() {
@@ -121,11 +137,11 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     void land(Transfer transfer, int index) {
         transfer.landed().set(index);
         if (transfer.isHeader()) {
-            new PoolHeader(node, INCARNATION, Memory.PAGE, (long) home.length * Memory.PAGE)
+            new PoolHeader(node, INCARNATION, Memory.PAGE, exportedBytes())
                     .writeTo(Memory.at(transfer.local(), PoolHeader.BYTES));
             return;
         }
-        long address = transfer.local() + (long) index * Memory.PAGE;
+        long address = transfer.address(index);
         int page = transfer.page(index);
         if (transfer.write()) {
             home[page] = Memory.version(address);
@@ -147,6 +163,12 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
             land(transfer, i);
         }
         completions.add(new Completion(transfer.wrId(), WcStatus.SUCCESS));
+        completed++;
+    }
+
+    /** How many transfers were completed. */
+    long completed() {
+        return completed;
     }
 
     /** Fails all that is under way. */
@@ -164,7 +186,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
     private void leaveBehind(Transfer transfer) {
         for (int i = 0; transfer.write() && i < transfer.pages(); i++) {
             if (!transfer.landed().get(i)) {
-                late.add(new LateWrite(transfer.page(i), Memory.version(transfer.local() + (long) i * Memory.PAGE)));
+                late.add(new LateWrite(transfer.page(i), Memory.version(transfer.address(i))));
             }
         }
     }

@@ -53,7 +53,9 @@ final class SimulatedQueuePair implements QueuePair {
     }
 
     private void prepare(long wrId, boolean write, long local, int length, long remote) {
-        prepared.add(new Transfer(wrId, write, local, remote, Math.ceilDiv(length, Memory.PAGE), new BitSet()));
+        int pageBytes = network.pageBytes();
+        int pages = Math.ceilDiv(length, pageBytes);
+        prepared.add(new Transfer(wrId, write, local, remote, pageBytes, pages, new BitSet()));
     }
 
     @Override

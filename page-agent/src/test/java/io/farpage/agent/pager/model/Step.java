@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * Something that happens at one moment.
  *
- * @param first thread, transfer, page or number, as the kind has it
+ * @param first thread, transfer, home, page or number, as the kind has it
  * @param second page, or 0
  */
 record Step(Kind kind, int first, int second) {
@@ -33,7 +33,11 @@ record Step(Kind kind, int first, int second) {
         REMOVE('b'),
         /** An idle guest thread begins to give up a page and the one after it. */
         REMOVE_TWO('B'),
-        /** An idle thread of the VMM begins to fork a child, which has the same memory and a thread. */
+        /** An idle guest thread begins to give up a part of a large page. */
+        CUT('C'),
+        /** An idle guest thread begins to give up the second half of a large page, the page after it, and the first half of the next. */
+        CUT_ACROSS('X'),
+        /** An idle thread of the VMM begins to fork a child, which has the same memory, or a copy of it, and a thread. */
         FORK('y'),
         /** The child is killed. */
         CHILD_END('x'),
@@ -43,9 +47,9 @@ record Step(Kind kind, int first, int second) {
         LAND('l'),
         /** A page of a WRITE that the sender has given up reaches the home after all. */
         LAND_LATE('L'),
-        /** The oldest transfer completes. */
+        /** The oldest transfer with a home completes. */
         COMPLETE('c'),
-        /** The link breaks: all that is under way fails, carried out or not. */
+        /** The link to a home breaks: all that is under way fails, carried out or not. */
         BREAK('f'),
         /** The link is made again. */
         CONNECT('u'),
@@ -63,7 +67,11 @@ record Step(Kind kind, int first, int second) {
         SPLIT('s'),
         /** The agent looks whether the VMM is still there. */
         PROBE('p'),
-        /** The home restarts with empty memory, for good; the agent learns of it before its next turn. */
+        /** A home falls silent: it carries out and completes nothing. */
+        SILENCE('S'),
+        /** A home that was silent answers again. */
+        ANSWER('a'),
+        /** A home restarts with empty memory, for good; the agent learns of it before its next turn. */
         LOSE('!'),
         /** The VMM is killed. */
         END('e'),

@@ -5,45 +5,67 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * What each page may hold: what was last stored, or zeros once it was given up. While a removal is under way, from its call to its
  * return, both may be found; once zeros were found, what was there before must not come back.
  */
 final class Truth {
-    /** A call of madvise(2) under way. */
-    static final class Removal {
-        private final int first;
-        private final int count;
-        private final long since;
-
-        private Removal(int first, int count, long since) {
-            this.first = first;
-            this.count = count;
-            this.since = since;
-        }
-
+    /**
+     * A call of madvise(2) under way.
+     *
+     * @param first the first page that is given up
+     * @param count how many pages are given up, 0 if none is as a whole
+     * @param cuts pages of which a part is given up
+     * @param since the newest version before it
+     */
+    record Removal(int first, int count, List<Integer> cuts, long since) {
         boolean covers(int page) {
             return page >= first && page < first + count;
+        }
+
+        /** Itself, and no other with the same numbers. */
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
         }
     }
 
     private final List<Set<Long>> possible = new ArrayList<>();
     private final boolean[] givenUp;
     private final List<Removal> removals = new ArrayList<>();
-    private long versions;
+    /** How many versions there were, also of processes that have copies. */
+    private final AtomicLong versions;
 
-    /** All pages are zeros. */
-    Truth(int pages) {
-        for (int page = 0; page < pages; page++) {
-            possible.add(new TreeSet<>(Set.of(0L)));
+    /** @param versions what each page holds; no version is higher than there are pages */
+    Truth(long... versions) {
+        this.versions = new AtomicLong(versions.length);
+        for (long version : versions) {
+            possible.add(new TreeSet<>(Set.of(version)));
         }
-        givenUp = new boolean[pages];
+        givenUp = new boolean[versions.length];
+    }
+
+    private Truth(Truth parent) {
+        versions = parent.versions;
+        parent.possible.forEach(each -> possible.add(new TreeSet<>(each)));
+        givenUp = parent.givenUp.clone();
+    }
+
+    /** What a child may find in its copy of the memory. Removals under way are the parent's alone. */
+    Truth fork() {
+        return new Truth(this);
     }
 
     /** A store of something new, which is returned. */
     long store(int page) {
-        return store(page, ++versions);
+        return store(page, versions.incrementAndGet());
     }
 
     long storeZeros(int page) {
@@ -60,6 +82,9 @@ final class Truth {
         Set<Long> now = possible.get(page);
         now.clear();
         now.add(version);
+        if (isBeingCut(page) && version != 0) {
+            now.add(version | Memory.CUT);
+        }
         if (isBeingRemoved(page)) {
             now.add(0L);
             givenUp[page] = true;
@@ -93,12 +118,26 @@ final class Truth {
         return false;
     }
 
-    Removal remove(int first, int count) {
-        Removal removal = new Removal(first, count, ++versions);
+    /** Whether a call that gives up a part of the page is under way. */
+    boolean isBeingCut(int page) {
+        return removals.stream().anyMatch(removal -> removal.cuts().contains(page));
+    }
+
+    /**
+     * A call of madvise(2) gives up pages, and parts of others. What is given up of a part reads as zeros, or as it was if the page was not
+     * resident.
+     */
+    Removal remove(int first, int count, List<Integer> cuts) {
+        Removal removal = new Removal(first, count, cuts, versions.incrementAndGet());
         removals.add(removal);
         for (int page = first; page < first + count; page++) {
             possible.get(page).add(0L);
             givenUp[page] = true;
+        }
+        for (int page : cuts) {
+            for (long version : List.copyOf(possible.get(page))) {
+                possible.get(page).add(version == 0 ? 0 : version | Memory.CUT);
+            }
         }
         return removal;
     }
@@ -107,7 +146,7 @@ final class Truth {
     void removed(Removal removal) {
         removals.remove(removal);
         for (int page = removal.first; page < removal.first + removal.count; page++) {
-            possible.get(page).removeIf(version -> version != 0 && version < removal.since);
+            possible.get(page).removeIf(version -> version != 0 && (version & ~Memory.CUT) < removal.since);
         }
     }
 
@@ -131,6 +170,7 @@ final class Truth {
             shape.append(removal.first)
                     .append('+')
                     .append(removal.count)
+                    .append(removal.cuts)
                     .append('@')
                     .append(removal.since);
         }

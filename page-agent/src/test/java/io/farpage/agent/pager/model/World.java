@@ -6,12 +6,9 @@ import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.WorkingSet;
 import io.farpage.agent.pager.model.GuestThread.State;
-import io.farpage.agent.pager.model.SimulatedNetwork.Transfer;
 import io.farpage.agent.pager.model.Step.Kind;
 import io.farpage.agent.shard.DutyCycle;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.shard.LinkPhase;
-import io.farpage.agent.shard.PeerLink;
 import io.farpage.agent.shard.Shard;
 import io.farpage.agent.shard.ShardCommand;
 import io.farpage.agent.shard.ShardNotice;
@@ -21,20 +18,20 @@ import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.Arena;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A guest, its agent, a home and the way there, of which one goes on at a time, as a schedule says. The agent is the real pager on a real
+ * A guest, its agent, homes and the way there, of which one goes on at a time, as a schedule says. The agent is the real pager on a real
  * shard; other things happen between its turns and before each of its calls into the kernel. After every step {@link Invariants} are
  * checked. One thread.
  */
 final class World {
-    /** The most staging frames that a setup may have. */
-    static final int MAX_FRAMES = ModelPool.FRAMES;
+    /** The most staging memory that a setup may have, pages. */
+    static final int MAX_FRAMES = ModelPool.PAGES;
 
     static final int MAX_LIMIT = 12;
 
-    private static final String HOME = "b";
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** A turn that finds something to do. */
     static final long SHORT_NANOS = 20_000;
@@ -42,21 +39,16 @@ final class World {
     /** Longer than the agent pauses when it finds that something cannot be had at the moment. */
     static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
-    /** Longer than eviction rests after a child's removal. */
-    private static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(61);
-
     /** After so many turns a shard has looked at its clock. */
     private static final int TURNS_TO_HOUSEKEEPING = 65;
 
     final Setup setup;
-    final Truth truth;
-    final SimulatedNetwork network;
-    final PagePool pool = ModelPool.pool();
-    List<GuestThread> threads;
-    final SimulatedPins pins;
+    final Fabric fabric;
+    final PagePool pool;
     final Shard shard;
     final Fetcher fetcher;
-    final PeerLink link = new PeerLink(HOME);
+    final SimulatedPins pins;
+    List<GuestThread> threads;
     Processes guest;
     Pager pager;
 
@@ -66,16 +58,12 @@ final class World {
     private final Schedule schedule;
     private final SpaceMap map;
     private final Invariants invariants;
-    private @Nullable SimulatedQueuePair queuePair;
+    private final Settlement settlement = new Settlement(this);
     private @Nullable Throwable thrown;
     private DutyCycle cycle = () -> 0;
-    private long attempts;
     private long now = 1;
     private int limit;
     private boolean isSettling;
-    private boolean isHomeLost;
-    /** Whether the agent knows of the loss. */
-    private boolean isLossKnown;
 
     /** Pages that were resident when the agent learnt that their home is lost, and that the guest has not given up since. */
     private final boolean[] onlyCopy;
@@ -83,24 +71,54 @@ final class World {
     World(Setup setup, Schedule schedule) {
         this.setup = setup;
         this.schedule = schedule;
-        ModelPool.reset(setup.frames());
-        truth = new Truth(setup.pages());
+        ModelPool.reset(setup);
+        pool = ModelPool.pool(setup);
         onlyCopy = new boolean[setup.pages()];
-        network = new SimulatedNetwork(HOME, setup.pages());
-        map = ModelPool.map(HOME, setup);
-        shard = new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
+        fabric = new Fabric(setup);
+        map = ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
+        shard = new Shard(fabric.rails(), Arena.ofAuto().allocate(2 * PoolHeader.BYTES), () -> now, () -> {});
         fetcher = shard.newFetcher(setup.slots(), DEADLINE_NANOS);
         invariants = new Invariants(this);
-        connect();
-        guest = start();
+        fabric.homes().forEach(home -> home.connect(shard));
+        if (isPrivate()) {
+            fillHomes();
+        }
+        guest = start(newTruth());
         threads = guest.threads();
         pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
-        pager = begin(false, WorkingSet.EMPTY);
-        settleLink();
+        pager = begin(isPrivate(), WorkingSet.EMPTY);
+        isSettling = true;
+        settlement.connect();
+        isSettling = false;
     }
 
-    private Processes start() {
-        return new Processes(truth, new SimulatedKernel(setup.pages(), this::beforeCall), setup.threads());
+    /** Whether the guest's memory is private: what its homes have is what they had in the beginning. */
+    boolean isPrivate() {
+        return setup.has(Feature.PRIVATE);
+    }
+
+    private void fillHomes() {
+        for (int page = 0; page < setup.pages(); page++) {
+            if (isHomedRemotely(page)) {
+                fabric.content(page, initial(page));
+            } else {
+                Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes(), initial(page));
+            }
+        }
+    }
+
+    /** What the home of a page has in the beginning: something of every page but the first. */
+    long initial(int page) {
+        return isPrivate() ? page : 0;
+    }
+
+    private Truth newTruth() {
+        return new Truth(
+                IntStream.range(0, setup.pages()).mapToLong(this::initial).toArray());
+    }
+
+    private Processes start(Truth truth) {
+        return new Processes(truth, new SimulatedKernel(new Host(setup, this::beforeCall)), setup);
     }
 
     /** The address space that the guest is in. */
@@ -108,13 +126,25 @@ final class World {
         return guest.kernel();
     }
 
+    /** What the VMM may find in its memory. */
+    Truth truth() {
+        return guest.truth();
+    }
+
     private Pager begin(boolean written, WorkingSet workingSet) {
         SimulatedKernel kernel = guest.kernel();
-        GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * Memory.PAGE, 0);
+        GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * setup.pageBytes(), 0);
         Pager begun = new Pager(
                 new Pager.Guest(
-                        "model", kernel, kernel.file(), List.of(region), Memory.PAGE, written, workingSet, pins),
-                new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, node -> link, fetcher, pool),
+                        "model",
+                        kernel,
+                        isPrivate() ? null : kernel.memory(),
+                        List.of(region),
+                        setup.pageBytes(),
+                        written,
+                        workingSet,
+                        pins),
+                new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, fabric::link, fetcher, pool),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 () -> now,
                 end -> ended = end);
@@ -157,7 +187,7 @@ final class World {
     private void beforeCall() {
         invariants.check();
         if (isSettling) {
-            runThreads();
+            settlement.runThreads();
         }
         while (!isSettling) {
             Step step = schedule.next(this, true);
@@ -179,40 +209,7 @@ final class World {
 
     /** Whether a step means something now; if not, it is passed over. */
     boolean isPossible(Step step, boolean inTurn) {
-        int first = step.first();
-        List<Transfer> underWay = network.underWay();
-        return switch (step.kind()) {
-            case AGENT, WAIT, EXPIRE -> !inTurn;
-            case LIFE -> !inTurn && !isHomeLost;
-            case LOSE -> !isHomeLost && kernel().isAlive() && !guest.hasChild();
-            case PROBE -> !inTurn && ended == null;
-            case FORK -> !isHomeLost && guest.canFork(first);
-            case CHILD_END -> guest.hasChild();
-            case READ, WRITE, ZERO -> guest.isIdle(first) && step.second() < setup.pages();
-            case DIRECT -> guest.isIdle(first) && step.second() < setup.pages() && !truth.isBeingRemoved(step.second());
-            case REMOVE -> guest.isIdle(first) && canRemove(step.second());
-            case REMOVE_TWO -> guest.isIdle(first) && canRemove(step.second()) && canRemove(step.second() + 1);
-            case INSPECT -> pins.canBegin();
-            case INSPECTED -> pins.canEnd();
-            case RUN -> first < threads.size() && canRun(threads.get(first));
-            case LAND ->
-                first < underWay.size()
-                        && step.second() < underWay.get(first).pages()
-                        && !underWay.get(first).landed().get(step.second());
-            case LAND_LATE -> first < network.late();
-            case COMPLETE -> !underWay.isEmpty();
-            case BREAK -> link.phase() == LinkPhase.UP;
-            case CONNECT -> queuePair == null && !isHomeLost;
-            case RESIZE -> first >= 1 && first <= MAX_LIMIT;
-            case STARVE -> true;
-            case SPLIT -> first > 0 && first < setup.pages();
-            case RECLAIM -> first < setup.pages() && kernel().isMapped(first);
-            case END -> kernel().isAlive();
-        };
-    }
-
-    private boolean canRemove(int page) {
-        return page < setup.pages() && !guest.isTarget(page);
+        return Rules.allow(step, inTurn, this);
     }
 
     static boolean canRun(GuestThread thread) {
@@ -223,21 +220,19 @@ final class World {
         int first = step.first();
         switch (step.kind()) {
             case AGENT -> turn();
-            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, FORK ->
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, CUT, CUT_ACROSS, FORK ->
                 guest.begin(threads.get(first), step.kind(), step.second());
             case CHILD_END -> guest.endChild();
             case INSPECT -> pins.begin();
             case INSPECTED -> pins.end();
             case RUN -> guest.goOn(threads.get(first));
-            case LAND -> network.land(network.underWay().get(first), step.second());
-            case LAND_LATE -> network.landLate(first);
-            case COMPLETE -> network.complete();
-            case BREAK -> {
-                if (queuePair != null) {
-                    queuePair.fail();
-                }
-            }
-            case CONNECT -> connect();
+            case LAND -> fabric.land(fabric.underWay().get(first), step.second());
+            case LAND_LATE -> fabric.landLate(first);
+            case COMPLETE -> fabric.home(first).network().complete();
+            case BREAK -> fabric.home(first).fail();
+            case CONNECT -> fabric.home(first).connect(shard);
+            case SILENCE -> fabric.home(first).fallSilent();
+            case ANSWER -> fabric.home(first).answer();
             case EXPIRE -> pass(DEADLINE_NANOS + LONG_NANOS);
             case WAIT -> pass(LONG_NANOS);
             case RESIZE -> {
@@ -246,35 +241,37 @@ final class World {
                 invariants.limit(limit);
             }
             case RECLAIM -> kernel().reclaim(first);
-            case STARVE -> kernel().starve(first);
+            case STARVE -> kernel().host().starve(first);
             case SPLIT -> kernel().split(first);
             case PROBE -> pager.probe();
-            case LOSE -> loseHome();
+            case LOSE -> loseHome(fabric.home(first));
             case END -> guest.end();
             case LIFE -> live();
         }
     }
 
-    private void loseHome() {
-        isHomeLost = true;
-        kernel().mayPoison(this::isHomedRemotely);
-        shard.submit(new ShardCommand.SetIncarnation(link, SimulatedNetwork.INCARNATION + 1));
-        if (queuePair != null) {
-            queuePair.fail();
-        }
+    private void loseHome(SimulatedHome home) {
+        home.lose(shard);
+        kernel().host().mayPoison(this::isHomeLost);
     }
 
     private boolean isHomedRemotely(int page) {
-        return page < setup.pages() - setup.localPages();
+        return page < setup.remotePages();
     }
 
     /** Whether the home of a page is lost. */
     boolean isHomeLost(int page) {
-        return isHomeLost && isHomedRemotely(page);
+        return fabric.isAtHomeThat(page, SimulatedHome::isLost);
     }
 
-    boolean isHomeLost() {
-        return isHomeLost;
+    boolean isAnyHomeLost() {
+        return fabric.isAny(SimulatedHome::isLost);
+    }
+
+    /** Whether a home that is not lost does not answer while pages of another one, or of this node, go on. */
+    boolean isHomeSilentBesideOthers() {
+        return (setup.localPages() > 0 || setup.has(Feature.TWO_HOMES))
+                && fabric.isAny(home -> !home.isLost() && (!home.answers() || home.isSlow(now)));
     }
 
     /** Whether a page must be resident, since it is nowhere else. */
@@ -282,37 +279,38 @@ final class World {
         return onlyCopy[page];
     }
 
-    private void turn() {
-        now += schedule.turnNanos();
-        if (isHomeLost && !isLossKnown) {
-            isLossKnown = true;
-            for (int page = 0; page < setup.pages(); page++) {
-                onlyCopy[page] = isHomedRemotely(page) && kernel().isCached(page) && !truth.isBeingRemoved(page);
+    private void learnOfLosses() {
+        for (SimulatedHome home : fabric.homes()) {
+            if (home.learnOfLoss()) {
+                for (int page = 0; page < setup.pages(); page++) {
+                    onlyCopy[page] |=
+                            home.has(page) && !isPrivate() && kernel().isCached(page) && !truth().isBeingRemoved(page);
+                }
             }
         }
+    }
+
+    /** A turn of the agent. */
+    void turn() {
+        now += schedule.turnNanos();
+        learnOfLosses();
+        fabric.homes().forEach(home -> home.look(now));
         shard.doWork();
         rethrow();
         invariants.turned(now);
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released released) {
-                released.queuePair().close();
-                shard.submit(new ShardCommand.Destroyed(released.link(), released.attempt()));
-                queuePair = null;
+                fabric.released(released, shard);
             }
         }
     }
 
-    private void pass(long nanos) {
+    /** Time passes, and the agent has turns until it has noticed. */
+    void pass(long nanos) {
         now += nanos;
         for (int i = 0; i < TURNS_TO_HOUSEKEEPING; i++) {
             turn();
         }
-    }
-
-    private void connect() {
-        queuePair = network.connect();
-        shard.submit(new ShardCommand.Attach(
-                link, queuePair, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts));
     }
 
     /** Ends a guest, and begins the next one with what the homes have. */
@@ -321,22 +319,17 @@ final class World {
         ended = null;
         isSettling = false;
         pins.unsettle();
-        guest = start();
+        guest = start(isPrivate() ? newTruth() : guest.truth());
         threads = guest.threads();
         shard.submit(new ShardCommand.RemoveCycle(cycle));
         pager = begin(true, invariants.workingSet());
     }
 
-    /** What a page would be read as if the agent were killed now, and the guest with it. */
-    long survivor(int page) {
-        return kernel().isCached(page) ? kernel().content(page) : home(page);
-    }
-
     /** What the home of a page has. */
     long home(int page) {
-        return page < setup.pages() - setup.localPages()
-                ? network.home(page)
-                : Memory.version(pool.exportedAddress() + (long) page * Memory.PAGE);
+        return isHomedRemotely(page)
+                ? fabric.content(page)
+                : Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes());
     }
 
     /** Pages in the guest's memory whose home lives. */
@@ -352,71 +345,15 @@ final class World {
         return limit;
     }
 
-    /** Whether every thread has what it asked for, and nothing is under way. */
-    private boolean isQuiet() {
-        return network.isIdle() && fetcher.inUse() == 0 && threads.stream().allMatch(t -> t.state == State.IDLE);
+    Invariants invariants() {
+        return invariants;
     }
 
     /** Nothing fails any more: all comes to rest, the VMM ends, and its memory is at its homes. */
-    void settle() {
+    private void settle() {
         isSettling = true;
         pins.settle();
-        settle(this::isQuiet, "a thread waits for ever");
-        guest.endChild();
-        if (guest.hasForked()) {
-            pass(REMOVAL_NANOS);
-        }
-        settle(() -> resident() <= limit || !kernel().isAlive(), "more is resident than may be");
-        if (kernel().isAlive()) {
-            guest.end();
-        }
-        if (ended == null) {
-            pager.probe();
-        }
-        settle(() -> ended != null && isQuiet(), "the pager does not end");
-        invariants.checkEnd();
-    }
-
-    private void settleLink() {
-        isSettling = true;
-        settle(() -> link.phase() == LinkPhase.UP, "the link does not come up");
-        isSettling = false;
-    }
-
-    private void settle(java.util.function.BooleanSupplier isDone, String otherwise) {
-        for (int round = 0; !isDone.getAsBoolean(); round++) {
-            if (round == 200) {
-                throw new AssertionError(otherwise);
-            }
-            settleSome(round);
-            invariants.check();
-        }
-    }
-
-    private void settleSome(int round) {
-        if (queuePair == null && !isHomeLost) {
-            connect();
-        }
-        while (!network.underWay().isEmpty()) {
-            network.complete();
-        }
-        runThreads();
-        turn();
-        if (round % 10 == 9) {
-            pass(LONG_NANOS);
-            if (guest.hasForked() && ended == null) {
-                pager.probe();
-            }
-        }
-    }
-
-    /** On processors of their own, so that a thread that was woken has touched its page before the agent's next call. */
-    private void runThreads() {
-        for (GuestThread thread : List.copyOf(threads)) {
-            if (canRun(thread)) {
-                guest.goOn(thread);
-            }
-        }
+        settlement.run();
     }
 
     @Override
@@ -427,14 +364,14 @@ final class World {
             text.append(", home ")
                     .append(home(page))
                     .append(", may be ")
-                    .append(truth.of(page))
+                    .append(truth().of(page))
                     .append('\n');
         }
         threads.forEach(thread -> text.append(thread).append('\n'));
         return text.append("pins: ")
                 .append(pins.shape())
                 .append('\n')
-                .append(network.shape())
+                .append(fabric.shape())
                 .append('\n')
                 .append(pager.status())
                 .append('\n')

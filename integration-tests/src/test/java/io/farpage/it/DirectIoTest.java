@@ -107,7 +107,7 @@ class DirectIoTest {
 
     /** Pages are taken out in between, and none that was pinned when it was protected. */
     @ParameterizedTest
-    @CsvSource({"gaps, 500", "reopen, 500", "later, 500", "bursts, 2000"})
+    @CsvSource({"gaps, 500", "reopen, 500", "later, 500", "bursts, 1000"})
     @Timeout(120)
     void shouldLoseNoBlockWhenDescriptorsComeAndGo(String mode, int runs) {
         run(mode, Integer.toString(runs), runs);
@@ -117,11 +117,11 @@ class DirectIoTest {
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({
-        "sync, 3000, 3000",
-        "libaio, 3000, 3000",
-        "io_uring, 3000, 3000",
-        "reopen, 4000, 4000",
-        "bursts, 4000, 4000",
+        "sync, 1000, 1000",
+        "libaio, 1000, 1000",
+        "io_uring, 1000, 1000",
+        "reopen, 1000, 1000",
+        "bursts, 12000, 12000",
         "gaps, 1000, 1000",
         "later, 4000, 1900",
         "buffered, 4000, 0"

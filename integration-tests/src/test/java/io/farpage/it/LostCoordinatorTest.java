@@ -343,6 +343,7 @@ class LostCoordinatorTest {
      * Neither coordinator introduces c to b, so c reaches no page, whatever it was told of the spaces.
      */
     @Test
+    @Tag("soak")
     void shouldMixNothingUpWhenAgentsAreConfiguredToTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
         List<String> incarnations = incarnations();
         coordinator().process().kill();

@@ -16,6 +16,7 @@ final class Host {
     private final Runnable call;
     private IntPredicate mayPoison = page -> false;
     private IntConsumer onProtect = page -> {};
+    private IntConsumer onDrop = page -> {};
     private IntConsumer onRead = page -> {};
     private int memoryFor = UNLIMITED;
     private int holeRefusal;
@@ -38,6 +39,15 @@ final class Host {
 
     void reads(int page) {
         onRead.accept(page);
+    }
+
+    /** What to tell of each page that the agent takes out although nothing was stored to it, so that only its home has it then. */
+    void observeDrops(IntConsumer drops) {
+        onDrop = drops;
+    }
+
+    void dropsClean(int page) {
+        onDrop.accept(page);
     }
 
     /** The agent is about to call. */

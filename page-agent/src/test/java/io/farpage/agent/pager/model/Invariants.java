@@ -76,6 +76,13 @@ final class Invariants {
         }
     }
 
+    /** A page is about to be at its home alone, which must be one that the agent can ask for it. */
+    void dropped(int page) {
+        if (world.fabric.isAtHomeThat(page, home -> !home.isUp())) {
+            throw new AssertionError("page " + page + " is evicted as clean although the link to its home is down");
+        }
+    }
+
     private void checkLimit() {
         // While a child shares the memory nothing is evicted.
         heldInTurn |= world.pins.takeHeld();

@@ -119,6 +119,9 @@ final class SimulatedMemory implements GuestFile {
         }
         int first = (int) (offset / pageBytes);
         for (int i = 0; i < length / pageBytes; i++) {
+            if (isUntouched(first + i)) {
+                host.dropsClean(first + i);
+            }
             zap(first + i);
         }
         return 0;

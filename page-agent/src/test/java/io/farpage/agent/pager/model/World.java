@@ -118,7 +118,9 @@ final class World {
     }
 
     private Processes start(Truth truth) {
-        return new Processes(truth, new SimulatedKernel(new Host(setup, this::beforeCall)), setup);
+        Host host = new Host(setup, this::beforeCall);
+        host.observeDrops(invariants::dropped);
+        return new Processes(truth, new SimulatedKernel(host), setup);
     }
 
     /** The address space that the guest is in. */

@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -81,6 +82,7 @@ class AttachmentLeakTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(120)
     void shouldEitherDetachAGuestOrServeItWhenItsHandoffComesAtTheSameTime() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -140,6 +141,7 @@ class ChangingRamTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(120)
     void shouldServeOtherGuestsWhenAHundredThreadsRemovePages() throws Exception {
         fill("storm", PAGES, 4096);
@@ -179,6 +181,7 @@ class ChangingRamTest {
      * @param spare descriptors that are left to the agent: the first is the child's userfaultfd
      */
     @ParameterizedTest
+    @Tag("soak")
     @CsvSource({"0", "1"})
     @Timeout(120)
     void shouldServeTheChildWhenTheAgentHadNoDescriptorForIt(int spare) throws Exception {

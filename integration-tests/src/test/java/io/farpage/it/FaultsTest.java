@@ -18,6 +18,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -97,6 +98,7 @@ class FaultsTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldAnswerWithinTheDeadlineWhileHomeIsStoppedAndRecoverWhenItGoesOn() throws Exception {
         AgentProcess a = cluster.agent("a");
         fill("stopped", 3);
@@ -139,6 +141,7 @@ class FaultsTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldSayThatPagesAreLostWhenHomeHasLeft() throws Exception {
         fill("left", 5);
         cluster.agent("b").process().terminate();

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -90,6 +91,7 @@ class FencingTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldDeregisterOnlyWhenNoShardRunsAnyMore() throws Exception {
         AgentProcess agent = cluster.agent("a");
         PagedRam ram = startGuest();
@@ -111,6 +113,7 @@ class FencingTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldDeregisterAnAgentWhoseHomeDoesNotAnswer() throws Exception {
         AgentProcess agent = cluster.agent("a");
         PagedRam ram = startGuest();
@@ -152,6 +155,7 @@ class FencingTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldMarkASpaceTornWhenAGuestsPagesCannotBeSaved() throws Exception {
         String before = cluster.incarnation("b");
         PagedRam ram = startGuest();
@@ -170,6 +174,7 @@ class FencingTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldNotMarkASpaceTornWhoseGuestsPagesAreAllSaved() throws Exception {
         startGuest().close();
         await("the guest's end")

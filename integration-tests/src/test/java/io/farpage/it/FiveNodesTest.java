@@ -19,6 +19,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -57,6 +58,7 @@ class FiveNodesTest {
     }
 
     @Test
+    @Tag("soak")
     @Order(2)
     void shouldSpreadPagesOverSeveralHomesAndReadThemFromEverywhere() throws Exception {
         int pages = 2 * POOL_PAGES + 256; // more than two pools hold

@@ -109,6 +109,7 @@ class GuestStressTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldNeverHaveMoreResidentThanTheLimitOfAllPagersTogetherForAWhile() throws Exception {
         watchTheLimit(60_000, 5);
     }
@@ -152,6 +153,7 @@ class GuestStressTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDiesOnce() throws Exception {
         standStill(1, 150_000);
     }

@@ -37,6 +37,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -252,6 +253,7 @@ class HostileVmmTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(300)
     void shouldLeakNothingInAThousandAttachments() {
         guests.attach("cycles", socket(), BYTES, BYTES);

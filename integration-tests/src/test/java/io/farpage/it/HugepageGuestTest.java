@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -105,6 +106,7 @@ class HugepageGuestTest {
 
     /** Reads, writes, zeros and pages given up, at random, while the limit changes. */
     @Test
+    @Tag("soak")
     @Timeout(180)
     void shouldFindNoDifferenceUnderResizes() {
         SplittableRandom random = new SplittableRandom(1);

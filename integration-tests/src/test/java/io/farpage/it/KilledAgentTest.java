@@ -26,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Agents that are killed while they take pages out: no page is lost with one. */
 @NeedsUserfaultfd
+@Tag("soak")
 class KilledAgentTest {
     private static final List<String> NODES = List.of("a", "c", "d", "e");
     private static final String HOME = "b";
@@ -62,7 +63,6 @@ class KilledAgentTest {
     }
 
     @Test
-    @Tag("soak")
     @Timeout(300)
     void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWheneverTheAgentIsKilled() throws Exception {
         killAgents(5);

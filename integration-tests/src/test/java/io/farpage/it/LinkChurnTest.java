@@ -53,6 +53,7 @@ class LinkChurnTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldEndInOneLinkWhenBothSidesStartItAtOnceAndLeakNothing() throws Exception {
         churn(25);
     }

@@ -245,6 +245,7 @@ class LostCoordinatorTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldNotObeyAnOlderStoreAndRebuildIt() throws Exception {
         coordinator().process().kill();
         Path older = directory.resolve("older");

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -62,6 +63,7 @@ class MemoryBoundsTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(120)
     void shouldBoundTheHeatOfAllSpacesTogether() throws Exception {
         try (Cluster cluster = Cluster.start(LONG_LEASES)) {
@@ -104,6 +106,7 @@ class MemoryBoundsTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(240)
     void shouldBoundEndpointsAndStartAgainWithWhatItHasStored() throws Exception {
         try (Cluster cluster = Cluster.start(LONG_LEASES)) {

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
@@ -87,6 +88,7 @@ class RegisteredRamTest {
     }
 
     @ParameterizedTest
+    @Tag("soak")
     @CsvSource({"memfd, 512, 4096, 0", "hugetlb, 80, 2097152, 84", "anonymous, 512, 4096, 0"})
     @Timeout(120)
     void shouldServeAChildThatOutlivesItsParent(String backing, int pages, int pageSize, int hugepages)

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -57,6 +58,7 @@ class SameNodeIdTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldRefuseAnAgentOfTheSameIdOnAnotherHostAndSaySoOnce() throws Exception {
         AgentProcess first = cluster.agent("a");
         cluster.awaitActive("a", "");

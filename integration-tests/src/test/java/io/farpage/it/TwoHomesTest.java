@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -84,6 +85,7 @@ class TwoHomesTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldKeepPagesResidentWhenTheirHomeIsLost() throws Exception {
         try (PagedRam ram = begin(Map.of("fetch.deadline", "1s"))) {
             for (int page = 0; page < PAGES; page++) {
@@ -134,6 +136,7 @@ class TwoHomesTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldSaveEveryPageWhenTheVmmEndsWhileItsHomeIsAway() throws Exception {
         try (PagedRam ram = begin(Map.of("fetch.deadline", "500ms"))) {
             for (int page = 0; page < PAGES; page++) {

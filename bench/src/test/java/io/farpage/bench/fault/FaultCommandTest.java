@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -62,6 +63,7 @@ final class FaultCommandTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldResolveFaultsWithTheRightPagesAndReportThemWhole() throws Exception {
         JsonNode json = report(List.of("--case", "random,threads,sequential-prefetch,local-25"));
         assertEquals("fault", json.get("subject").asString());

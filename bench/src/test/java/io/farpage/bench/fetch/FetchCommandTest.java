@@ -100,6 +100,7 @@ final class FetchCommandTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldFetchPagesOfTwoMebibytes() throws Exception {
         try (BenchProcess bench = start(
                 "--mode",
@@ -126,6 +127,7 @@ final class FetchCommandTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldEndWithAClearErrorWhenTheHomeIsKilled() throws Exception {
         try (BenchProcess bench =
                 start("--mode", "latency", "--idle", "block", "--duration", "60s", "--rounds", "1", "--no-baseline")) {
@@ -139,6 +141,7 @@ final class FetchCommandTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldTakeItsChildrenAlongWhenItIsKilled() throws Exception {
         List<ProcessHandle> children;
         try (BenchProcess bench =

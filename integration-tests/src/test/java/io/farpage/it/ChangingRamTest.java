@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** VMMs that change their mappings while they are paged: every thread goes on, every page is as it was, and no other guest waits. */
@@ -88,16 +89,23 @@ class ChangingRamTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "split, memfd, 512, 4096, 0",
-        "split, hugetlb, 80, 2097152, 68",
-        "populate, memfd, 512, 4096, 0",
-        "replace, memfd, 512, 4096, 0",
-        "remap, memfd, 512, 4096, 0"
-    })
+    @CsvSource({"split, memfd, 512, 4096, 0", "split, hugetlb, 80, 2097152, 68"})
     @Timeout(120)
     void shouldServeEveryPageWhenTheVmmSplitsItsMappings(
             String scenario, String backing, int pages, int pageSize, int hugepages) throws Exception {
+        requireEveryPage(scenario, backing, pages, pageSize, hugepages);
+    }
+
+    @ParameterizedTest
+    @Tag("soak")
+    @ValueSource(strings = {"populate", "replace", "remap"})
+    @Timeout(120)
+    void shouldServeEveryPageWhenTheVmmMapsItsMemoryAnew(String scenario) throws Exception {
+        requireEveryPage(scenario, "memfd", 512, 4096, 0);
+    }
+
+    private void requireEveryPage(String scenario, String backing, int pages, int pageSize, int hugepages)
+            throws Exception {
         Optional<BorrowedHugepages> borrowed =
                 hugepages == 0 ? Optional.empty() : Optional.of(BorrowedHugepages.take(hugepages));
         try {
@@ -154,6 +162,7 @@ class ChangingRamTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(180)
     void shouldKillReadersOfLostPagesWhenOtherThreadsRemovePages() throws Exception {
         fill("lost", PAGES, 4096);

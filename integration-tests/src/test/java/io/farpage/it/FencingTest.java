@@ -12,6 +12,7 @@ import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.ProcFs;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** How the use of a space passes from an agent that ends, in one way or another, to the next. */
+@NeedsUserfaultfd
 class FencingTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 256;
@@ -129,6 +131,7 @@ class FencingTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldMarkTheSpaceOfAKilledAgentTornUntilItIsAttachedByForce() throws Exception {
         String before = cluster.incarnation("a");
         PagedRam ram = startGuest();

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A guest ends while its home does not answer, and the home does not come back before {@code guest.flush_deadline}. */
 @NeedsUserfaultfd
 @Timeout(180)
+@Tag("soak")
 class FlushDeadlineTest {
     private static final int PAGES = 512;
     private static final int LOCAL = 128;
@@ -85,7 +86,6 @@ class FlushDeadlineTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldKeepTheMemoryFileUntilTheDeadlineAndThenTearTheSpaceWhenTheHomeIsKilled() throws Exception {
         endGuestWithout(ChildJvm::kill);
         assertAttachedByForceOnly();

@@ -13,6 +13,7 @@ import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.ProcFs;
@@ -65,6 +66,7 @@ class HostileHandoffTest {
         cluster.close();
     }
 
+    @NeedsUserfaultfd
     @ParameterizedTest
     @ValueSource(strings = {"null", "[null]", "[[]]", "[{}]", "{}", "0", "\"]\"", "[{\"size\":null}]"})
     @Timeout(60)
@@ -80,6 +82,7 @@ class HostileHandoffTest {
         }
     }
 
+    @NeedsUserfaultfd
     @Test
     @Timeout(60)
     void shouldServeAVmmWhileManyOthersSendTheirMessagesByteByByte() throws Exception {
@@ -102,6 +105,7 @@ class HostileHandoffTest {
         await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
     }
 
+    @NeedsUserfaultfd
     @Test
     @Timeout(60)
     void shouldGiveAMessageOneDeadlineHoweverManyPiecesItComesIn() throws Exception {
@@ -170,6 +174,7 @@ class HostileHandoffTest {
         guests.drop("paths");
     }
 
+    @NeedsUserfaultfd
     @Test
     void shouldReplaceAStaleSocketAndKeepItsOwnFromOtherUsers() throws Exception {
         makeStale(socket());
@@ -182,6 +187,7 @@ class HostileHandoffTest {
         }
     }
 
+    @NeedsUserfaultfd
     @Test
     void shouldEscapeControlCharactersOfAMessageInTheLog() {
         guests.attach("forged", socket(), BYTES, BYTES);

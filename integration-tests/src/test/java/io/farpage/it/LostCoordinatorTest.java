@@ -38,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
  * pages go on; the right store, or a rebuild, makes the cluster whole.
  */
 @NeedsUserfaultfd
+@Tag("soak")
 class LostCoordinatorTest {
     private static final int THREADS = 2;
     private static final int PAGES = 512;
@@ -245,7 +246,6 @@ class LostCoordinatorTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldNotObeyAnOlderStoreAndRebuildIt() throws Exception {
         coordinator().process().kill();
         Path older = directory.resolve("older");
@@ -280,7 +280,6 @@ class LostCoordinatorTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldNotObeyAnotherClustersCoordinatorAndResumeWhenTheRightOneIsBack() throws Exception {
         Map<String, Integer> spaces = Map.of("first", 1);
         List<SpaceExtents> before = extents();
@@ -312,7 +311,6 @@ class LostCoordinatorTest {
 
     /** The second coordinator takes the place of the first at the same address, as behind a name that was moved; then the first is back. */
     @Test
-    @Tag("soak")
     void shouldNotObeyTheOlderOfTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
         Map<String, Integer> spaces = Map.of("first", 1);
         List<SpaceExtents> before = extents();
@@ -344,7 +342,6 @@ class LostCoordinatorTest {
      * Neither coordinator introduces c to b, so c reaches no page, whatever it was told of the spaces.
      */
     @Test
-    @Tag("soak")
     void shouldMixNothingUpWhenAgentsAreConfiguredToTwoCoordinatorsOnCopiesOfOneStore() throws Exception {
         List<String> incarnations = incarnations();
         coordinator().process().kill();

@@ -13,6 +13,8 @@ import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.TwoNodes;
 import io.farpage.pool.header.PoolHeader;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -45,9 +47,19 @@ class LyingPeerTest {
         }
     }
 
+    @Test
+    void shouldRefuseTheLinkInOneLineUntilTheHeaderHasTheIncarnation(Cluster cluster) throws Exception {
+        requireRefusal(Lie.OTHER_INCARNATION, cluster);
+    }
+
     @ParameterizedTest
-    @EnumSource
+    @Tag("soak")
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "OTHER_INCARNATION")
     void shouldRefuseTheLinkInOneLineUntilTheHeaderIsTrue(Lie lie, Cluster cluster) throws Exception {
+        requireRefusal(lie, cluster);
+    }
+
+    private static void requireRefusal(Lie lie, Cluster cluster) throws Exception {
         String node = "liar-" + lie.ordinal();
         AgentProcess a = cluster.agent("a");
         try (FakeAgent fake = new FakeAgent(cluster.client(), node, "a")) {

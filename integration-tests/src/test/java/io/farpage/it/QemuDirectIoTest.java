@@ -98,7 +98,7 @@ class QemuDirectIoTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"none, native", "none, io_uring"})
+    @CsvSource("none, native")
     @Timeout(180)
     void shouldReadEveryBlockRightWhenPagesAreEvicted(String cache, String aio) throws Exception {
         run(cache, aio, 4_096, Duration.ofMinutes(2));

@@ -12,6 +12,7 @@ import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.SharedRam;
 import java.nio.file.Files;
@@ -50,6 +51,7 @@ class SpaceLockTest {
         cluster.close();
     }
 
+    @NeedsUserfaultfd
     @Test
     void shouldRefusePagesImagesAndDeletionByNameAndByIdWhileAGuestRuns() throws Exception {
         Guests guests = new Guests(cluster, "a", "b");

@@ -10,6 +10,7 @@ import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.FilePages;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import java.nio.file.Path;
@@ -31,6 +32,7 @@ import tools.jackson.databind.JsonNode;
 
 /** A guest whose pages live on two nodes, one of which is killed or stands still. */
 @Timeout(180)
+@NeedsUserfaultfd
 class TwoHomesTest {
     private static final int PAGE = 4096;
     /** All that node b exports; the coordinator fills it before it takes memory from node c. */

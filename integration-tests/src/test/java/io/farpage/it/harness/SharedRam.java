@@ -25,7 +25,7 @@ public record SharedRam(Path program, Path library) {
     public static SharedRam compile(Path into) {
         Path library = into.resolve("libfarpage-preload.so");
         String said = run(ROOT.resolve("build/preload-library").toString(), library.toString());
-        assumeTrue(Files.exists(library), said);
+        assumeTrue(Files.exists(library), said.strip());
         Path program = into.resolve("shared_ram");
         Path source = ROOT.resolve("integration-tests/src/test/c/shared_ram.c");
         run("cc", "-O1", "-Wall", "-Werror", "-o", program.toString(), source.toString());

@@ -90,7 +90,7 @@ final class FetchCommandTest {
                 "--rounds",
                 "5",
                 "--warmup",
-                "5s",
+                "20s",
                 "--no-baseline")) {
             assertEquals(0, bench.exitCode(PATIENCE), bench.output() + bench.errors());
         }

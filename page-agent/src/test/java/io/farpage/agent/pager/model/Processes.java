@@ -146,6 +146,7 @@ final class Processes {
             thread.state = State.ZAPPING;
         } else {
             zap(thread);
+            thread.cutPages().forEach(page -> returnedFromCut(page, thread));
             thread.truth.removed(thread.removal());
             thread.state = State.IDLE;
         }
@@ -156,14 +157,13 @@ final class Processes {
             thread.kernel.memory().zap(thread.firstRemoved() + i);
         }
         for (int page : thread.cutPages()) {
-            cut(page, thread);
+            thread.kernel.memory().cut(page);
         }
     }
 
-    /** Once the part of a resident page is zeros, what was there must not come back. */
-    private static void cut(int page, GuestThread thread) {
+    /** The call returns to the caller. Once the part of a resident page is zeros, what was there must not come back. */
+    private static void returnedFromCut(int page, GuestThread thread) {
         SimulatedMemory memory = thread.kernel.memory();
-        memory.cut(page);
         if (memory.isCached(page)) {
             thread.truth.found(page, memory.content(page));
         }
@@ -196,7 +196,12 @@ final class Processes {
         }
     }
 
-    /** A call of madvise(2) that waits for the agent is carried out to its end before that. */
+    /**
+     * A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent is not told of it any more. So a
+     * page of which a part is given up may be evicted as it was before. That is allowed, as it is for a page that is given up as a whole: the
+     * call has not returned, and no thread of the process goes on that could have relied on the zeros. A child with the same memory may find
+     * them in the page that is still resident, and from then on it must find nothing else.
+     */
     private void kill(SimulatedKernel process) {
         for (GuestThread thread : threads) {
             if (thread.kernel.equals(process)) {

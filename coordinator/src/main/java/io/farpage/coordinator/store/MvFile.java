@@ -1,19 +1,15 @@
 package io.farpage.coordinator.store;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
 import org.h2.mvstore.DataUtils;
 import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
 import org.h2.mvstore.MVStoreException;
-import org.h2.store.fs.FilePath;
 
 /**
  * One opening of the store's file: checked against its seals before anything is written to it. MVStore itself opens a file that lost its end with
@@ -34,9 +30,6 @@ final class MvFile {
     private static final String REVISION = "revision";
     private static final String DIGEST = "digest";
     private static final String BEFORE = "before";
-
-    private static final AtomicLong COPIES = new AtomicLong();
-    private static final int BLOCK = 1 << 16;
 
     private final MVStore store;
     private final Map<Table, MVMap<String, String>> maps = new EnumMap<>(Table.class);
@@ -82,32 +75,18 @@ final class MvFile {
         }
     }
 
-    /**
-     * Checks a copy in memory: a file that is refused is left as it is, for whatever can still be saved from it, and MVStore leaves files open
-     * when it fails on damaged ones.
-     */
+    /** Reads the whole file without writing to it: a file that is refused is left as it is, for what can still be saved from it. */
     private static void check(Path file, Seal last) throws IOException {
-        String copy = "nioMemFS:farpage-" + COPIES.incrementAndGet();
+        StoreReader reader = new StoreReader(file);
         try {
-            try (FileChannel from = FileChannel.open(file);
-                    FileChannel to = FilePath.get(copy).open("rw")) {
-                ByteBuffer block = ByteBuffer.allocate(BLOCK);
-                while (from.read(block) >= 0) {
-                    block.flip();
-                    while (block.hasRemaining()) {
-                        to.write(block);
-                    }
-                    block.clear();
-                }
-            }
-            checkCopy(file, copy, last);
+            check(file, reader, last);
         } finally {
-            FilePath.get(copy).delete();
+            reader.closeFile();
         }
     }
 
-    private static void checkCopy(Path file, String copy, Seal last) {
-        MVStore store = openStore(file, copy, true);
+    private static void check(Path file, StoreReader reader, Seal last) {
+        MVStore store = openStore(file, new MVStore.Builder().fileStore(reader).readOnly());
         try {
             if (store.getMapNames().isEmpty() && last.revision() == 0) {
                 return;
@@ -171,7 +150,7 @@ final class MvFile {
     }
 
     private static MvFile opened(Path file, String name, SealFile seals, Seal last) {
-        MVStore store = openStore(file, name, false);
+        MVStore store = openStore(file, new MVStore.Builder().fileName(name));
         try {
             MvFile opened = new MvFile(store);
             MVMap<String, String> format = store.openMap(FORMAT_MAP);
@@ -193,10 +172,9 @@ final class MvFile {
         }
     }
 
-    private static MVStore openStore(Path file, String name, boolean readOnly) {
+    private static MVStore openStore(Path file, MVStore.Builder builder) {
         try {
-            MVStore.Builder builder = new MVStore.Builder().fileName(name).autoCommitDisabled();
-            return (readOnly ? builder.readOnly() : builder).open();
+            return builder.autoCommitDisabled().open();
         } catch (MVStoreException e) {
             throw explained(file, e);
         } catch (RuntimeException | AssertionError | StackOverflowError e) { // what H2 throws for a damaged file

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -147,7 +148,24 @@ class MvStoreTest {
         }
     }
 
+    /** As several coordinators on one host may have the same working directory, none writes anything there; /proc takes no files. */
+    @Test
+    void shouldOpenWhenTheWorkingDirectoryTakesNoFiles() throws Exception {
+        for (int round = 1; round <= 2; round++) {
+            Process writer = startWriter(new File("/proc"));
+            try (BufferedReader out = writer.inputReader(StandardCharsets.UTF_8)) {
+                assertTrue(Long.parseLong(String.valueOf(out.readLine())) >= round);
+            } finally {
+                writer.destroyForcibly().waitFor();
+            }
+        }
+    }
+
     private Process startWriter() throws IOException {
+        return startWriter(new File(""));
+    }
+
+    private Process startWriter(File workingDirectory) throws IOException {
         return new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:+UseSerialGC",
@@ -157,6 +175,7 @@ class MvStoreTest {
                         StoreWriter.class.getName(),
                         directory.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .directory(workingDirectory.getAbsoluteFile())
                 .start();
     }
 }

@@ -53,7 +53,8 @@ final class Settlement {
         settle(
                 () -> world.isPrivate()
                         || world.resident() <= world.limit()
-                        || !world.kernel().isAlive(),
+                        || !world.kernel().isAlive()
+                        || isDirectReadStuck(),
                 World.LONG_NANOS,
                 "more is resident than may be");
         if (world.kernel().isAlive()) {
@@ -118,6 +119,18 @@ final class Settlement {
         return world.fabric.isIdle()
                 && world.fetcher.inUse() == 0
                 && world.threads.stream().allMatch(this::isQuiet);
+    }
+
+    /**
+     * Whether a direct read waits for ever for a page that is lost, because the kernel cannot poison. It may have pinned other pages before,
+     * which a device then writes to past their protection. So the agent keeps every page that was stored to, whatever the limit: a page too
+     * many is better than one that loses what the device writes.
+     */
+    private boolean isDirectReadStuck() {
+        return world.setup.has(Feature.NO_POISON)
+                && world.threads.stream()
+                        .anyMatch(thread ->
+                                thread.isPinning() && thread.state == State.FAULTING && world.isHomeLost(thread.page));
     }
 
     /** A kernel that cannot poison leaves threads waiting that touch lost pages; the agent's log says so. */

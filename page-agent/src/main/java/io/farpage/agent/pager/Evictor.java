@@ -537,8 +537,13 @@ final class Evictor {
         }
     }
 
-    /** Takes the end of a write that {@link #post} began, and ends its slot. */
-    void written(int slot, FetchStatus status) {
+    /**
+     * Takes the end of a write that {@link #post} began, and ends its slot.
+     *
+     * @param stays whether the pages stay and count as written to, because a child shares the memory: a VMM that is killed while it gives up
+     *     a part of a page tells nothing of that, and the child finds the zeros
+     */
+    void written(int slot, FetchStatus status, boolean stays) {
         int first = transfers.first(slot);
         int count = transfers.count(slot);
         writing -= count;
@@ -546,7 +551,7 @@ final class Evictor {
             transfers.succeeded(slot);
         }
         // A home that has taken the pages and is lost by now has them no more.
-        if (status == FetchStatus.OK && !homes.isLost(homes.extent(first))) {
+        if (status == FetchStatus.OK && !stays && !homes.isLost(homes.extent(first))) {
             settle(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {

@@ -202,10 +202,14 @@ final class PageTable {
         put(page, (state & KIND_MASK) == CLEAN ? (state & ~KIND_MASK) | DIRTY | STRANDED : state | STRANDED);
     }
 
-    /** Clean pages from {@code first} to before {@code end} may have been written to without being seen. */
+    /**
+     * Clean pages from {@code first} to before {@code end}, and pages on their way to their home, may have been written to without being
+     * seen.
+     */
     void suspectClean(int first, int end) {
         for (int page = nextResident(first, end); page < end; page = nextResident(page + 1, end)) {
-            if (kind(page) == CLEAN) {
+            int kind = kind(page);
+            if (kind == CLEAN || kind == EVICTING) {
                 become(page, DIRTY);
             }
         }

@@ -447,7 +447,7 @@ public final class Pager implements DutyCycle {
                 if (finishing != null && flush != null) {
                     flush.written(slot, status);
                 } else if (evictor != null) {
-                    evictor.written(slot, status);
+                    evictor.written(slot, status, children.share());
                 }
             } else if (status == FetchStatus.OK) {
                 arrivals.arrived(slot);

@@ -176,4 +176,22 @@ final class FoundSchedulesTest {
                 World.LONG_NANOS,
                 Step.parse("r2/2 . . . w1 . . . . . . . w !"));
     }
+
+    /** A VMM was killed while it gave up a part of a page; its child found zeros, and the page was evicted as the home had it before. */
+    @Test
+    void shouldKeepLargePageWhenVmmIsKilledWhileItGivesUpAPartAndAChildSharesIt() {
+        Replay.run(
+                new Setup(3, 0, 2, 1, 1, 3, 8).with(Feature.LARGE_PAGES),
+                World.LONG_NANOS,
+                Step.parse("w0/2 . . . g . . . y . . g X1 e r2/2 c"));
+    }
+
+    /** As before, but the write ended only after the child had taken the place of the VMM. */
+    @Test
+    void shouldKeepLargePageWhenItsWriteEndsAfterAChildHasTakenThePlaceOfTheVmm() {
+        Replay.run(
+                new Setup(3, 0, 2, 1, 1, 3, 8).with(Feature.LARGE_PAGES),
+                World.LONG_NANOS,
+                Step.parse("w0/2 . . . g . . . y . . g X1 e r2/2 p . . . . . . . . . . c"));
+    }
 }

@@ -97,9 +97,13 @@ final class Bodies {
 
     /**
      * Reads what a client still sends of a body that is not wanted, for a second at most: a connection that is closed while bytes come in is
-     * reset, and the client may not see the answer.
+     * reset, and the client may not see the answer. The connection of a request without a body keeps its idle timeout: it may have been idle
+     * for longer than a second while the request was served.
      */
     static void discard(Context ctx) {
+        if (ctx.req().getContentLengthLong() <= 0 && ctx.req().getHeader("Transfer-Encoding") == null) {
+            return;
+        }
         EndPoint connection = connection(ctx);
         long idleTimeout = connection.getIdleTimeout();
         long start = System.nanoTime();

@@ -31,12 +31,17 @@ final class StoreReader extends OffHeapStore {
 
     @Override
     public void writeFully(SFChunk chunk, long position, ByteBuffer source) {
-        throw new UnsupportedOperationException("store file " + name + " is open for reading only");
+        throw readOnly();
     }
 
     @Override
     public void truncate(long size) {
-        throw new UnsupportedOperationException("store file " + name + " is open for reading only");
+        throw readOnly();
+    }
+
+    /** MVStore writes nothing to a store that is read only. If it did, the file would stay as it is. */
+    private UnsupportedOperationException readOnly() {
+        return new UnsupportedOperationException("store file " + name + " is open for reading only");
     }
 
     void closeFile() throws IOException {

@@ -130,7 +130,7 @@ class UnsealedStoreTest {
         }
     }
 
-    /** The seal of an upgrade is written after its commit. A process that is killed between the two leaves the seal that was there before. */
+    /** The seal of an upgrade is written after its commit. A process that is killed between the two leaves the seal of the unsealed rows. */
     @Test
     void shouldOpenAFileWhoseUpgradeWasKilledBeforeItsSeal() throws IOException {
         MvStore.open(directory).close();

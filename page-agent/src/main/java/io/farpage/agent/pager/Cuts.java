@@ -5,8 +5,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Large pages of which the guest gave up a part a short time ago. The kernel fills that part with zeros at some moment after the agent has
  * read the message, and does so past the write protection; if the page is not in the memory file at that moment, the page stays as it is.
- * Nothing tells when it has happened. So for a time such a page counts as written to and is not evicted: otherwise the guest could find the
- * zeros, and later what was there before.
+ * Nothing tells when it has happened. So for a time such a page counts as written to and is not evicted: otherwise the guest could read
+ * the zeros, and later the bytes from before the removal.
  *
  * <p>Keeps the latest few pages. One thread.
  */

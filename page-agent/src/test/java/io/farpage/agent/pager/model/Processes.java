@@ -161,7 +161,7 @@ final class Processes {
         }
     }
 
-    /** The call returns to the caller. Once the part of a resident page is zeros, what was there must not come back. */
+    /** The call returns to the caller. Once the part of a resident page is zeros, its earlier bytes must not come back. */
     private static void returnedFromCut(int page, GuestThread thread) {
         SimulatedMemory memory = thread.kernel.memory();
         if (memory.isCached(page)) {

@@ -214,8 +214,9 @@ final class MvFile {
         change.row().ifPresent(row -> after.add(change.table(), change.key(), row));
     }
 
-    void compact(int fillPercent, int bytes) {
-        store.compact(fillPercent, bytes);
+    void compact(Compaction compaction) {
+        store.setRetentionTime(compaction.retentionMillis());
+        store.compact(compaction.fillPercent(), compaction.bytes());
     }
 
     void close(int compactMillis) {

@@ -32,13 +32,11 @@ public final class MvStore implements Store {
     public static final String SEALS = "coordinator.seals";
 
     private static final Logger LOG = LoggerFactory.getLogger(MvStore.class);
-    private static final int COMPACT_FILL_PERCENT = 50;
-    private static final int COMPACT_BYTES = 4 << 20;
     private static final int COMPACT_ON_CLOSE_MILLIS = 100;
 
     private final Path file;
     private final String scheme;
-    private final int compactEvery;
+    private final Compaction compaction;
     private final SealFile seals;
     private final ExecutorService writer;
 
@@ -48,10 +46,10 @@ public final class MvStore implements Store {
     private volatile long revision;
     private int commits;
 
-    private MvStore(Path file, String scheme, int compactEvery, SealFile seals) {
+    private MvStore(Path file, String scheme, Compaction compaction, SealFile seals) {
         this.file = file;
         this.scheme = scheme;
-        this.compactEvery = compactEvery;
+        this.compaction = compaction;
         this.seals = seals;
         this.open = Optional.of(MvFile.open(file, scheme, seals));
         this.revision = open.get().seal().revision();
@@ -66,10 +64,10 @@ public final class MvStore implements Store {
      *     is of another format version
      */
     public static MvStore open(Path directory) {
-        return open(directory, "", 1_000);
+        return open(directory, "", Compaction.STANDARD);
     }
 
-    static MvStore open(Path directory, String scheme, int compactEvery) {
+    static MvStore open(Path directory, String scheme, Compaction compaction) {
         Path file = directory.resolve(FILE).toAbsolutePath();
         try {
             Permissions.makeDirectory(directory.toAbsolutePath());
@@ -86,7 +84,7 @@ public final class MvStore implements Store {
         SealFile seals = SealFile.open(file.resolveSibling(SEALS));
         try {
             Permissions.makePrivate(file);
-            return new MvStore(file, scheme, compactEvery, seals);
+            return new MvStore(file, scheme, compaction, seals);
         } catch (IOException e) {
             seals.close();
             throw new StoreException("store file %s cannot be made: %s".formatted(file, e.getMessage()), e);
@@ -127,7 +125,7 @@ public final class MvStore implements Store {
                 LOG.warn("commit {} took effect although the store reported: {}", next, e.getMessage());
             }
             revision = next;
-            if (++commits % compactEvery == 0) {
+            if (++commits % compaction.everyCommits() == 0) {
                 compact();
             }
             return true;
@@ -148,7 +146,7 @@ public final class MvStore implements Store {
     /** The commit before is durable already, so a failure here must not be taken for one of the commit. */
     private void compact() {
         try {
-            opened().compact(COMPACT_FILL_PERCENT, COMPACT_BYTES);
+            opened().compact(compaction);
         } catch (RuntimeException e) {
             LOG.warn("store file {} could not be compacted and is opened again: {}", file, e.getMessage());
             try {

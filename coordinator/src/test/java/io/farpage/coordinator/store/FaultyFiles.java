@@ -9,7 +9,7 @@ import org.h2.store.fs.FileBase;
 import org.h2.store.fs.FilePath;
 import org.h2.store.fs.FilePathWrapper;
 
-/** H2's files under {@code faulty:}, which count the syncs and fail writes as a disk does that is full or broken. */
+/** H2's files under {@code faulty:}, which count the syncs and fail reads, writes and syncs as a disk does that is full or broken. */
 public final class FaultyFiles extends FilePathWrapper {
 
     static final String SCHEME = "faulty:";
@@ -23,6 +23,12 @@ public final class FaultyFiles extends FilePathWrapper {
     /** Whether syncs fail, after they were done. */
     static volatile boolean syncFails;
 
+    /** Reads that failed since the files were last healed. */
+    static final AtomicInteger FAILED_READS = new AtomicInteger();
+
+    /** Whether reads fail. */
+    static volatile boolean readsFail;
+
     static void install() {
         FilePath.register(new FaultyFiles());
         heal();
@@ -31,6 +37,8 @@ public final class FaultyFiles extends FilePathWrapper {
     static void heal() {
         WRITES_LEFT.set(-1);
         syncFails = false;
+        readsFail = false;
+        FAILED_READS.set(0);
     }
 
     @Override
@@ -53,6 +61,13 @@ public final class FaultyFiles extends FilePathWrapper {
         private static void writing() throws IOException {
             if (WRITES_LEFT.getAndUpdate(left -> left > 0 ? left - 1 : left) == 0) {
                 throw new IOException("No space left on device");
+            }
+        }
+
+        private static void reading() throws IOException {
+            if (readsFail) {
+                FAILED_READS.incrementAndGet();
+                throw new IOException("Input/output error");
             }
         }
 
@@ -79,11 +94,13 @@ public final class FaultyFiles extends FilePathWrapper {
 
         @Override
         public int read(ByteBuffer to) throws IOException {
+            reading();
             return file.read(to);
         }
 
         @Override
         public synchronized int read(ByteBuffer to, long position) throws IOException {
+            reading();
             return file.read(to, position);
         }
 

@@ -116,6 +116,7 @@ int main(int argc, char **argv) {
     int listening = listen_at(argv[1]);
     int fd = start_server(&options, memory);
     pin(options.client_cpu);
+    schedule(options.priority);
     client_open(&client, &options, fd);
     printf("ready %s\n", memory.backing);
     fflush(stdout);

@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
     struct page_memory memory = map_pages(&options);
     int fd = start_server(&options, memory);
     pin(options.client_cpu);
+    schedule(options.priority);
     client_open(&client, &options, fd);
     if (options.interactive) {
         obey(&client, memory.backing);

@@ -28,6 +28,7 @@ struct options {
     enum verification verify;
     int client_cpu;
     int server_cpu;
+    int priority;
     uint64_t depth;
     uint64_t batch;
     uint64_t page_size;
@@ -68,6 +69,7 @@ static inline void usage(FILE *out) {
           "  --warmup N              fetches before each measurement, not recorded (10000)\n"
           "  --verify none|ends|full what to check of each page's content (ends)\n"
           "  --client-cpu N, --server-cpu N     (the first CPUs allowed)\n"
+          "  --priority N            real-time priority (SCHED_FIFO) of both sides, or short slices where it is not permitted; 0: none (0)\n"
           "  --hugepages             back the served memory with huge pages where there are any\n"
           "  --seed N                of page content and page numbers (1)\n"
           "  --latencies             add the histogram to the JSON, as [[lowest ns, count], ...]\n"
@@ -148,6 +150,7 @@ static inline struct options parse_options(int argc, char **argv) {
             {"duration", required_argument, NULL, 't'},   {"warmup", required_argument, NULL, 'w'},
             {"verify", required_argument, NULL, 'v'},     {"client-cpu", required_argument, NULL, 'C'},
             {"server-cpu", required_argument, NULL, 'S'}, {"hugepages", no_argument, NULL, 'H'},
+            {"priority", required_argument, NULL, 'P'},
             {"seed", required_argument, NULL, 's'},       {"latencies", no_argument, NULL, 'l'},
             {"interactive", no_argument, NULL, 'i'},      {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0}};
@@ -168,6 +171,7 @@ static inline struct options parse_options(int argc, char **argv) {
             case 'v': o.verify = (enum verification) parse_choice("--verify", optarg, verify_names); break;
             case 'C': o.client_cpu = (int) parse_number("--client-cpu", optarg, 0, CPU_SETSIZE - 1); break;
             case 'S': o.server_cpu = (int) parse_number("--server-cpu", optarg, 0, CPU_SETSIZE - 1); break;
+            case 'P': o.priority = (int) parse_number("--priority", optarg, 0, 99); break;
             case 'H': o.hugepages = true; break;
             case 's': o.seed = parse_number("--seed", optarg, 0, UINT64_MAX); break;
             case 'l': o.latencies = true; break;

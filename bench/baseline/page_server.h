@@ -66,6 +66,7 @@ __attribute__((noreturn)) static inline void serve(
         int listening, int filled, const struct options *o, struct page_memory memory) {
     static struct request requests[REPLIES_AT_ONCE];
     pin(o->server_cpu);
+    schedule(o->priority);
     for (uint64_t page = 0; page < o->pages; page++) {
         page_content_fill((uint64_t *) (memory.pages + page * o->page_size), o->page_size, o->seed, page);
     }

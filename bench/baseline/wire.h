@@ -5,9 +5,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "options.h"
 
@@ -44,6 +47,23 @@ static inline void pin(int cpu) {
     CPU_SET(cpu, &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0) {
         fail("sched_setaffinity to cpu %d: %s", cpu, strerror(errno));
+    }
+}
+
+/* As an agent schedules its threads that sleep: real-time priority, or where that is not permitted the shortest slice that the kernel grants. */
+static inline void schedule(int priority) {
+    if (priority == 0 || sched_setscheduler(0, SCHED_FIFO, &(struct sched_param) {.sched_priority = priority}) == 0) {
+        return;
+    }
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t slice_ns, deadline_ns, period_ns;
+    } ordinary = {.size = sizeof ordinary, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .slice_ns = 100000};
+    if (errno != EPERM || syscall(SYS_sched_setattr, 0, &ordinary, 0) != 0) {
+        fail("--priority %d: %s", priority, strerror(errno));
     }
 }
 

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -69,9 +70,21 @@ class ForeignVmmTest {
                         vmm,
                         random,
                         System.nanoTime() + Duration.ofSeconds(seconds).toNanos());
-                await("the VMM's last look at its pages")
-                        .atMost(Duration.ofMinutes(2))
-                        .until(() -> !vmm.isAlive());
+                try {
+                    await("the VMM's last look at its pages")
+                            .atMost(Duration.ofMinutes(2))
+                            .until(() -> !vmm.isAlive());
+                } catch (ConditionTimeoutException e) {
+                    throw new AssertionError(
+                            "seed %d: %s\n%s\n%s\n%s"
+                                    .formatted(
+                                            seed,
+                                            e.getMessage(),
+                                            guests.status("foreign"),
+                                            vmm.threads(),
+                                            cluster.describe()),
+                            e);
+                }
                 assertEquals(0, vmm.awaitEnd(), () -> "seed " + seed + "\n" + vmm.out() + vmm.err());
                 JsonNode result = new JsonMapper().readTree(vmm.out());
                 assertEquals(0, result.get("differences").asInt(), () -> "seed " + seed + "\n" + vmm.err());

@@ -82,6 +82,10 @@ public record BaselineSettings(
         add(arguments, "--warmup", Long.toString(warmup));
         clientCpu.ifPresent(cpu -> add(arguments, "--client-cpu", Integer.toString(cpu)));
         serverCpu.ifPresent(cpu -> add(arguments, "--server-cpu", Integer.toString(cpu)));
+        if (mode == Mode.BLOCK) {
+            // As an agent takes it by itself for threads that sleep.
+            add(arguments, "--priority", "1");
+        }
         if (hugepages) {
             arguments.add("--hugepages");
         }

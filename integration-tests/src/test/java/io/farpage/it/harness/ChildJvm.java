@@ -190,6 +190,21 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
+    /** What each thread waits for in the kernel: its state and kernel stack. */
+    public String threads() {
+        StringBuilder all = new StringBuilder();
+        try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(pid()), "task"))) {
+            for (Path task : tasks.sorted().toList()) {
+                all.append("thread ").append(task.getFileName()).append(": ");
+                all.append(read(task.resolve("status")).replaceAll("(?s).*State:\\t([^\n]*).*", "$1"));
+                all.append('\n').append(read(task.resolve("stack")));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return all.toString();
+    }
+
     /** What a person needs who looks at a failure. */
     String describe() {
         String state = isAlive() ? stopped ? "stopped" : "alive" : "ended with " + process.exitValue();

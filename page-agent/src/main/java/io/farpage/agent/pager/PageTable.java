@@ -7,7 +7,10 @@ import io.farpage.agent.shard.Counter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The state of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
@@ -74,6 +77,10 @@ final class PageTable {
     private final int[] left = new int[2 * KINDS_AND_FLAG];
 
     private final Cuts cuts = new Cuts();
+    /** Tables of private children that have not copied all of this one yet. */
+    private final List<PageTable> children = new ArrayList<>(0);
+
+    private @Nullable Inheritance inheritance;
 
     /**
      * @param pages how many
@@ -91,13 +98,68 @@ final class PageTable {
         counts[initial & KIND_MASK].add(pages);
     }
 
-    /** For a child of the process: what it finds of its own memory, and what it has to be brought. */
+    /**
+     * For a private child of the process: pages that are resident in the parent are resident in the child, and pages on their way to the
+     * parent are still at their home. The states are copied in blocks: a block before the parent changes it or the child uses it, and
+     * one with each {@link #inheritBlock}. Both tables belong to one thread.
+     */
     PageTable(PageTable parent) {
         this(parent.pages, parent.initial != ZERO);
-        for (int page = parent.nextTouched(0, pages); page < pages; page = parent.nextTouched(page + 1, pages)) {
+        inheritance = new Inheritance(parent, pages);
+        parent.children.add(this);
+    }
+
+    /** Whether states are still to be copied from the parent's table. */
+    boolean isInheriting() {
+        return inheritance != null;
+    }
+
+    /** Copies the next block of states from the parent's table. Returns how many were copied, 0 or 1. */
+    int inheritBlock() {
+        if (inheritance == null) {
+            return 0;
+        }
+        inheritBlock(inheritance, inheritance.next());
+        return 1;
+    }
+
+    /** Copies the states of pages from {@code first} to before {@code end} if they are not copied yet. */
+    private void inherit(int first, int end) {
+        for (int block = first / Inheritance.BLOCK_PAGES;
+                inheritance != null && block * Inheritance.BLOCK_PAGES < end;
+                block++) {
+            if (inheritance.isMissing(block)) {
+                inheritBlock(inheritance, block);
+            }
+        }
+    }
+
+    private void inheritBlock(Inheritance from, int block) {
+        from.copied(block);
+        if (from.isComplete()) {
+            leaveParent(from);
+        }
+        PageTable parent = from.parent();
+        int end = Math.min(pages, (block + 1) * Inheritance.BLOCK_PAGES);
+        for (int page = parent.nextTouched(block * Inheritance.BLOCK_PAGES, end);
+                page < end;
+                page = parent.nextTouched(page + 1, end)) {
             int state = parent.state(page);
             int kind = state & KIND_MASK;
-            put(page, (kind == FETCHING ? REMOTE : kind) | (state & HOMED));
+            write(page, (kind == FETCHING ? REMOTE : kind) | (state & HOMED));
+        }
+    }
+
+    private void leaveParent(Inheritance from) {
+        from.parent().children.remove(this);
+        inheritance = null;
+    }
+
+    /** To be called before the states of these pages change, so that children inherit what was there at the fork. */
+    private void beforeChange(int first, int end) {
+        inherit(first, end);
+        for (int i = children.size() - 1; i >= 0; i--) {
+            children.get(i).inherit(first, end);
         }
     }
 
@@ -106,9 +168,14 @@ final class PageTable {
         return (pages + 7L) & -8L;
     }
 
-    /** Gives the memory of the table back; to be called when no page is looked up any more. */
+    /** Gives the memory of the table back; to be called when no page is looked up any more. Children may still inherit from it. */
     void discard() {
-        OffHeap.discard(states);
+        if (inheritance != null) {
+            leaveParent(inheritance);
+        }
+        if (children.isEmpty()) {
+            OffHeap.discard(states);
+        }
     }
 
     int pages() {
@@ -116,10 +183,20 @@ final class PageTable {
     }
 
     private int state(int page) {
+        if (inheritance != null) {
+            inherit(page, page + 1);
+        }
         return Byte.toUnsignedInt(states.get(JAVA_BYTE, page)) ^ initial;
     }
 
     private void put(int page, int state) {
+        if (!children.isEmpty()) {
+            beforeChange(page, page + 1);
+        }
+        write(page, state);
+    }
+
+    private void write(int page, int state) {
         int was = state(page) & COUNTED;
         int now = state & COUNTED;
         if (was != now) {
@@ -174,8 +251,9 @@ final class PageTable {
      * @return whether one of them was of kind {@code watched}
      */
     boolean become(int first, int count, int kind, int watched) {
-        Arrays.fill(left, 0);
         int end = first + count;
+        beforeChange(first, end);
+        Arrays.fill(left, 0);
         int page = first;
         while (page < end) {
             if (kind == (initial & KIND_MASK) && (page & 7) == 0 && end - page >= 8 && states.get(WORD, page) == 0) {
@@ -221,6 +299,7 @@ final class PageTable {
 
     /** The first resident page from {@code from} on, or {@code end} if there is none before that. Looks at eight at once. */
     int nextResident(int from, int end) {
+        inherit(from, end);
         int page = from;
         while (page < end) {
             if ((page & 7) == 0 && end - page >= 8) {
@@ -243,6 +322,7 @@ final class PageTable {
      * none before that. Such a page is dirty, or zeros while its home has something older. Looks at eight at once.
      */
     int nextUnsaved(int from, int end) {
+        inherit(from, end);
         int page = from;
         while (page < end) {
             if ((page & 7) == 0 && end - page >= 8) {
@@ -273,6 +353,7 @@ final class PageTable {
 
     /** The first page from {@code from} on that is not as it was in the beginning, or {@code end}. Looks at eight at once. */
     int nextTouched(int from, int end) {
+        inherit(from, end);
         int page = from;
         while (page < end) {
             if ((page & 7) == 0 && end - page >= 8) {

@@ -13,6 +13,7 @@ import java.util.function.LongSupplier;
  */
 final class PrivateChild implements Child {
     private final PageFaults uffd;
+    private final PageTable table;
     private final Transfers transfers;
     private final Installer installer;
     private final Arrivals arrivals;
@@ -43,6 +44,7 @@ final class PrivateChild implements Child {
      */
     PrivateChild(Family family, PageFaults uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
         this.uffd = uffd;
+        this.table = table;
         transfers = new Transfers(family.fetcher(), family.homes(), family.pool(), layout.pageBytes());
         installer = new Installer(uffd, layout, table, family.space(), false, false, family.clock());
         arrivals = new Arrivals(
@@ -88,14 +90,15 @@ final class PrivateChild implements Child {
         if (installer.isGone()) {
             return arrivals.install(false);
         }
-        int work = messages.isBehind() ? 0 : arrivals.install(true);
+        int work = table.inheritBlock();
+        work += messages.isBehind() ? 0 : arrivals.install(true);
         work += messages.read(faults);
         return messages.isBehind() ? work : work + faults.serveQueue();
     }
 
     @Override
     public boolean isBusy() {
-        return arrivals.isWaiting() || !faults.queue().isEmpty() || messages.isBehind();
+        return table.isInheriting() || arrivals.isWaiting() || !faults.queue().isEmpty() || messages.isBehind();
     }
 
     @Override
@@ -125,5 +128,6 @@ final class PrivateChild implements Child {
     @Override
     public void close() {
         uffd.close();
+        table.discard();
     }
 }

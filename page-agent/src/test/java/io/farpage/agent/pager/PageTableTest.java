@@ -1,10 +1,15 @@
 package io.farpage.agent.pager;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class PageTableTest {
@@ -111,5 +116,91 @@ class PageTableTest {
             count += table.kind(page) == kind ? 1 : 0;
         }
         return count;
+    }
+
+    /** Three generations, each changed at random while its children still copy from it, beside plain copies made at the fork. */
+    @Test
+    void shouldInheritWhatWasThereAtTheForkWhateverChangesLater() {
+        int pages = 3 * Inheritance.BLOCK_PAGES + 5;
+        for (int seed = 0; seed < 20; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            List<PageTable> tables = new ArrayList<>(List.of(new PageTable(pages, random.nextBoolean())));
+            List<int[]> expected = new ArrayList<>(List.of(kinds(tables.getFirst(), pages)));
+            for (int step = 0; step < 400; step++) {
+                int which = random.nextInt(tables.size());
+                PageTable table = tables.get(which);
+                int page = random.nextInt(pages);
+                switch (random.nextInt(8)) {
+                    case 0 -> {
+                        if (tables.size() < 6) {
+                            int[] inherited = expected.get(which).clone();
+                            Arrays.setAll(
+                                    inherited,
+                                    i -> inherited[i] == PageTable.FETCHING ? PageTable.REMOTE : inherited[i]);
+                            tables.add(new PageTable(table));
+                            expected.add(inherited);
+                        }
+                    }
+                    case 1 -> {
+                        int count = random.nextInt(pages - page + 1);
+                        table.become(page, count, PageTable.ZERO, PageTable.DIRTY);
+                        Arrays.fill(expected.get(which), page, page + count, PageTable.ZERO);
+                    }
+                    case 2 -> table.inheritBlock();
+                    case 3 -> assertEquals(expected.get(which)[page], table.kind(page), "seed " + seed);
+                    default -> {
+                        int kind = random.nextInt(KINDS);
+                        table.become(page, kind);
+                        expected.get(which)[page] = kind;
+                    }
+                }
+            }
+            for (int i = 0; i < tables.size(); i++) {
+                while (tables.get(i).isInheriting()) {
+                    tables.get(i).inheritBlock();
+                }
+            }
+            for (int i = 0; i < tables.size(); i++) {
+                assertArrayEquals(expected.get(i), kinds(tables.get(i), pages), "seed " + seed + ", table " + i);
+                for (int kind = 0; kind < KINDS; kind++) {
+                    int counted = kind;
+                    assertEquals(
+                            IntStream.of(expected.get(i))
+                                    .filter(each -> each == counted)
+                                    .count(),
+                            tables.get(i).count(kind));
+                }
+            }
+        }
+    }
+
+    /** A parent that ends, and a child that ends, before all is copied. */
+    @Test
+    void shouldInheritFromAParentThatHasEndedAndOutliveAChildThatHas() {
+        int pages = 300 * Inheritance.BLOCK_PAGES;
+        PageTable parent = new PageTable(pages, false);
+        parent.become(pages - 1, PageTable.DIRTY);
+        PageTable ended = new PageTable(parent);
+        PageTable child = new PageTable(parent);
+        ended.discard();
+        parent.discard();
+        assertEquals(PageTable.DIRTY, child.kind(pages - 1));
+        assertFalse(ended.isInheriting());
+    }
+
+    @Test
+    void shouldCopyABoundedNumberOfStatesAtOnce() {
+        int pages = 4 * Inheritance.BLOCK_PAGES;
+        PageTable parent = new PageTable(pages, false);
+        parent.become(0, pages, PageTable.DIRTY, PageTable.ZERO);
+        PageTable child = new PageTable(parent);
+        for (int blocks = 0; blocks <= 4; blocks++) {
+            assertEquals((long) blocks * Inheritance.BLOCK_PAGES, child.count(PageTable.DIRTY));
+            assertEquals(blocks < 4 ? 1 : 0, child.inheritBlock());
+        }
+    }
+
+    private static int[] kinds(PageTable table, int pages) {
+        return IntStream.range(0, pages).map(table::kind).toArray();
     }
 }

@@ -25,17 +25,13 @@ public final class Sockets {
     /** The part of {@code <sys/socket.h>} and {@code <netinet/tcp.h>} used here: level and name of a socket option. */
     public enum Option {
         SO_REUSEADDR(1, 2),
-        SO_ERROR(1, 4),
         SO_SNDBUF(1, 7),
         SO_RCVBUF(1, 8),
         SO_KEEPALIVE(1, 9),
-        SO_BUSY_POLL(1, 46),
-        IPV6_V6ONLY(41, 26),
         TCP_NODELAY(6, 1),
         TCP_KEEPIDLE(6, 4),
         TCP_KEEPINTVL(6, 5),
         TCP_KEEPCNT(6, 6),
-        TCP_QUICKACK(6, 12),
         TCP_USER_TIMEOUT(6, 18);
 
         private final int level;

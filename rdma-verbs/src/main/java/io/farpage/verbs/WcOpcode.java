@@ -23,11 +23,6 @@ public enum WcOpcode {
         return code;
     }
 
-    /** Whether this completes a receive rather than a send. */
-    public boolean isReceive() {
-        return code >= RECV.code;
-    }
-
     /**
      * The opcode with {@code code}.
      *

@@ -222,10 +222,6 @@ record FetchPlan(
         return most + (yardstick == Yardstick.C ? AgentFlags.pageHugepages(this) : 0);
     }
 
-    boolean isAutomaticTransport() {
-        return transport.equals(Transport.AUTO.label());
-    }
-
     /** The longest that one round may take: a page in 10 ms on average, and time to start. */
     Duration roundPatience() {
         return roundTime.multipliedBy(2).plusSeconds(60).plusMillis((roundCount + settle) * 10);

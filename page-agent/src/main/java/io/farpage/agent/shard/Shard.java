@@ -83,11 +83,6 @@ public final class Shard {
         return notices.poll();
     }
 
-    /** Whether commands wait. Any thread. */
-    boolean hasCommands() {
-        return !commands.isEmpty();
-    }
-
     /**
      * Makes a fetcher. On the shard's thread, or before it starts.
      *

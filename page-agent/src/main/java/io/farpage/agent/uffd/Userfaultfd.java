@@ -51,7 +51,6 @@ public final class Userfaultfd implements PageFaults {
 
     private static final long UFFDIO_API = 0xc018aa3fL;
     private static final long UFFDIO_REGISTER = 0xc020aa00L;
-    private static final long UFFDIO_UNREGISTER = 0x8010aa01L;
     private static final long UFFDIO_WAKE = 0x8010aa02L;
     private static final long UFFDIO_COPY = 0xc028aa03L;
     private static final long UFFDIO_ZEROPAGE = 0xc020aa04L;
@@ -139,12 +138,6 @@ public final class Userfaultfd implements PageFaults {
         argument.set(JAVA_LONG, 16, mode);
         argument.set(JAVA_LONG, 24, 0);
         return ioctl(UFFDIO_REGISTER);
-    }
-
-    /** {@code UFFDIO_UNREGISTER}: the kernel resolves the range's faults again; who waits is woken. */
-    public int unregister(long start, long length) {
-        range(start, length);
-        return ioctl(UFFDIO_UNREGISTER);
     }
 
     @Override

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 /** Pages on their way here: fetches runs of them from their homes, and installs what has arrived. */
 final class Arrivals {
     /** In the place of the moment at which a fault was seen, for pages that are fetched ahead of being asked for. */
-    static final long NOBODY_WAITS = Long.MIN_VALUE;
+    static final long PREFETCH = Long.MIN_VALUE;
 
     private static final Logger log = LoggerFactory.getLogger(Arrivals.class);
 
@@ -77,7 +77,7 @@ final class Arrivals {
      * Fetches a run of remote pages.
      *
      * @param write whether the guest is about to write to them
-     * @param seenAt when the fault was seen, or {@link #NOBODY_WAITS}
+     * @param seenAt when the fault was seen, or {@link #PREFETCH}
      * @return how many pages, fewer than asked if there is not room for all, 0 if there is none at the moment
      */
     int fetch(int page, int count, boolean write, long seenAt) {
@@ -92,7 +92,7 @@ final class Arrivals {
                         page, count, pool.exportedAddress() + homes.offset(extent, page), write || table.isCut(page))
                 : post(home, extent, page, count, write, seenAt);
         if (had > 0) {
-            int asked = seenAt == NOBODY_WAITS ? 0 : 1;
+            int asked = seenAt == PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
             counters.prefetched().add((long) had - asked);
         }
@@ -114,7 +114,7 @@ final class Arrivals {
         while (remote < reach && table.kind(page + remote) == PageTable.REMOTE) {
             remote++;
         }
-        return remote == 0 ? 1 : fetch(page, remote, false, NOBODY_WAITS);
+        return remote == 0 ? 1 : fetch(page, remote, false, PREFETCH);
     }
 
     private int post(Home home, int extent, int page, int count, boolean write, long seenAt) {
@@ -146,7 +146,7 @@ final class Arrivals {
             table.become(page + i, PageTable.FETCHING);
         }
         incoming += run;
-        if (seenAt != NOBODY_WAITS) {
+        if (seenAt != PREFETCH) {
             table.set(page, PageTable.REFERENCED);
         }
         return run;
@@ -289,7 +289,7 @@ final class Arrivals {
             }
             transfers.settle(slot, settled);
         }
-        if (transfers.seenAt(slot) != NOBODY_WAITS) {
+        if (transfers.seenAt(slot) != PREFETCH) {
             counters.recordFault(transfers.seenAt(slot), transfers.arrivedAt(slot), clock.getAsLong());
         }
         return true;

@@ -99,7 +99,7 @@ final class Children {
      * @param of the parent's table
      * @param parent the VMM's faults
      */
-    void forked(int descriptor, GuestLayout layout, PageTable of, Faults parent) {
+    void forked(int descriptor, GuestLayout layout, PageTable of, FaultHandler parent) {
         PageFaults uffd = kernel.child(descriptor);
         GuestLayout own = new GuestLayout(layout);
         if (shared) {

@@ -205,10 +205,11 @@ final class Installer {
 
     private int settle(int page, long address, long failure) {
         return switch ((int) -failure) {
-            case Errno.EEXIST -> layout.pageBytes() == BASE_PAGE ? there(page, address) : perhapsThere(page, address);
+            case Errno.EEXIST ->
+                layout.pageBytes() == BASE_PAGE ? onExists(page, address) : onHugepageExists(page, address);
             case Errno.EAGAIN -> 0;
             case Errno.ENOENT, Errno.EFAULT -> {
-                // Not mapped there any more, or beyond the end of a file that was truncated.
+                // The range was unmapped, or the file was truncated before it.
                 uffd.wake(address, layout.pageBytes());
                 yield unmapped(page);
             }
@@ -224,10 +225,10 @@ final class Installer {
     }
 
     /**
-     * The page is there already: it came by another way, and whoever waits for it looks again. One that the guest has given up is there only
-     * until the kernel takes it out, and what it holds is not to be kept.
+     * The kernel already has the page: it was installed another way, and the waiting threads fault again. A page that the guest has given up
+     * stays only until the kernel removes it, and its bytes are not kept.
      */
-    private int there(int page, long address) {
+    private int onExists(int page, long address) {
         if (table.kind(page) != PageTable.ZERO) {
             table.become(page, PageTable.DIRTY);
         }
@@ -236,17 +237,17 @@ final class Installer {
     }
 
     /**
-     * A large page is there already, or else there is no hugepage left: the kernel calls both EEXIST. A file's page is asked for again in
-     * a way that tells. Of others it is enough that whoever waits looks again: such memory is never taken out.
+     * EEXIST of a large page: the kernel already has it, or no hugepage is free. For a page of a file UFFDIO_CONTINUE tells the two apart. Other
+     * memory is never evicted, so it is enough that the waiting threads fault again.
      */
-    private int perhapsThere(int page, long address) {
+    private int onHugepageExists(int page, long address) {
         if (shared) {
             long mapped = uffd.continueAt(address, layout.pageBytes());
             if (mapped > 0) {
                 return installed(page, mapped, PageTable.DIRTY);
             }
             if (mapped == -Errno.EEXIST) {
-                return there(page, address);
+                return onExists(page, address);
             }
             return settle(page, address, mapped == -Errno.EFAULT ? -Errno.ENOMEM : mapped);
         }
@@ -257,8 +258,8 @@ final class Installer {
     }
 
     /**
-     * The VMM has taken the range away without a word, and the page is where it was: at its home if it was about to come from there, nowhere
-     * if the guest gave it up, and in the memory file if it was resident.
+     * The VMM has unmapped the range without an event. The page keeps its place: at its home if it was being fetched, nowhere if the guest gave
+     * it up, in the memory file if it was resident.
      */
     private int unmapped(int page) {
         if (table.kind(page) == PageTable.FETCHING) {

@@ -45,7 +45,7 @@ public final class Pager implements DutyCycle {
     private final Arrivals arrivals;
     private final Replay replay;
     private final WorkingSet.Scan leaving;
-    private final Faults faults;
+    private final FaultHandler faults;
     private final Children children;
     private final Heat heat;
     private final LongSupplier clock;
@@ -156,7 +156,7 @@ public final class Pager implements DutyCycle {
                 shared,
                 table,
                 transfers);
-        faults = new Faults(
+        faults = new FaultHandler(
                 table,
                 layout,
                 homes,
@@ -244,8 +244,8 @@ public final class Pager implements DutyCycle {
                 evictor == null ? 0 : evictor.evictions().get(),
                 evictor == null ? 0 : evictor.writtenBack().get(),
                 evictor == null ? 0 : evictor.elided().get(),
-                faults.streams().hits().get(),
-                faults.streams().wasted().get(),
+                faults.readPredictor().hits().get(),
+                faults.readPredictor().wasted().get(),
                 children.count());
     }
 

@@ -17,7 +17,7 @@ final class PrivateChild implements Child {
     private final Transfers transfers;
     private final Installer installer;
     private final Arrivals arrivals;
-    private final Faults faults;
+    private final FaultHandler faults;
     private final KernelMessages messages;
 
     /**
@@ -58,7 +58,7 @@ final class PrivateChild implements Child {
                 family.pool(),
                 family.counters(),
                 family.clock());
-        faults = new Faults(
+        faults = new FaultHandler(
                 table,
                 layout,
                 family.homes(),

@@ -13,7 +13,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     private final GuestLayout layout;
     private final PageTable table;
     private final Transfers transfers;
-    private final Faults parent;
+    private final FaultHandler parent;
     private final IntConsumer forked;
     private final LongSupplier clock;
     private final Installer installer;
@@ -36,7 +36,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             GuestLayout layout,
             PageTable table,
             Transfers transfers,
-            Faults parent,
+            FaultHandler parent,
             IntConsumer forked,
             int turnPages,
             LongSupplier clock) {

@@ -46,7 +46,7 @@ class MinorFaultTest {
     private Transfers transfers;
 
     @SuppressWarnings("NullAway.Init")
-    private Faults faults;
+    private FaultHandler faults;
 
     @BeforeEach
     @SuppressWarnings("NullAway") // what a minor fault of such a page has nothing to do with is left out
@@ -69,7 +69,7 @@ class MinorFaultTest {
                     default -> throw new UnsupportedOperationException(method.getName());
                 });
         Installer installer = new Installer(kernel, layout, table, "test", true, true, () -> 1);
-        faults = new Faults(
+        faults = new FaultHandler(
                 table,
                 layout,
                 homes,

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-class StreamsTest {
-    private final Streams streams = new Streams(32);
+class ReadaheadPredictorTest {
+    private final ReadaheadPredictor streams = new ReadaheadPredictor(32);
 
     @Test
     void shouldDoubleTheWindowOfASequentialReaderUpToTheLimit() {
@@ -34,7 +34,7 @@ class StreamsTest {
     void shouldGoOnBehindWhatWasHad() {
         streams.fault(7);
         assertEquals(4, streams.fault(8));
-        streams.cut(2, 2);
+        streams.truncated(2, 2);
         assertEquals(4, streams.fault(10));
         assertEquals(8, streams.fault(14));
     }
@@ -44,7 +44,7 @@ class StreamsTest {
         streams.fault(7);
         assertEquals(4, streams.fault(8));
         assertEquals(8, streams.fault(12));
-        streams.crowd(3, 3);
+        streams.throttled(3, 3);
         assertEquals(8, streams.fault(15), "not 4, and nothing is forgotten");
         assertEquals(16, streams.fault(23));
         assertEquals(3 + 2 + 7, streams.hits().get(), "what was not fetched was of no use");
@@ -54,7 +54,7 @@ class StreamsTest {
     void shouldGoOnBehindPagesThatWereHereAlready() {
         streams.fault(7);
         assertEquals(4, streams.fault(8));
-        streams.span(4 + 2, 3);
+        streams.covered(4 + 2, 3);
         assertEquals(8, streams.fault(14));
         assertEquals(3 - 1, streams.hits().get(), "of the four one was here");
     }
@@ -65,7 +65,7 @@ class StreamsTest {
         assertEquals(4, streams.fault(8));
         for (int tries = 0; tries < 5; tries++) {
             assertEquals(8, streams.fault(12));
-            streams.takeBack();
+            streams.undo();
         }
         assertEquals(8, streams.fault(12));
         assertEquals(16, streams.fault(20));
@@ -81,7 +81,7 @@ class StreamsTest {
         }
         for (int tries = 0; tries < 20; tries++) {
             assertEquals(1, streams.fault(7_000_000 + 17 * tries));
-            streams.takeBack();
+            streams.undo();
         }
         assertEquals(0, streams.strides());
         for (int reader = 0; reader < 16; reader++) {
@@ -144,7 +144,7 @@ class StreamsTest {
         streams.fault(5);
         for (int tries = 0; tries < 8; tries++) {
             streams.fault(1_005);
-            streams.takeBack();
+            streams.undo();
         }
         streams.fault(1_005);
         assertEquals(0, streams.strides(), "one difference is no majority");
@@ -155,7 +155,7 @@ class StreamsTest {
         streams.fault(5);
         for (int fault = 1; fault <= 5; fault++) {
             streams.fault(5 + 17 * fault);
-            streams.takeBack();
+            streams.undo();
             streams.fault(5 + 17 * fault);
             assertEquals(fault < 5 ? 0 : 1, streams.strides(), "after " + fault + " equal differences");
         }
@@ -175,7 +175,7 @@ class StreamsTest {
 
     @Test
     void shouldFetchNothingAheadWhenTurnedOff() {
-        Streams off = new Streams(1);
+        ReadaheadPredictor off = new ReadaheadPredictor(1);
         for (int page = 0; page < 100; page++) {
             assertEquals(1, off.fault(page));
             assertEquals(0, off.strides());

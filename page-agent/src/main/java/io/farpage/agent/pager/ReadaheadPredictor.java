@@ -4,12 +4,12 @@ import io.farpage.agent.shard.Counter;
 import java.util.Arrays;
 
 /**
- * Foresees which pages follow the one that faulted. Pages that were prefetched do not fault, so a stream shows by a fault on the very
- * page after the last window: then the window was of use, and the next one is twice as large. Several streams run side by side, as the
- * threads of a guest do. Strides other than 1 are found as Leap does (Al Maruf and Chowdhury, ATC 2020): by majority vote over the
- * latest differences between faults. Whatever is neither gets its page alone, so that random access pays nothing for this.
+ * Predicts which pages the guest touches after a fault. Prefetched pages do not fault, so a sequential stream is recognised by a fault on the
+ * page right after the last window; the next window is then twice as large. Several streams run side by side, one for each thread of
+ * a guest. Strides other than 1 are found as in Leap (Al Maruf and Chowdhury, ATC 2020): by majority vote over the latest differences
+ * between faults. A fault that fits neither fetches one page, so random access costs nothing more.
  */
-final class Streams {
+final class ReadaheadPredictor {
     private static final int STREAMS = 16;
     private static final int FIRST_WINDOW = 4;
     private static final int DELTAS = 8;
@@ -19,11 +19,11 @@ final class Streams {
     private final int maxWindow;
     private final int[] next = new int[STREAMS];
     private final int[] window = new int[STREAMS];
-    /** Pages of the latest window that were to be had, the one that faulted included. */
+    /** Pages of the latest window that were fetched, the one that faulted included. */
     private final int[] had = new int[STREAMS];
 
     private final long[] usedAt = new long[STREAMS];
-    private long turn;
+    private long faults;
 
     private final int[] deltas = new int[DELTAS];
     private int deltaAt;
@@ -34,7 +34,7 @@ final class Streams {
     private final Counter hits = new Counter();
     private final Counter wasted = new Counter();
 
-    // What the latest fault was, and what it changed, as it was before.
+    // The latest fault, and the state before it, for undo().
     private int lastStream;
     private int started;
     private boolean lastVoted;
@@ -47,14 +47,14 @@ final class Streams {
     private int lastBefore;
     private int strideBefore;
 
-    /** @param maxWindow pages that are fetched as one at most, 1 to turn this off */
-    Streams(int maxWindow) {
+    /** @param maxWindow largest window in pages; 1 turns prediction off */
+    ReadaheadPredictor(int maxWindow) {
         this.maxWindow = maxWindow;
         Arrays.fill(next, NONE);
     }
 
     /**
-     * Tells of a fault.
+     * Records a fault.
      *
      * @return how many pages to fetch from {@code page} on, 1 or more
      */
@@ -63,7 +63,7 @@ final class Streams {
         if (maxWindow == 1) {
             return 1;
         }
-        turn++;
+        faults++;
         for (int i = 0; i < STREAMS; i++) {
             if (next[i] == page) {
                 remember(i, false);
@@ -89,7 +89,7 @@ final class Streams {
         started = page;
         next[stream] = page + window[stream];
         had[stream] = window[stream];
-        usedAt[stream] = turn;
+        usedAt[stream] = faults;
         return window[stream];
     }
 
@@ -107,34 +107,34 @@ final class Streams {
     }
 
     /**
-     * Of what the latest fault foresaw only some pages are to be had: the stream goes on behind them, with a smaller window.
+     * Only a part of the predicted window exists or is in the same state. The stream continues behind it, with a smaller window.
      *
-     * @param spanned pages from the fault's on
-     * @param brought how many of these were not here already
+     * @param covered pages from the one that faulted
+     * @param fetched how many of these were not resident
      */
-    void cut(int spanned, int brought) {
+    void truncated(int covered, int fetched) {
         if (maxWindow > 1) {
-            span(spanned, brought);
-            window[lastStream] = spanned;
+            covered(covered, fetched);
+            window[lastStream] = covered;
         }
     }
 
-    /** Of what the latest fault foresaw there was room for some pages only: the stream goes on behind them, as before; see {@link #cut}. */
-    void crowd(int spanned, int brought) {
+    /** The local limit left room for a part of the predicted window. The stream continues behind it, with the window it had; see {@link #truncated}. */
+    void throttled(int covered, int fetched) {
         if (maxWindow > 1) {
-            span(spanned, brought);
-            window[lastStream] = Math.max(windowBefore, spanned);
+            covered(covered, fetched);
+            window[lastStream] = Math.max(windowBefore, covered);
         }
     }
 
-    /** What the latest fault foresaw reaches over pages that are here already, and the stream goes on behind these; see {@link #cut}. */
-    void span(int spanned, int brought) {
-        next[lastStream] = started + spanned;
-        had[lastStream] = brought;
+    /** The predicted window ends in resident pages. The stream continues behind them; see {@link #truncated}. */
+    void covered(int covered, int fetched) {
+        next[lastStream] = started + covered;
+        had[lastStream] = fetched;
     }
 
-    /** There was no room for anything at all: the latest fault will be told of again, as if for the first time. */
-    void takeBack() {
+    /** Nothing could be fetched. Takes the latest fault back, so that it can be recorded again when it is retried. */
+    void undo() {
         if (maxWindow == 1) {
             return;
         }
@@ -154,7 +154,7 @@ final class Streams {
         usedAt[lastStream] = usedBefore;
     }
 
-    /** How far apart the pages are that {@link #strides()} counts. */
+    /** Distance in pages between the pages that {@link #strides()} counts. */
     int stride() {
         return stride;
     }
@@ -176,13 +176,13 @@ final class Streams {
             stride = 0;
             return;
         }
-        // One ahead until the guest has shown that it goes on that way.
+        // One page ahead until the guest has repeated the stride.
         strides = candidate == stride && delta == stride ? Math.min(MAX_STRIDES, maxWindow) : 1;
         stride = candidate;
         last = page + strides * stride;
     }
 
-    /** What more than half of the deltas are (Boyer and Moore), or 0. */
+    /** The difference that more than half of the latest ones have (Boyer and Moore), or 0. */
     private int majority() {
         int candidate = 0;
         int votes = 0;
@@ -199,7 +199,7 @@ final class Streams {
         return agree > DELTAS / 2 ? candidate : 0;
     }
 
-    /** Prefetched pages behind which the guest went on. Any thread. */
+    /** Prefetched pages of windows that were continued. Any thread. */
     Counter hits() {
         return hits;
     }

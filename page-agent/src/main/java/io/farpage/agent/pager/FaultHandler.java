@@ -4,11 +4,11 @@ import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Resolves the faults of one address space: starts what each needs, or has it wait for room. What a fault asks for first is on its way
- * before anything is fetched ahead of it.
+ * Resolves the page faults of one address space. A fault is served at once, or it is queued until the local limit leaves a free frame. The
+ * page that faulted is always requested before the pages that are prefetched behind it.
  */
-final class Faults implements KernelMessages.Receiver {
-    /** Bytes that one fault may have fetched: of large pages few. */
+final class FaultHandler implements KernelMessages.Receiver {
+    /** Bytes that one fault fetches at most, so few large pages. */
     private static final int MAX_AHEAD_BYTES = 8 << 20;
 
     private final PageTable table;
@@ -22,23 +22,23 @@ final class Faults implements KernelMessages.Receiver {
     private final Room room;
     private final IntConsumer forked;
     private final LongSupplier clock;
-    private final Streams streams;
-    private final Streams stores;
+    private final ReadaheadPredictor readPredictor;
+    private final ReadaheadPredictor writePredictor;
     private final WaitingFaults queue;
-    private int brought;
+    private int fetched;
 
-    /** How many pages may come at the moment. */
+    /** How many pages the local limit leaves room for. */
     @FunctionalInterface
     interface Room {
-        /** Pages of an extent that may come, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
+        /** Pages of an extent that may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
         int pages(int extent);
     }
 
     /**
-     * @param prefetchPages pages that one fault may bring at most
-     * @param forked what to do with the descriptor of a child's memory
+     * @param prefetchPages pages that one fault makes resident at most
+     * @param forked receives the descriptor of a child's memory
      */
-    Faults(
+    FaultHandler(
             PageTable table,
             GuestLayout layout,
             Homes homes,
@@ -64,25 +64,25 @@ final class Faults implements KernelMessages.Receiver {
         this.clock = clock;
         queue = new WaitingFaults(homes);
         int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
-        streams = new Streams(Math.min(prefetchPages, ahead));
-        // To be wrong about a store costs writing the page back.
-        stores = new Streams(Math.min(prefetchPages, transfers.maxRun()));
+        readPredictor = new ReadaheadPredictor(Math.min(prefetchPages, ahead));
+        // A page that is wrongly made writable has to be written back, so the window of writes is smaller.
+        writePredictor = new ReadaheadPredictor(Math.min(prefetchPages, transfers.maxRun()));
     }
 
-    /** Faults that wait for room. */
+    /** Faults that wait until the limit leaves a free frame. */
     WaitingFaults queue() {
         return queue;
     }
 
-    /** The streams of reads and first stores. */
-    Streams streams() {
-        return streams;
+    /** The predictor of reads and of first writes to zero pages. */
+    ReadaheadPredictor readPredictor() {
+        return readPredictor;
     }
 
     /**
-     * The guest gives pages up: they read as zeros from now on. The kernel takes them out only after this was read, so what is resident a
-     * moment longer must not be looked at again, least of all be written back. Threads that wait for one of them to be fetched are woken; they
-     * fault again and get zeros.
+     * The guest gives pages up: they read as zeros from now on. The kernel removes them only after this message was read, so a page that is
+     * still resident for a moment must not be read again, and must not be written back. Threads that wait for one of these pages are
+     * woken; they fault again and get zeros.
      */
     @Override
     public void removed(int first, int count) {
@@ -108,7 +108,7 @@ final class Faults implements KernelMessages.Receiver {
         switch (table.kind(page)) {
             case PageTable.ZERO, PageTable.REMOTE -> {
                 if (writeProtect) {
-                    // It was taken out while the store waited: let it be tried again.
+                    // The page was evicted while the write waited: the thread faults again.
                     installer.wake(page);
                 } else if (!table.has(page, PageTable.QUEUED) && !resolve(page, write, seenAt)) {
                     await(page, write, seenAt);
@@ -139,7 +139,7 @@ final class Faults implements KernelMessages.Receiver {
         boolean fetching = table.kind(page) == PageTable.FETCHING;
         int mapped = installer.map(page);
         if (mapped == Installer.ABSENT) {
-            // It was taken out of the page cache meanwhile.
+            // The page left the page cache after the fault.
             fault(page, false, false, seenAt);
             return;
         }
@@ -157,59 +157,59 @@ final class Faults implements KernelMessages.Receiver {
         counters.waits().add(1);
     }
 
-    /** Starts what a fault of a page that is not here needs; false if there is no room at the moment. */
+    /** Requests a page that is not resident, and the pages predicted to follow. False if no frame or no transfer is free. */
     private boolean resolve(int page, boolean write, long seenAt) {
         int extent = homes.extent(page);
         int free = room.pages(extent);
         if (free <= 0 || installer.isPaused()) {
             return false;
         }
-        int foreseen = streams.fault(page);
+        int foreseen = readPredictor.fault(page);
         heat.add(page);
         int most = Math.min(free, foreseen);
         int reach = most == 1 ? 1 : homes.contiguous(extent, page, layout.contiguous(page, most));
-        int spanned = span(page, reach, write, seenAt);
-        if (spanned == 0) {
-            streams.takeBack();
+        int covered = resolveRun(page, reach, write, seenAt);
+        if (covered == 0) {
+            readPredictor.undo();
             return false;
         }
-        if (spanned < reach || (spanned == free && spanned < foreseen)) {
-            streams.crowd(spanned, brought);
-        } else if (spanned < foreseen) {
-            streams.cut(spanned, brought);
+        if (covered < reach || (covered == free && covered < foreseen)) {
+            readPredictor.throttled(covered, fetched);
+        } else if (covered < foreseen) {
+            readPredictor.truncated(covered, fetched);
         } else if (foreseen > 1) {
-            streams.span(spanned + here(page + spanned, foreseen), brought);
+            readPredictor.covered(covered + residentFrom(page + covered, foreseen), fetched);
         }
-        for (int ahead = 1; ahead <= streams.strides() && ahead < free; ahead++) {
-            arrivals.prefetch(page + ahead * streams.stride(), 1);
+        for (int ahead = 1; ahead <= readPredictor.strides() && ahead < free; ahead++) {
+            arrivals.prefetch(page + ahead * readPredictor.stride(), 1);
         }
         return true;
     }
 
     /**
-     * Brings a page, and of those behind it all that are where it was; what is here already, such as a page that eviction passed over, is no
-     * end of a stream. How many pages that were brought is in {@link #brought}.
+     * Requests a page and those of the next {@code reach - 1} that are in the same state. Pages between them that are resident, such as pages
+     * that eviction skipped, do not end the run. Sets {@link #fetched} to the number of pages requested.
      *
-     * @return how many pages were dealt with, fewer than {@code reach} if there is not room for all, 0 if there is none at all
+     * @return how many pages the run covers: {@code reach}, fewer if a resource ran out, 0 if nothing could be requested
      */
-    private int span(int page, int reach, boolean write, long seenAt) {
+    private int resolveRun(int page, int reach, boolean write, long seenAt) {
         int kind = table.kind(page);
         int run = 1 + run(page + 1, reach - 1, kind);
-        int spanned = bring(page, run, kind, write, seenAt);
-        brought = spanned;
-        boolean goesOn = spanned == run;
-        while (goesOn && spanned < reach) {
-            int next = page + spanned;
-            run = run(next, reach - spanned, kind);
-            int more = run == 0 ? 1 : bring(next, run, kind, false, Arrivals.NOBODY_WAITS);
+        int covered = start(page, run, kind, write, seenAt);
+        fetched = covered;
+        boolean goesOn = covered == run;
+        while (goesOn && covered < reach) {
+            int next = page + covered;
+            run = run(next, reach - covered, kind);
+            int more = run == 0 ? 1 : start(next, run, kind, false, Arrivals.PREFETCH);
             goesOn = run == 0 || more == run;
-            brought += run == 0 ? 0 : more;
-            spanned += more;
+            fetched += run == 0 ? 0 : more;
+            covered += more;
         }
-        return spanned;
+        return covered;
     }
 
-    /** How many pages from one on are of a kind, and nobody waits for them in the queue. */
+    /** How many pages from {@code page} on are in a state and have no fault in the queue. */
     private int run(int page, int reach, int kind) {
         int run = 0;
         while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
@@ -218,28 +218,28 @@ final class Faults implements KernelMessages.Receiver {
         return run;
     }
 
-    private int bring(int page, int count, int kind, boolean write, long seenAt) {
+    private int start(int page, int count, int kind, boolean write, long seenAt) {
         return kind == PageTable.ZERO ? installZeros(page, count, seenAt) : fetch(page, count, write, seenAt);
     }
 
-    /** How many pages from one on are here, up to {@code most}. */
-    private int here(int page, int most) {
+    /** How many pages from {@code page} on are resident, up to {@code most}. */
+    private int residentFrom(int page, int most) {
         int end = Math.min(table.pages() - page, most);
-        int here = 0;
-        while (here < end && table.isResident(page + here)) {
-            here++;
+        int resident = 0;
+        while (resident < end && table.isResident(page + resident)) {
+            resident++;
         }
-        return here;
+        return resident;
     }
 
-    /** Fetches a page and those behind it, in transfers that keep nobody waiting for long. Returns how many pages. */
+    /** Fetches a page and those behind it in transfers of at most {@code maxRun} pages, so that the first arrives early. Returns how many. */
     private int fetch(int page, int count, boolean write, long seenAt) {
         int most = transfers.maxRun();
         int had = arrivals.fetch(page, Math.min(count, most), write, seenAt);
         boolean goesOn = had == most;
         while (goesOn && had < count) {
             int run = Math.min(count - had, most);
-            int more = arrivals.fetch(page + had, run, false, Arrivals.NOBODY_WAITS);
+            int more = arrivals.fetch(page + had, run, false, Arrivals.PREFETCH);
             goesOn = more == run;
             had += more;
         }
@@ -247,21 +247,21 @@ final class Faults implements KernelMessages.Receiver {
     }
 
     private int installZeros(int page, int count, long seenAt) {
-        int settled = installer.zero(page, count);
-        if (settled > 0) {
-            int asked = seenAt == Arrivals.NOBODY_WAITS ? 0 : 1;
+        int installed = installer.zero(page, count);
+        if (installed > 0) {
+            int asked = seenAt == Arrivals.PREFETCH ? 0 : 1;
             counters.zeros().add(asked);
-            counters.prefetched().add((long) settled - asked);
+            counters.prefetched().add((long) installed - asked);
             if (asked > 0) {
                 table.set(page, PageTable.REFERENCED);
             }
         }
-        return settled;
+        return installed;
     }
 
-    /** Lets the guest write to a clean page, and to those that it is about to write to next. False if that must be tried again. */
+    /** Makes a clean page writable, and the pages predicted to be written next. False if that must be retried. */
     private boolean allowWrites(int page) {
-        int foreseen = stores.fault(page);
+        int foreseen = writePredictor.fault(page);
         int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
         int run = 1;
         while (run < reach && mayBeWritten(page + run)) {
@@ -269,15 +269,15 @@ final class Faults implements KernelMessages.Receiver {
         }
         int writable = installer.unprotect(page, run);
         if (writable == 0) {
-            stores.takeBack();
+            writePredictor.undo();
             return false;
         }
         run = writable;
         if (run < foreseen) {
-            stores.cut(run, run);
+            writePredictor.truncated(run, run);
         }
         for (int i = 0; i < run; i++) {
-            // A write-back under way goes on; what it writes no longer counts.
+            // A write-back under way completes, but the page stays dirty.
             table.become(page + i, PageTable.DIRTY);
         }
         table.set(page, PageTable.REFERENCED);
@@ -285,13 +285,13 @@ final class Faults implements KernelMessages.Receiver {
         return true;
     }
 
-    /** Whether allowing stores to a page, beside another, takes nothing away from a write-back under way. */
+    /** Whether a page may become writable together with another one: no write-back of it is under way. */
     private boolean mayBeWritten(int page) {
         int kind = table.kind(page);
         return kind == PageTable.CLEAN || kind == PageTable.DIRTY;
     }
 
-    /** A fault of a page that is here: it came meanwhile, or the VMM took it away without a word, and then it is zeros. */
+    /** A fault of a resident page: it was installed after the fault, or the VMM removed it without an event, and then it reads as zeros. */
     private void present(int page) {
         counters.repeated().add(1);
         if (installer.zero(page, 1) == 0) {
@@ -299,7 +299,7 @@ final class Faults implements KernelMessages.Receiver {
         }
     }
 
-    /** Tries again what waits for room: of each home until one cannot be served. Returns how many faults were dealt with. */
+    /** Retries queued faults, for each home until one cannot be served. Returns how many were served. */
     int serveQueue() {
         int work = 0;
         for (int number = queue.queues() - 1; number >= 0 && !queue.isEmpty(); number--) {
@@ -315,7 +315,7 @@ final class Faults implements KernelMessages.Receiver {
             boolean write = waiting.isWrite();
             boolean served = switch (table.kind(page)) {
                 case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, waiting.seenAt());
-                case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> settleWaiting(page, write);
+                case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> completeWaiting(page, write);
                 default -> true;
             };
             if (!served) {
@@ -328,8 +328,8 @@ final class Faults implements KernelMessages.Receiver {
         return work;
     }
 
-    /** A page that was waited for is here: whoever waits may write to it, if that is what was asked for, and is woken. */
-    private boolean settleWaiting(int page, boolean write) {
+    /** Completes a queued fault of a page that is now resident: the waiting threads are woken, with write access if a write faulted. */
+    private boolean completeWaiting(int page, boolean write) {
         if (write) {
             return allowWrites(page);
         }

@@ -10,6 +10,7 @@
  *   unmap    once FILE is there a range of 16 TiB is unmapped that has the last page
  *   storm    a hundred threads give up pages until FILE is there
  *   lost     pages are lost once FILE is there; the VMM gets SIGBUS for each that is not resident
+ *   punch    once FILE is there a page is punched out of the file while a thread waits for it; then it is given up, and written to
  *   fork     once FILE is there a child is forked, that finds all pages as its parent does
  * Exit code 3, and a line that says what was wrong, if a word did not hold what it should.
  */
@@ -41,6 +42,7 @@ static const size_t WIDE = 1UL << 44;
 static uint64_t pages;
 static size_t page_bytes = 4096;
 static volatile uint64_t *ram;
+static int file;
 static const char *file_name;
 static volatile uint64_t asked, answered;
 static sigjmp_buf after;
@@ -289,6 +291,28 @@ static void lost(void) {
     printf("%" PRIu64 " lost\n", killed);
 }
 
+static void *read_one(void *page) {
+    (void) *(volatile uint64_t *) page;
+    return page;
+}
+
+/* As QEMU and Cloud Hypervisor give pages up: the page may arrive between the hole and the message to the agent. */
+static void punch(void) {
+    const uint64_t page = 1;
+    await_file();
+    pthread_t reader;
+    check(pthread_create(&reader, NULL, read_one, at(page)), "pthread_create");
+    usleep(200 * 1000);
+    check(fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) (page * page_bytes), (off_t) page_bytes), "fallocate");
+    puts("punched");
+    fflush(stdout);
+    pthread_join(reader, NULL);
+    check(madvise(at(page), page_bytes, MADV_DONTNEED), "MADV_DONTNEED");
+    *word(page, 1) = 5;
+    expect("written", page, 0, 0);
+    expect("written", page, 1, 5);
+}
+
 static void read_all(const char *who, unsigned own) {
     for (uint64_t page = 0; page < pages; page++) {
         expect(who, page, 0, page + 1);
@@ -345,6 +369,7 @@ static const struct {
         {"unmap", unmap, UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP},
         {"storm", storm, UFFD_FEATURE_EVENT_REMOVE},
         {"lost", lost, UFFD_FEATURE_EVENT_REMOVE},
+        {"punch", punch, UFFD_FEATURE_EVENT_REMOVE},
         {"fork", fork_one, UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMOVE},
 };
 
@@ -357,7 +382,7 @@ int main(int argc, char **argv) {
     pages = strtoull(argv[3], NULL, 10);
     file_name = argc > 5 ? argv[5] : "";
     alarm(PATIENCE_S);
-    int file = memfd_create(PROGRAM, huge ? MFD_HUGETLB | 21U << 26 : 0);
+    file = memfd_create(PROGRAM, huge ? MFD_HUGETLB | 21U << 26 : 0);
     if (file < 0 || ftruncate(file, (off_t) (pages * page_bytes)) != 0) {
         fail("memfd of %" PRIu64 " pages: %s", pages, strerror(errno));
     }

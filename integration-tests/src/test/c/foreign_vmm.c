@@ -2,8 +2,8 @@
  * Stands for a foreign VMM: maps a memfd as its RAM, hands it over to an agent, uses it at random, and compares it with a shadow copy.
  *   foreign_vmm SOCKET PAGES SECONDS SEED
  * Each of four threads has a quarter of the pages. It loads words and runs of pages, stores words and runs of pages, and gives pages up with
- * MADV_REMOVE or fallocate(2). The shadow copy is the seed that each page was filled from last (0: zeros) and a word that was stored since.
- * In the end all pages are compared. Prints one line of JSON. Exit code 3 if a word differs.
+ * MADV_REMOVE, or MADV_DONTNEED and then fallocate(2). The shadow copy is the seed that each page was filled from last (0: zeros) and a
+ * word that was stored since. In the end all pages are compared. Prints one line of JSON. Exit code 3 if a word differs.
  */
 #define _GNU_SOURCE
 #define PROGRAM "foreign_vmm"
@@ -70,10 +70,9 @@ static void fill_page(uint64_t page, uint64_t fill) {
 }
 
 static void give_up(uint64_t page, uint64_t count, bool by_file) {
-    int failed = by_file
-            ? fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) (page * PAGE), (off_t) (count * PAGE))
-                    || madvise((void *) (ram + page * WORDS), count * PAGE, MADV_DONTNEED)
-            : madvise((void *) (ram + page * WORDS), count * PAGE, MADV_REMOVE);
+    /* The agent is told before the page leaves the file: a page that is fetched between the two would come back otherwise. */
+    int failed = madvise((void *) (ram + page * WORDS), count * PAGE, by_file ? MADV_DONTNEED : MADV_REMOVE)
+            || (by_file && fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) (page * PAGE), (off_t) (count * PAGE)));
     if (failed) {
         fail("pages %" PRIu64 " to %" PRIu64 " cannot be given up: %s", page, page + count - 1, strerror(errno));
     }

@@ -7,6 +7,7 @@
  *   zeros    expect every page to hold zeros
  *   rounds   write and check all pages three times, each time something else
  *   balloon  give all pages back as QEMU's balloon does: fallocate(2), then MADV_DONTNEED
+ *   punch    give all pages back with fallocate(2) alone
  *   remove   give all pages back with MADV_REMOVE
  *   unmap    unmap the RAM
  *   again    map the RAM a second time
@@ -144,6 +145,11 @@ int main(int argc, char **argv) {
             if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) (pages * page_bytes)) != 0
                 || madvise((void *) ram, pages * page_bytes, MADV_DONTNEED) != 0) {
                 perror("balloon");
+                return 2;
+            }
+        } else if (strcmp(argv[i], "punch") == 0) {
+            if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) (pages * page_bytes)) != 0) {
+                perror("punch");
                 return 2;
             }
         } else if (strcmp(argv[i], "remove") == 0) {

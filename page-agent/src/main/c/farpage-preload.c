@@ -16,6 +16,9 @@
  * the library watches open(2), openat(2) and fcntl(2) too. What it cannot see, such as openat2(2) by syscall(2), the agent does, which
  * then evicts nothing that may be written to.
  *
+ * A balloon gives pages up by fallocate(2) and then MADV_DONTNEED (QEMU, Cloud Hypervisor). The agent hears of the second only, and a page
+ * that it fetches between the two would come back. So both become MADV_REMOVE, of which the kernel tells the agent first.
+ *
  * A second mapping of guest RAM ends the process in any case, and so does an agent that does not answer.
  */
 #define _GNU_SOURCE
@@ -37,6 +40,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -70,6 +74,15 @@
 typedef void *mmap_function(void *, size_t, int, int, int, off64_t);
 
 static atomic_flag handed_over = ATOMIC_FLAG_INIT;
+
+/* Guest RAM that an agent pages; its length is 0 until then. */
+static struct {
+    uintptr_t start;
+    off64_t offset;
+    dev_t device;
+    ino_t inode;
+    atomic_size_t length;
+} paged;
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
     char line[1024];
@@ -450,6 +463,14 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
      * The userfaultfds stay open as long as the process: if the agent held the last reference, its end would unregister the memory and the
      * guest would read zeros; as it is, the guest waits.
      */
+    struct stat file;
+    if (fstat(memfd, &file) == 0) {
+        paged.start = (uintptr_t) address;
+        paged.offset = offset;
+        paged.device = file.st_dev;
+        paged.inode = file.st_ino;
+        atomic_store(&paged.length, length);
+    }
     say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);
     return true;
 }
@@ -478,6 +499,52 @@ void *mmap(void *hint, size_t length, int protection, int flags, int fd, off_t o
 
 void *mmap64(void *hint, size_t length, int protection, int flags, int fd, off64_t offset) {
     return map("mmap64", hint, length, protection, flags, fd, offset);
+}
+
+static int advise(void *address, size_t length, int advice) {
+    int (*next)(void *, size_t, int);
+    *(void **) &next = dlsym(RTLD_NEXT, "madvise");
+    return next(address, length, advice);
+}
+
+/* Whether a range of addresses lies in paged RAM. */
+static bool is_paged(uintptr_t start, size_t length) {
+    size_t all = atomic_load(&paged.length);
+    return start >= paged.start && start - paged.start < all && length <= all - (start - paged.start);
+}
+
+int madvise(void *address, size_t length, int advice) {
+    bool discards = advice == MADV_DONTNEED && is_paged((uintptr_t) address, length);
+    return advise(address, length, discards ? MADV_REMOVE : advice);
+}
+
+/* The address of a range of a file that is whole pages of paged RAM; NULL if it is not. */
+static void *paged_at(int fd, off64_t offset, off64_t length) {
+    struct stat file;
+    if (atomic_load(&paged.length) == 0 || length <= 0 || offset < paged.offset || (offset | length) % getpagesize() != 0
+        || fstat(fd, &file) != 0 || file.st_dev != paged.device || file.st_ino != paged.inode) {
+        return NULL;
+    }
+    uintptr_t start = paged.start + (uintptr_t) (offset - paged.offset);
+    return is_paged(start, (size_t) length) ? (void *) start : NULL;
+}
+
+static int allocate(const char *function, int fd, int mode, off64_t offset, off64_t length) {
+    void *address = mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE) ? paged_at(fd, offset, length) : NULL;
+    if (address != NULL && advise(address, (size_t) length, MADV_REMOVE) == 0) {
+        return 0;
+    }
+    int (*next)(int, int, off64_t, off64_t);
+    *(void **) &next = dlsym(RTLD_NEXT, function);
+    return next(fd, mode, offset, length);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t length) {
+    return allocate("fallocate", fd, mode, offset, length);
+}
+
+int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
+    return allocate("fallocate64", fd, mode, offset, length);
 }
 
 /* O_TMPFILE includes O_DIRECTORY. */

@@ -186,6 +186,28 @@ class ChangingRamTest {
         }
     }
 
+    /** The page arrives after its hole was punched and before the agent is told that it was given up. */
+    @Test
+    @Timeout(120)
+    void shouldLetTheGuestWriteToAPageThatArrivesInItsHole() throws Exception {
+        fill("punch", PAGES, 4096);
+        try (ChildJvm vmm = launch("memfd", PAGES, 4096, "punch")) {
+            awaitReady(vmm);
+            cluster.agent("b").process().stop();
+            try {
+                say();
+                await("the hole")
+                        .atMost(Duration.ofSeconds(60))
+                        .until(() -> vmm.out().contains("punched"));
+            } finally {
+                cluster.agent("b").process().resume();
+            }
+            assertSucceeds(vmm);
+        } finally {
+            cluster.awaitAllLinks();
+        }
+    }
+
     /**
      * @param spare descriptors that are left to the agent: the first is the child's userfaultfd
      */

@@ -131,6 +131,20 @@ class PreloadLibraryTest {
         }
     }
 
+    /** The kernel tells of MADV_REMOVE before it takes pages out, and of a hole not at all. */
+    @ParameterizedTest
+    @CsvSource({"remove, 1", "punch, 1", "balloon, 2"})
+    void shouldTellTheAgentOfPagesBeforeTheyAreGivenUp(String how, int times) {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "read", how, "zeros");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("read\n" + how + "\nzeros\n", process.out());
+            assertEquals((long) times * PAGES, pager.removals());
+            assertEquals(2L * PAGES, pager.faults(), "each page is asked for again");
+        }
+    }
+
     @Test
     void shouldKeepTheMemoryFromChildProcesses() {
         try (HandoffListener listener = new HandoffListener(socket());

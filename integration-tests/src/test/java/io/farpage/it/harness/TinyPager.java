@@ -32,6 +32,7 @@ public final class TinyPager implements AutoCloseable {
     private volatile boolean closing;
     private final AtomicLong faults = new AtomicLong();
     private final AtomicLong evictions = new AtomicLong();
+    private final AtomicLong removals = new AtomicLong();
     private volatile boolean unmapped;
 
     /**
@@ -68,6 +69,11 @@ public final class TinyPager implements AutoCloseable {
         return evictions.get();
     }
 
+    /** Pages that the process said it gives up. */
+    public long removals() {
+        return removals.get();
+    }
+
     /** Whether the process has unmapped the memory. */
     public boolean sawUnmapping() {
         return unmapped;
@@ -84,10 +90,17 @@ public final class TinyPager implements AutoCloseable {
                 switch (messages.event(i)) {
                     case UffdMessages.EVENT_PAGEFAULT -> serve((int) ((messages.address(i) - base) / PAGE));
                     case UffdMessages.EVENT_UNMAP -> unmapped = true;
+                    case UffdMessages.EVENT_REMOVE -> remove(messages.address(i), messages.end(i));
                     default -> throw new IllegalStateException("event " + messages.event(i));
                 }
             }
         }
+    }
+
+    private void remove(long start, long end) {
+        store.asSlice(start - base, end - start).fill((byte) 0);
+        present = -1;
+        removals.addAndGet((end - start) / PAGE);
     }
 
     private void serve(int page) {

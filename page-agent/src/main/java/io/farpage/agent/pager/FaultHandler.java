@@ -108,8 +108,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         switch (table.kind(page)) {
             case PageTable.ZERO, PageTable.REMOTE -> {
                 if (writeProtect) {
-                    // The page was evicted while the write waited: the thread faults again.
-                    installer.wake(page);
+                    // An evicted page is gone by now. One that was given up may still be in the file: a VMM that
+                    // punches the hole before
+                    // it calls madvise(MADV_DONTNEED) lets a fetch install the page between the two.
+                    installer.discard(page);
                 } else if (!table.has(page, PageTable.QUEUED) && !resolve(page, write, seenAt)) {
                     await(page, write, seenAt);
                 }

@@ -1,5 +1,6 @@
 package io.farpage.agent.pager;
 
+import io.farpage.agent.uffd.GuestFile;
 import io.farpage.agent.uffd.PageFaults;
 import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.posix.Errno;
@@ -35,6 +36,7 @@ final class Installer {
     private final PageTable table;
     private final String space;
     private final boolean shared;
+    private @Nullable GuestFile file;
     private final LongSupplier clock;
     private PageFaults uffd;
     private Heirs heirs = page -> null;
@@ -83,6 +85,19 @@ final class Installer {
         this.space = space;
         this.protects = protects;
         this.clock = clock;
+    }
+
+    /** Names the file behind the memory, for {@link #discard}. */
+    void backedBy(GuestFile memory) {
+        file = memory;
+    }
+
+    /** Takes a page that the guest has given up out of the file, if the kernel has it still, and has waiting threads fault again. */
+    void discard(int page) {
+        if (file != null) {
+            file.punchHole(layout.offsetOf(page), layout.pageBytes());
+        }
+        wake(page);
     }
 
     /** Tells who else maps the file. */

@@ -129,6 +129,9 @@ public final class Pager implements DutyCycle {
         losses = new Losses(space, table, homes, clock);
         transfers = new Transfers(fetcher, homes, pool, guest.pageBytes());
         installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
+        if (file != null) {
+            installer.backedBy(file);
+        }
         reserve = new PinReserve(guest.pins(), table.pages(), guest.pageBytes());
         evictor = file == null
                 ? null

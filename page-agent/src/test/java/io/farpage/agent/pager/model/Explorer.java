@@ -110,7 +110,7 @@ final class Explorer implements Schedule {
 
     private void count(Step step) {
         switch (step.kind()) {
-            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, CUT, CUT_ACROSS, FORK ->
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, CUT, CUT_ACROSS, FORK ->
                 done.set(step.first(), done.get(step.first()) + 1);
             default -> {}
         }

@@ -18,6 +18,8 @@ final class GuestThread {
         REMOVING,
         /** Back from that, and about to take the pages out. */
         ZAPPING,
+        /** Back from MADV_DONTNEED, and about to punch a hole with fallocate(2). */
+        PUNCHING,
         /** In a direct read: its page is pinned, and the device is about to write to it. */
         PINNED
     }
@@ -113,7 +115,15 @@ final class GuestThread {
     }
 
     boolean isRemoval() {
-        return doing == Kind.REMOVE || doing == Kind.REMOVE_TWO || doing == Kind.CUT || doing == Kind.CUT_ACROSS;
+        return switch (doing) {
+            case REMOVE, REMOVE_TWO, CUT, CUT_ACROSS, DISCARD -> true;
+            default -> false;
+        };
+    }
+
+    /** Whether it calls MADV_DONTNEED, which takes pages out of the page table and leaves them in the file. */
+    boolean isDiscard() {
+        return doing == Kind.DISCARD;
     }
 
     boolean isFork() {

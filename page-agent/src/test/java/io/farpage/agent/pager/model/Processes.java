@@ -72,7 +72,12 @@ final class Processes {
     }
 
     boolean canFork(int thread) {
-        return isIdle(thread) && child == null && threads.get(thread).kernel.equals(vmm);
+        // A VMM that is killed between MADV_DONTNEED and fallocate(2) would leave its child a page that the agent has
+        // forgotten.
+        return isIdle(thread)
+                && child == null
+                && threads.get(thread).kernel.equals(vmm)
+                && threads.stream().noneMatch(each -> each.isDiscard() && each.state != State.IDLE);
     }
 
     /** A thread begins to do something. */
@@ -144,6 +149,9 @@ final class Processes {
         } else if (thread.state == State.WOKEN) {
             thread.kernel.announced();
             thread.state = State.ZAPPING;
+        } else if (thread.isDiscard() && thread.state == State.ZAPPING) {
+            thread.kernel.reclaim(thread.page);
+            thread.state = State.PUNCHING;
         } else {
             zap(thread);
             thread.cutPages().forEach(page -> returnedFromCut(page, thread));
@@ -206,7 +214,9 @@ final class Processes {
         for (GuestThread thread : threads) {
             if (thread.kernel.equals(process)) {
                 if (thread.state != State.IDLE && thread.isRemoval()) {
-                    zap(thread);
+                    if (!thread.isDiscard() || thread.state == State.PUNCHING) {
+                        zap(thread);
+                    }
                     thread.truth.abandoned(thread.removal());
                 }
                 thread.state = State.IDLE;

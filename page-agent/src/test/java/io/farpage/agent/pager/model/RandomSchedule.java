@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** Something that can happen, at random, for a number of steps, and what it was. */
 final class RandomSchedule implements Schedule {
     private static final Kind[] OPERATIONS = {
-        Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO
+        Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO, Kind.DISCARD
     };
 
     /** How often a guest that reads directly does so: once in so many operations. */

@@ -31,6 +31,8 @@ final class Rules {
             case DIRECT -> canReadDirectly(world, first, second);
             case REMOVE -> guest.isIdle(first) && canRemove(world, second, 1);
             case REMOVE_TWO -> guest.isIdle(first) && canRemove(world, second, 2);
+            case DISCARD ->
+                !world.isPrivate() && !guest.hasForked() && guest.isIdle(first) && canRemove(world, second, 1);
             case CUT -> canCut(world) && guest.isIdle(first) && canRemove(world, second, 1);
             case CUT_ACROSS -> canCut(world) && guest.isIdle(first) && canRemove(world, second, 3);
             case INSPECT -> world.pins.canBegin();

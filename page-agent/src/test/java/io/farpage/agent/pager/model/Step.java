@@ -33,6 +33,8 @@ record Step(Kind kind, int first, int second) {
         REMOVE('b'),
         /** An idle guest thread begins to give up a page and the one after it. */
         REMOVE_TWO('B'),
+        /** An idle guest thread begins to give up a page with MADV_DONTNEED, and then punches it out of the file with fallocate(2). */
+        DISCARD('D'),
         /** An idle guest thread begins to give up a part of a large page. */
         CUT('C'),
         /** An idle guest thread begins to give up the second half of a large page, the page after it, and the first half of the next. */

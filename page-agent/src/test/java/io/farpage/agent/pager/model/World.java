@@ -5,7 +5,6 @@ import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.pager.PagerOptions;
 import io.farpage.agent.pager.WorkingSet;
-import io.farpage.agent.pager.model.GuestThread.State;
 import io.farpage.agent.pager.model.Step.Kind;
 import io.farpage.agent.shard.DutyCycle;
 import io.farpage.agent.shard.Fetcher;
@@ -215,14 +214,17 @@ final class World {
     }
 
     static boolean canRun(GuestThread thread) {
-        return thread.state == State.WOKEN || thread.state == State.ZAPPING || thread.state == State.PINNED;
+        return switch (thread.state) {
+            case WOKEN, ZAPPING, PUNCHING, PINNED -> true;
+            default -> false;
+        };
     }
 
     private void apply(Step step) {
         int first = step.first();
         switch (step.kind()) {
             case AGENT -> turn();
-            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, CUT, CUT_ACROSS, FORK ->
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, CUT, CUT_ACROSS, FORK ->
                 guest.begin(threads.get(first), step.kind(), step.second());
             case CHILD_END -> guest.endChild();
             case INSPECT -> pins.begin();

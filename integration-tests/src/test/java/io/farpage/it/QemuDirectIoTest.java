@@ -35,6 +35,7 @@ import tools.jackson.databind.json.JsonMapper;
  * A Linux guest in an unmodified QEMU with 64 of its 512 MiB resident reads a virtio-blk disk under memory pressure. Every block of the disk
  * carries its number and words that follow from it, and the guest compares every word. Each case opens the disk in another way.
  */
+@Tag("soak")
 @NeedsUserfaultfd
 class QemuDirectIoTest {
     private static final long MIB = 1 << 20;
@@ -98,15 +99,6 @@ class QemuDirectIoTest {
     }
 
     @ParameterizedTest
-    @CsvSource("none, native")
-    @Timeout(180)
-    void shouldReadEveryBlockRightWhenPagesAreEvicted(String cache, String aio) throws Exception {
-        run(cache, aio, 4_096, Duration.ofMinutes(2));
-    }
-
-    /** 1,048,576 blocks in all, none with O_DIRECT on the host, as the library has it; {@code -Dfarpage.soak.blocks} sets another number for each. */
-    @ParameterizedTest
-    @Tag("soak")
     @CsvSource({"none, threads", "none, native", "none, io_uring", "writeback, threads"})
     @Timeout(value = 22, unit = TimeUnit.MINUTES)
     void shouldReadManyBlocksRightWhenPagesAreEvicted(String cache, String aio) throws Exception {

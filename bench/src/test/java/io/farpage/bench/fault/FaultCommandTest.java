@@ -94,6 +94,7 @@ final class FaultCommandTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldResolveFaultsOfAnonymousMemoryWithoutTheBaseline() throws Exception {
         JsonNode json = report(List.of("--case", "random", "--backing", "anonymous", "--no-baseline"));
         assertEquals(0, json.get("mismatches").asLong());

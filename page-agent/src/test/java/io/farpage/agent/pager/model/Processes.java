@@ -205,7 +205,9 @@ final class Processes {
     }
 
     /**
-     * A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent is not told of it any more. So a
+     * A VMM that is killed before it punches a hole leaves the page in the file until the file is closed; here it is punched at once.
+     *
+     * <p>A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent is not told of it any more. So a
      * page of which a part is given up may be evicted as it was before. That is allowed, as it is for a page that is given up as a whole: the
      * call has not returned, and no thread of the process goes on that could have relied on the zeros. A child with the same memory may find
      * them in the page that is still resident, and from then on it must find nothing else.
@@ -214,9 +216,7 @@ final class Processes {
         for (GuestThread thread : threads) {
             if (thread.kernel.equals(process)) {
                 if (thread.state != State.IDLE && thread.isRemoval()) {
-                    if (!thread.isDiscard() || thread.state == State.PUNCHING) {
-                        zap(thread);
-                    }
+                    zap(thread);
                     thread.truth.abandoned(thread.removal());
                 }
                 thread.state = State.IDLE;

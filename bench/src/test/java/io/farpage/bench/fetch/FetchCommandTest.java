@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -79,6 +80,7 @@ final class FetchCommandTest {
     /** The warm-up is long: on a loaded machine the compiler finishes late, and until then escape analysis removes no allocation. */
     @Test
     @Tag("soak")
+    @Timeout(240)
     void shouldAllocateNothingForAHundredThousandFetches() throws Exception {
         try (BenchProcess bench = start(
                 "--mode",
@@ -92,7 +94,7 @@ final class FetchCommandTest {
                 "--warmup",
                 "20s",
                 "--no-baseline")) {
-            assertEquals(0, bench.exitCode(PATIENCE), bench.output() + bench.errors());
+            assertEquals(0, bench.exitCode(Duration.ofSeconds(220)), bench.output() + bench.errors());
         }
         JsonNode json = report();
         assertEquals(500_000, json.get("count").asLong());

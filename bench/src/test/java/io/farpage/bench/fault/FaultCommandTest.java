@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
+@Tag("soak")
 final class FaultCommandTest {
     private static final Duration PATIENCE = Duration.ofSeconds(150);
     private static final int PAGES = 512;
@@ -63,7 +64,6 @@ final class FaultCommandTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldResolveFaultsWithTheRightPagesAndReportThemWhole() throws Exception {
         JsonNode json = report(List.of("--case", "random,threads,sequential-prefetch,local-25"));
         assertEquals("fault", json.get("subject").asString());
@@ -94,7 +94,6 @@ final class FaultCommandTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldResolveFaultsOfAnonymousMemoryWithoutTheBaseline() throws Exception {
         JsonNode json = report(List.of("--case", "random", "--backing", "anonymous", "--no-baseline"));
         assertEquals(0, json.get("mismatches").asLong());

@@ -10,7 +10,7 @@
  *   unmap    once FILE is there a range of 16 TiB is unmapped that has the last page
  *   storm    a hundred threads give up pages until FILE is there
  *   lost     pages are lost once FILE is there; the VMM gets SIGBUS for each that is not resident
- *   punch    once FILE is there a page is punched out of the file while a thread waits for it; then it is given up, and written to
+ *   punch    once FILE exists, the VMM punches a hole at a page that a thread waits for, then gives the page up and writes to it
  *   fork     once FILE is there a child is forked, that finds all pages as its parent does
  * Exit code 3, and a line that says what was wrong, if a word did not hold what it should.
  */

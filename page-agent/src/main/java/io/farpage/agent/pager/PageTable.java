@@ -155,7 +155,7 @@ final class PageTable {
         inheritance = null;
     }
 
-    /** To be called before the states of these pages change, so that children inherit what was there at the fork. */
+    /** Copies the states of these pages to children that miss them. Every change of a state calls this first. */
     private void beforeChange(int first, int end) {
         inherit(first, end);
         for (int i = children.size() - 1; i >= 0; i--) {

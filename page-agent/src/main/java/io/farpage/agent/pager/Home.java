@@ -13,6 +13,7 @@ final class Home {
     private int incoming;
     private int writing;
     private long answeredAt;
+    private long connections;
 
     /** @param number counted from 1 among the homes of a pager */
     Home(int number, PeerLink link) {
@@ -48,9 +49,16 @@ final class Home {
         return link.isUp();
     }
 
-    /** Whether its link is up, and the home has not been silent about what is under way. */
+    /** Whether its link is up, and the home has not been silent about what is under way, since the link came up at the latest. */
     boolean answers(long nowNanos) {
-        return link.isUp() && (transfers == 0 || nowNanos - answeredAt < QUIET_NANOS);
+        if (!link.isUp()) {
+            return false;
+        }
+        if (connections != link.connections()) {
+            connections = link.connections();
+            answeredAt = nowNanos;
+        }
+        return transfers == 0 || nowNanos - answeredAt < QUIET_NANOS;
     }
 
     void begin(int pages, boolean write, long nowNanos) {

@@ -35,6 +35,7 @@ public final class PeerLink {
     private String drainReason = "";
     private boolean released;
     private boolean refused;
+    private long connections;
     private int number = NO_NUMBER;
     private @Nullable PeerLink successor;
 
@@ -124,6 +125,12 @@ public final class PeerLink {
 
     void up() {
         phase = LinkPhase.UP;
+        connections++;
+    }
+
+    /** How often it has come up, for which the peer has answered a READ each time. The shard's thread only. */
+    public long connections() {
+        return connections;
     }
 
     /** Reads the peer's pool header into {@code localAddress}. */
@@ -270,7 +277,7 @@ public final class PeerLink {
         number = otherNumber;
         transport = otherTransport;
         successor = null;
-        phase = LinkPhase.UP;
+        up();
     }
 
     String drainReason() {

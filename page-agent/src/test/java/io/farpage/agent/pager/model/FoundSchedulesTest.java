@@ -194,4 +194,13 @@ final class FoundSchedulesTest {
                 World.LONG_NANOS,
                 Step.parse("w0/2 . . . g . . . y . . g X1 e r2/2 p . . . . . . . . . . c"));
     }
+
+    /** A WRITE that had waited while the link was down made its home count as silent the moment the link was up, and pages came beyond the limit. */
+    @Test
+    void shouldTakeAHomeForOneThatAnswersWhenItsLinkHasJustComeUp() {
+        Replay.run(
+                new Setup(4, 1, 3, 1, 4, 2, 8),
+                World.SHORT_NANOS,
+                Step.parse("w . h . f . . g . . g h u . . c . . w0/3"));
+    }
 }

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -163,6 +164,7 @@ class MainTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldFormAClusterFromAnInventory() throws Exception {
         Process process = run();
         try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {

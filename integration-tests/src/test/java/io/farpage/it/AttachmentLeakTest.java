@@ -34,6 +34,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Attachments and guests that are ended while they begin. */
+@Tag("soak")
 class AttachmentLeakTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 256;
@@ -82,7 +83,6 @@ class AttachmentLeakTest {
     }
 
     @Test
-    @Tag("soak")
     @Timeout(120)
     void shouldEitherDetachAGuestOrServeItWhenItsHandoffComesAtTheSameTime() throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());

@@ -21,12 +21,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** More connections than an agent has descriptors: its guest is served, its log stays short, links come up, and it recovers. */
 @NeedsUserfaultfd
+@Tag("soak")
 class DescriptorExhaustionTest {
     private static final int PAGES = 256;
     private static final int LOCAL = 64;

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** How the use of a space passes from an agent that ends, in one way or another, to the next. */
 @NeedsUserfaultfd
+@Tag("soak")
 class FencingTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 256;
@@ -93,7 +94,6 @@ class FencingTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldDeregisterOnlyWhenNoShardRunsAnyMore() throws Exception {
         AgentProcess agent = cluster.agent("a");
         PagedRam ram = startGuest();
@@ -115,7 +115,6 @@ class FencingTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldDeregisterAnAgentWhoseHomeDoesNotAnswer() throws Exception {
         AgentProcess agent = cluster.agent("a");
         PagedRam ram = startGuest();
@@ -131,7 +130,6 @@ class FencingTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldMarkTheSpaceOfAKilledAgentTornUntilItIsAttachedByForce() throws Exception {
         String before = cluster.incarnation("a");
         PagedRam ram = startGuest();
@@ -158,7 +156,6 @@ class FencingTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldMarkASpaceTornWhenAGuestsPagesCannotBeSaved() throws Exception {
         String before = cluster.incarnation("b");
         PagedRam ram = startGuest();
@@ -177,7 +174,6 @@ class FencingTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldNotMarkASpaceTornWhoseGuestsPagesAreAllSaved() throws Exception {
         startGuest().close();
         await("the guest's end")

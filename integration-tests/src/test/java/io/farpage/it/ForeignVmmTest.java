@@ -25,6 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
  * A VMM that is not ours, in C, with an eighth of its memory here: loads, stores and holes at random and a shadow copy, while the coordinator
  * is killed and started again with its store, and the home's agent is stopped and goes on.
  */
+@Tag("soak")
 class ForeignVmmTest {
     private static final int PAGES = 16_384;
     private static final int EIGHTH = 8;
@@ -32,15 +33,8 @@ class ForeignVmmTest {
     @TempDir
     private Path directory = Path.of("");
 
-    @Test
-    @Timeout(120)
-    void shouldFindNoDifferenceForAWhileWhenTheCoordinatorIsKilledAndTheHomeStops() throws Exception {
-        run(8, 1);
-    }
-
     /** For as many seconds as {@code -Dfarpage.soak.vmm.seconds} says: 600, if that is left out. */
     @Test
-    @Tag("soak")
     @Timeout(value = 1, unit = java.util.concurrent.TimeUnit.HOURS)
     void shouldFindNoDifferenceForLongWhenTheCoordinatorIsKilledAndTheHomeStops() throws Exception {
         run(Integer.getInteger("farpage.soak.vmm.seconds", 600), Long.getLong("farpage.seed", System.nanoTime()));

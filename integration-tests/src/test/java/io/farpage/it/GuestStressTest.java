@@ -69,7 +69,7 @@ class GuestStressTest {
     }
 
     @ParameterizedTest
-    @CsvSource("4, 60000")
+    @CsvSource("4, 12000")
     void shouldFindNoDifferenceUnderAFewResizesAndCollections(int pagers, int operations) throws Exception {
         resizeAndCollect(pagers, operations, 1);
     }

@@ -225,6 +225,7 @@ class HostileVmmTest {
     }
 
     @Test
+    @Tag("soak")
     @Timeout(120)
     void shouldOutliveVmmsThatAreKilledAmidTheirFaults() {
         killAmidFaults(4);

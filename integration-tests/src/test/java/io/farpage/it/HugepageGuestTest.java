@@ -28,7 +28,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -67,10 +66,20 @@ class HugepageGuestTest {
         cluster.close();
     }
 
-    @ParameterizedTest
-    @CsvSource({"hugetlb, sequential, 2", "hugetlb-anonymous, random, 2"})
+    @Test
     @Timeout(120)
-    void shouldKeepAVirtualMachinesPagesRight(String backing, String pattern, int vcpus) {
+    void shouldKeepAVirtualMachinesPagesRight() {
+        checkMachine("hugetlb", "sequential", 2);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(120)
+    void shouldKeepAVirtualMachinesAnonymousPagesRight() {
+        checkMachine("hugetlb-anonymous", "random", 2);
+    }
+
+    private void checkMachine(String backing, String pattern, int vcpus) {
         Path kvm = Path.of("/dev/kvm");
         assumeTrue(Files.isReadable(kvm) && Files.isWritable(kvm), "/dev/kvm cannot be opened by this user");
         boolean evicts = backing.equals("hugetlb");

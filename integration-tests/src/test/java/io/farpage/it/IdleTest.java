@@ -15,8 +15,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
+@Tag("soak")
 class IdleTest {
     private static final int WINDOWS = 4;
+    private static final Duration WINDOW = Duration.ofSeconds(10);
     private static final double ALLOWED = 0.02;
 
     @SuppressWarnings("NullAway.Init") // set by the test
@@ -32,27 +34,17 @@ class IdleTest {
 
     /** Linked with each other, with heartbeats, long polls and all, but without a page to move. */
     @Test
-    @Tag("soak")
     void shouldUseNextToNoCpuWhileNothingIsToBeDoneAndThreadsMaySleep() {
-        requireIdle(Duration.ofSeconds(10));
-    }
-
-    @Test
-    void shouldUseNextToNoCpuForSecondsWhileThreadsMaySleep() {
-        requireIdle(Duration.ofSeconds(3));
-    }
-
-    private void requireIdle(Duration window) {
         cluster = Cluster.start(Map.of());
         List<String> strategies = List.of("block", "adaptive");
         strategies.forEach(idle -> cluster.launchAgent(idle, Map.of("shard.idle", idle)));
         cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
 
-        Map<String, Double> used = measure(window);
+        Map<String, Double> used = measure(WINDOW);
         // The first windows may still have what a start leaves behind, such as the compiler's work.
         for (int i = 1; i < WINDOWS && used.values().stream().anyMatch(share -> share > ALLOWED); i++) {
-            used = measure(window);
+            used = measure(WINDOW);
         }
         System.out.println("share of a CPU used while idle: " + used);
         for (String idle : strategies) {

@@ -35,6 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
 /** Agents with several shards: guests spread over them, a queue pair for each of them. */
+@Tag("soak")
 class ShardsTest {
     private static final int PAGES = 1024;
     private static final long LOCAL = 320 * 4096L;
@@ -80,7 +81,6 @@ class ShardsTest {
 
     @ParameterizedTest
     @CsvSource({"3, 1", "1, 4"})
-    @Tag("soak")
     @Timeout(120)
     void shouldMovePagesThroughAllShardsWhenTheNodesHaveDifferentNumbers(int shardsOfA, int shardsOfB) {
         requireAllLinksBack(shardsOfA, shardsOfB);
@@ -156,7 +156,6 @@ class ShardsTest {
 
     /** A node that starts anew, with another number of shards, is linked with again. */
     @Test
-    @Tag("soak")
     @Timeout(120)
     void shouldLinkWithAPeerThatComesBackWithMoreShards() throws Exception {
         start(2, 1);
@@ -174,7 +173,6 @@ class ShardsTest {
     /** The part that faults gets the pages of the one that does not, and back; never do both together have more than the limit. */
     @NeedsUserfaultfd
     @Test
-    @Tag("soak")
     @Timeout(120)
     void shouldMoveTheLimitToWhereTheFaultsAre() {
         start(2, 1);
@@ -217,7 +215,6 @@ class ShardsTest {
     /** What was here when a guest ended is fetched ahead for the next, however either of them was cut. */
     @NeedsUserfaultfd
     @Test
-    @Tag("soak")
     @Timeout(120)
     void shouldFetchAheadWhatWasHereHoweverTheMemoryIsCut() {
         start(2, 1);

@@ -33,6 +33,7 @@ import tools.jackson.databind.JsonNode;
 /** A guest whose pages live on two nodes, one of which is killed or stands still. */
 @Timeout(180)
 @NeedsUserfaultfd
+@Tag("soak")
 class TwoHomesTest {
     private static final int PAGE = 4096;
     /** All that node b exports; the coordinator fills it before it takes memory from node c. */
@@ -87,7 +88,6 @@ class TwoHomesTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldKeepPagesResidentWhenTheirHomeIsLost() throws Exception {
         try (PagedRam ram = begin(Map.of("fetch.deadline", "1s"))) {
             for (int page = 0; page < PAGES; page++) {
@@ -138,7 +138,6 @@ class TwoHomesTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldSaveEveryPageWhenTheVmmEndsWhileItsHomeIsAway() throws Exception {
         try (PagedRam ram = begin(Map.of("fetch.deadline", "500ms"))) {
             for (int page = 0; page < PAGES; page++) {

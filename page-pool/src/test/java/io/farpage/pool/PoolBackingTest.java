@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class PoolBackingTest {
@@ -51,6 +52,7 @@ class PoolBackingTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldGiveOneGibibytePages() throws PoolException {
         PoolConfig config = SMALL.withHugepages(HugepagePolicy.REQUIRE, HugepageSize.ONE_GIB);
         try (ReservedPool reserved = ReservedPool.open(config, HugepageSize.ONE_GIB, 1)) {

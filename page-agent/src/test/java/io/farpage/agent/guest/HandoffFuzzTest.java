@@ -10,6 +10,7 @@ import io.farpage.agent.pager.GuestRegion;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,6 +26,7 @@ class HandoffFuzzTest {
     private static final long SPACE = 1 << 20;
 
     @FuzzTest(maxDuration = "30s")
+    @Tag("soak")
     void shouldTakeOrRefuseAnyMessage(FuzzedDataProvider data) {
         String message = switch (data.consumeInt(0, 2)) {
             case 0 -> data.consumeRemainingAsString();

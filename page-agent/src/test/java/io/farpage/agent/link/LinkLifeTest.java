@@ -32,6 +32,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -139,6 +140,7 @@ class LinkLifeTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldPauseLongerAfterEachTrialThatFails() throws Exception {
         rdma.blocked = true;
         PageAgent a = agent("a", Map.of("link.rdma_pause", "400ms"));

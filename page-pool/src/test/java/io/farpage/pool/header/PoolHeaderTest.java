@@ -14,6 +14,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -135,6 +136,7 @@ class PoolHeaderTest {
     }
 
     @FuzzTest(maxDuration = "20s")
+    @Tag("soak")
     void shouldSurviveAnyBytes(byte[] bytes) {
         MemorySegment page = MemorySegment.ofArray(bytes);
         assertDecodesOrRefuses(page, "fuzzed");

@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -172,6 +173,7 @@ class LostHistoryTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldStampEveryAnswerWithADurableRevisionThatNeverGoesBack() throws Exception {
         long last = 0;
         Set<String> clusters = new HashSet<>();

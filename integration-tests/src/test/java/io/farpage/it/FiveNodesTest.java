@@ -26,6 +26,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Five nodes, ten links. In order, because the last test ends a node. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("soak")
 class FiveNodesTest {
     private static final String[] NODES = {"n1", "n2", "n3", "n4", "n5"};
     private static final int POOL_PAGES = 512;
@@ -58,7 +59,6 @@ class FiveNodesTest {
     }
 
     @Test
-    @Tag("soak")
     @Order(2)
     void shouldSpreadPagesOverSeveralHomesAndReadThemFromEverywhere() throws Exception {
         int pages = 2 * POOL_PAGES + 256; // more than two pools hold

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Links that break and are made again, by both sides at once. */
+@Tag("soak")
 class LinkChurnTest {
     private static final Map<String, String> SETTINGS = Map.of("fetch.deadline", "5s");
 
@@ -53,13 +54,11 @@ class LinkChurnTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldEndInOneLinkWhenBothSidesStartItAtOnceAndLeakNothing() throws Exception {
         churn(25);
     }
 
     @Test
-    @Tag("soak")
     void shouldAlwaysEndInOneLinkWhenBothSidesStartItAtOnceAndLeakNothing() throws Exception {
         churn(120);
     }
@@ -141,7 +140,6 @@ class LinkChurnTest {
     }
 
     @Test
-    @Tag("soak")
     void shouldNeverYieldAnOldVersionOfAPageWhileLinksBreak() throws Exception {
         writeAndRead(Duration.ofSeconds(8));
     }

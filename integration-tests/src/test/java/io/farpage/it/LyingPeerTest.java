@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** A peer whose pool header is not what it told the coordinator is refused, with the reason, until it is honest. */
 @ExtendWith(TwoNodes.class)
+@Tag("soak")
 class LyingPeerTest {
     private static final int EXPORTED = 16 * 4096;
 
@@ -53,7 +54,6 @@ class LyingPeerTest {
     }
 
     @ParameterizedTest
-    @Tag("soak")
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "OTHER_INCARNATION")
     void shouldRefuseTheLinkInOneLineUntilTheHeaderIsTrue(Lie lie, Cluster cluster) throws Exception {
         requireRefusal(lie, cluster);

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,6 +62,7 @@ class ThreadSchedulingTest {
      * leave an eighth. Without a bound, the kernel leaves a twentieth.
      */
     @ParameterizedTest
+    @Tag("soak")
     @CsvSource({"1, 0.20", "3, 0.09"})
     @Timeout(60)
     void shouldLeaveOrdinaryProcessesTheirShareOfEveryCpuDuringAStorm(int threadsOfCpu, double least) throws Exception {

@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -121,6 +122,7 @@ class ReleasesTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldNotHoldUpAClosingAgentWhenASliceDoesNotEnd() throws Exception {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch stuck = new CountDownLatch(1);

@@ -203,4 +203,13 @@ final class FoundSchedulesTest {
                 World.SHORT_NANOS,
                 Step.parse("w . h . f . . g . . g h u . . c . . w0/3"));
     }
+
+    /** A page was written to between MADV_DONTNEED and its hole, so the agent took it out although the link to its home was down. */
+    @Test
+    void shouldTakeOutAPageThatIsBeingGivenUpWhenItsHomeIsLost() {
+        Replay.run(
+                new Setup(6, 0, 3, 2, 1, 2, 7).with(Feature.TWO_HOMES),
+                World.SHORT_NANOS,
+                Step.parse("| . r2/3 . r1/4 c1 . . !1 . . . g1 D0/3 w1/3"));
+    }
 }

@@ -28,6 +28,20 @@ record_programs() {
   fi
 }
 
+# jars DIRECTORY FILE: the class path in a file, with directories, of which there can be no archive, made into jars in DIRECTORY.
+jars() {
+  local entry number=0 path=
+  while IFS= read -r -d : entry; do
+    if [ -d "$entry" ]; then
+      number=$((number + 1))
+      "$JAVA_HOME/bin/jar" --create --file "$1/module-$number.jar" -C "$entry" .
+      entry=$1/module-$number.jar
+    fi
+    path=$path:$entry
+  done < <(tr -d '\n' <"$2"; printf :)
+  printf %s "${path#:}"
+}
+
 # prepare_classes DIRECTORY: sets CLASSPATH, the classes being copied there so that the guest does not see the next build, and has
 # the JVM archive them loaded and verified (CDS), which emulation would take long to do.
 prepare_classes() {
@@ -36,7 +50,7 @@ prepare_classes() {
   mkdir -p "$1"
   "$JAVA_HOME/bin/jar" --create --file "$1/classes.jar" -C "$module/classes" .
   "$JAVA_HOME/bin/jar" --create --file "$1/tests.jar" -C "$module/test-classes" .
-  CLASSPATH=$1/tests.jar:$1/classes.jar:$(cat "$module/rig.classpath")
+  CLASSPATH=$1/tests.jar:$1/classes.jar:$(jars "$1" "$module/rig.classpath")
   ARCHIVE=$1/rig.jsa
   "$JAVA_HOME/bin/java" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable -Xlog:all=off -XX:ArchiveClassesAtExit="$ARCHIVE" \
     --enable-native-access=ALL-UNNAMED -cp "$CLASSPATH" org.junit.platform.console.ConsoleLauncher execute --details=none \

@@ -45,9 +45,9 @@ class ArchitectureTest {
     void shouldKeepVerbsToTheJdk() {
         classes()
                 .that()
-                .resideInAnyPackage("io.farpage.verbs..", "io.farpage.posix..")
+                .resideInAnyPackage("io.farpage.verbs..", "io.farpage.linux..")
                 .should()
-                .onlyDependOnClassesThat(resideInAnyPackage(and("io.farpage.verbs..", "io.farpage.posix..")))
+                .onlyDependOnClassesThat(resideInAnyPackage(and("io.farpage.verbs..", "io.farpage.linux..")))
                 .check(ALL);
     }
 

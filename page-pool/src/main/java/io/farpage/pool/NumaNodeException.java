@@ -1,6 +1,6 @@
 package io.farpage.pool;
 
-import io.farpage.pool.linux.SystemCall;
+import io.farpage.linux.SystemCall;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,8 +1,8 @@
 package io.farpage.pool;
 
-import io.farpage.pool.linux.Memory;
-import io.farpage.pool.linux.ProcessLimits;
-import io.farpage.pool.linux.SystemCall;
+import io.farpage.linux.Memory;
+import io.farpage.linux.ProcessLimits;
+import io.farpage.linux.SystemCall;
 import java.util.Optional;
 
 /**

@@ -1,10 +1,10 @@
 package io.farpage.pool;
 
+import io.farpage.linux.Smaps;
 import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.pool.hugepages.Hugepages;
-import io.farpage.pool.linux.Smaps;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,14 +1,14 @@
 package io.farpage.pool;
 
+import io.farpage.linux.Errno;
+import io.farpage.linux.Memory;
+import io.farpage.linux.MemoryHeadroom;
+import io.farpage.linux.SystemCall;
 import io.farpage.pool.hugepages.HugepageCounts;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.pool.hugepages.Hugepages;
-import io.farpage.pool.linux.Memory;
-import io.farpage.pool.linux.MemoryHeadroom;
-import io.farpage.pool.linux.SystemCall;
 import java.util.Optional;
 import java.util.OptionalInt;
-import jnr.constants.platform.Errno;
 
 /** Tries to map and populate a pool's memory in one particular way; whatever fails, nothing stays mapped. */
 final class PoolMapper {

@@ -1,10 +1,10 @@
 package io.farpage.pool;
 
-import io.farpage.pool.linux.Memory;
-import io.farpage.pool.linux.ProcessLimits;
-import io.farpage.pool.linux.SystemCall;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Memory;
+import io.farpage.linux.ProcessLimits;
+import io.farpage.linux.SystemCall;
 import java.util.Optional;
-import jnr.constants.platform.Errno;
 
 /** Faults every page in before anybody may use it, such that a page that cannot be had is an error and not a SIGBUS. */
 final class Population {
@@ -31,10 +31,11 @@ final class Population {
         if (call.succeeded()) {
             return Optional.empty();
         }
-        String meaning = switch (Errno.valueOf(call.errno())) {
-            case EFAULT -> ": no page to be had (a hugetlb control group's limit, or a NUMA node without free pages)";
-            case ENOMEM -> ": out of memory";
-            case EHWPOISON -> ": a page is poisoned by a hardware error";
+        String meaning = switch (call.errno()) {
+            case Errno.EFAULT ->
+                ": no page to be had (a hugetlb control group's limit, or a NUMA node without free pages)";
+            case Errno.ENOMEM -> ": out of memory";
+            case Errno.EHWPOISON -> ": a page is poisoned by a hardware error";
             default -> "";
         };
         return Optional.of(what + ": " + call.error() + meaning);

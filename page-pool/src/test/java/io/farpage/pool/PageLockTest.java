@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.linux.Smaps;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
-import io.farpage.pool.linux.Smaps;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.linux.Memory;
+import io.farpage.linux.Smaps;
+import io.farpage.linux.SystemCall;
 import io.farpage.pool.hugepages.HugepageCounts;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.pool.hugepages.Hugepages;
-import io.farpage.pool.linux.Memory;
-import io.farpage.pool.linux.Smaps;
-import io.farpage.pool.linux.SystemCall;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;

@@ -17,7 +17,7 @@ public sealed interface Programs {
 
     /** As the launchers have it: a system call that is inlined where it is rare allocates. */
     List<String> ALLOCATION_FREE =
-            List.of("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,io.farpage.posix.SocketIo::*");
+            List.of("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,io.farpage.linux.SocketIo::*");
 
     /** The launchers of an installation. */
     record Launchers(Path directory) implements Programs {

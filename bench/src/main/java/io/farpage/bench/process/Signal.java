@@ -2,7 +2,7 @@ package io.farpage.bench.process;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import io.farpage.posix.Libc;
+import io.farpage.linux.Libc;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 

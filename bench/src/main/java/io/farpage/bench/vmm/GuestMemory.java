@@ -1,7 +1,7 @@
 package io.farpage.bench.vmm;
 
-import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.MemoryFile;
 import java.util.Locale;
 import java.util.Optional;
 

@@ -1,13 +1,13 @@
 package io.farpage.bench.vmm;
 
-import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.bench.process.BenchException;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.PosixException;
-import io.farpage.posix.Sockets;
-import io.farpage.posix.UnixSockets;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.UnixSockets;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -3,8 +3,8 @@ package io.farpage.bench.vmm;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.Libc;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Libc;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 

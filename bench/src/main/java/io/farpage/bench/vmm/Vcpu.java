@@ -10,9 +10,9 @@ import io.farpage.bench.vmm.KvmLayouts.Regs;
 import io.farpage.bench.vmm.KvmLayouts.Run;
 import io.farpage.bench.vmm.KvmLayouts.Segment;
 import io.farpage.bench.vmm.KvmLayouts.Sregs;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.FileIo;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.FileIo;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.bench.baseline.CCompiler;
 import io.farpage.bench.fetch.BenchProcess;
-import io.farpage.posix.PosixException;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.bench.process.BenchException;
 import io.farpage.bench.vmm.GuestCode.Order;
 import io.farpage.bench.vmm.GuestMemory.Backing;
+import io.farpage.linux.uffd.MemoryFile;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;

@@ -3,9 +3,9 @@ package io.farpage.it.harness;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.posix.Errno;
-import io.farpage.posix.Libc;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Libc;
+import io.farpage.linux.uffd.MemoryFile;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 import java.util.BitSet;

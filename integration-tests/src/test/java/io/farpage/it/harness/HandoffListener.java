@@ -2,11 +2,11 @@ package io.farpage.it.harness;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
-import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.posix.Errno;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.Sockets;
-import io.farpage.posix.UnixSockets;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.UnixSockets;
+import io.farpage.linux.uffd.MemoryFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,7 @@
 package io.farpage.it.harness;
 
-import io.farpage.agent.uffd.Userfaultfd;
-import io.farpage.posix.PosixException;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

@@ -1,9 +1,9 @@
 package io.farpage.it.harness;
 
-import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.bench.vmm.GuestMemory;
 import io.farpage.bench.vmm.Handoff;
 import io.farpage.bench.vmm.PagedAccess;
+import io.farpage.linux.uffd.MemoryFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

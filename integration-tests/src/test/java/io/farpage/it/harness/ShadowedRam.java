@@ -4,12 +4,12 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.awaitility.Awaitility.await;
 
-import io.farpage.agent.uffd.MemoryFile;
 import io.farpage.bench.vmm.GuestMemory;
 import io.farpage.bench.vmm.Handoff;
 import io.farpage.bench.vmm.PagedAccess;
-import io.farpage.posix.Errno;
-import io.farpage.posix.Libc;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Libc;
+import io.farpage.linux.uffd.MemoryFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;

@@ -2,10 +2,10 @@ package io.farpage.it.harness;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.agent.uffd.Userfaultfd;
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.linux.uffd.UffdMessages;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.farpage.agent.doctor;
 
-import io.farpage.posix.ErrnoName;
+import io.farpage.linux.ErrnoName;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;

@@ -1,7 +1,7 @@
 package io.farpage.agent.doctor;
 
-import io.farpage.agent.uffd.Userfaultfd;
-import io.farpage.posix.PosixException;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.uffd.Userfaultfd;
 
 /** Opens a userfaultfd, asks what it can do, and closes it. */
 final class UserfaultfdProbe {

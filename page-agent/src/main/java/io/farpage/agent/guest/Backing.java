@@ -3,7 +3,7 @@ package io.farpage.agent.guest;
 import io.farpage.agent.pins.PinPolicy;
 import io.farpage.agent.pins.PinStatus;
 import io.farpage.agent.pins.PinWatch;
-import io.farpage.agent.uffd.MemoryFile;
+import io.farpage.linux.uffd.MemoryFile;
 import java.io.IOException;
 
 /** The file behind a guest's memory, and the watch over what may pin it. Any thread, but for {@link #close}. */

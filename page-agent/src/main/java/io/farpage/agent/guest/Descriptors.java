@@ -1,7 +1,7 @@
 package io.farpage.agent.guest;
 
-import io.farpage.agent.uffd.MemoryFile;
-import io.farpage.posix.PollSet;
+import io.farpage.linux.PollSet;
+import io.farpage.linux.uffd.MemoryFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

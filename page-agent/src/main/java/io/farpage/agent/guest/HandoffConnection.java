@@ -1,9 +1,9 @@
 package io.farpage.agent.guest;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.UnixSockets;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.UnixSockets;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;

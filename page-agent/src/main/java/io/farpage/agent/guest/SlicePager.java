@@ -3,8 +3,8 @@ package io.farpage.agent.guest;
 import io.farpage.agent.pager.Pager;
 import io.farpage.agent.pager.PagerEnd;
 import io.farpage.agent.shard.LatencyTotals;
-import io.farpage.agent.uffd.Userfaultfd;
 import io.farpage.coordinator.model.HeatReport;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 

@@ -1,11 +1,11 @@
 package io.farpage.agent.guest;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.NativeThread;
-import io.farpage.posix.Sockets;
-import io.farpage.posix.UnixSockets;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.NativeThread;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.UnixSockets;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -1,9 +1,9 @@
 package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

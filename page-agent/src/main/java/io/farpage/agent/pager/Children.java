@@ -1,7 +1,7 @@
 package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
-import io.farpage.agent.uffd.PageFaults;
+import io.farpage.linux.uffd.PageFaults;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

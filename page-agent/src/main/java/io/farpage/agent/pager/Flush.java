@@ -2,7 +2,7 @@ package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.uffd.GuestFile;
+import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
 import java.lang.foreign.MemorySegment;

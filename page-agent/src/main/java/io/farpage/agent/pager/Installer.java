@@ -1,10 +1,10 @@
 package io.farpage.agent.pager;
 
-import io.farpage.agent.uffd.GuestFile;
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.Userfaultfd;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;

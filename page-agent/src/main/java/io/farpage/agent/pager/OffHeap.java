@@ -1,7 +1,7 @@
 package io.farpage.agent.pager;
 
-import io.farpage.pool.linux.Memory;
-import io.farpage.pool.linux.SystemCall;
+import io.farpage.linux.Memory;
+import io.farpage.linux.SystemCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 

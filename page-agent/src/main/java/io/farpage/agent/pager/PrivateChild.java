@@ -2,7 +2,7 @@ package io.farpage.agent.pager;
 
 import io.farpage.agent.shard.FetchStatus;
 import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.uffd.PageFaults;
+import io.farpage.linux.uffd.PageFaults;
 import io.farpage.pool.PagePool;
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;

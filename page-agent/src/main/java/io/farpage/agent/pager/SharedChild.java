@@ -1,6 +1,6 @@
 package io.farpage.agent.pager;
 
-import io.farpage.agent.uffd.PageFaults;
+import io.farpage.linux.uffd.PageFaults;
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 

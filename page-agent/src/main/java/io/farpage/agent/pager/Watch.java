@@ -1,8 +1,8 @@
 package io.farpage.agent.pager;
 
-import io.farpage.posix.Epoll;
-import io.farpage.posix.Errno;
-import io.farpage.posix.PosixException;
+import io.farpage.linux.Epoll;
+import io.farpage.linux.Errno;
+import io.farpage.linux.PosixException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;

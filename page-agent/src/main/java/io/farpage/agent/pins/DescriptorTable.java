@@ -3,9 +3,9 @@ package io.farpage.agent.pins;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.farpage.agent.pins.Finding.Kind;
-import io.farpage.posix.DirectoryFd;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
+import io.farpage.linux.DirectoryFd;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -54,7 +54,7 @@ final class DescriptorTable implements AutoCloseable {
      *
      * @param process for messages
      * @param task such as {@code /proc/7} or {@code /proc/7/task/8}
-     * @throws io.farpage.posix.PosixException if the task is gone, or may not be looked at
+     * @throws io.farpage.linux.PosixException if the task is gone, or may not be looked at
      */
     static DescriptorTable open(int process, String task) {
         DirectoryFd links = DirectoryFd.open(task + "/fd");

@@ -1,7 +1,7 @@
 package io.farpage.agent.pins;
 
 import io.farpage.agent.pins.Finding.Kind;
-import io.farpage.posix.PosixException;
+import io.farpage.linux.PosixException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

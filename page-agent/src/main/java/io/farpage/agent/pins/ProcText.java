@@ -2,7 +2,7 @@ package io.farpage.agent.pins;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
-import io.farpage.posix.DirectoryFd;
+import io.farpage.linux.DirectoryFd;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;

@@ -2,8 +2,8 @@ package io.farpage.agent.pins;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.Libc;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Libc;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;

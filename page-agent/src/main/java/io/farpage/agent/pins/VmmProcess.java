@@ -1,11 +1,11 @@
 package io.farpage.agent.pins;
 
 import io.farpage.agent.pins.Finding.Kind;
-import io.farpage.posix.DirectoryFd;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.Kcmp;
-import io.farpage.posix.PosixException;
+import io.farpage.linux.DirectoryFd;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.Kcmp;
+import io.farpage.linux.PosixException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

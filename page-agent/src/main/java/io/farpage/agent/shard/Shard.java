@@ -1,8 +1,8 @@
 package io.farpage.agent.shard;
 
+import io.farpage.linux.PollSet;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.header.PoolHeaderException;
-import io.farpage.posix.PollSet;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WcStatus;

@@ -1,11 +1,11 @@
 package io.farpage.agent.shard;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.EventFd;
-import io.farpage.posix.NativeThread;
-import io.farpage.posix.PollSet;
-import io.farpage.posix.PosixException;
-import io.farpage.posix.ThreadScheduling;
+import io.farpage.linux.Errno;
+import io.farpage.linux.EventFd;
+import io.farpage.linux.NativeThread;
+import io.farpage.linux.PollSet;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.ThreadScheduling;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.List;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.farpage.agent.link.LinkOptions;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
-import io.farpage.posix.ThreadScheduling;
+import io.farpage.linux.ThreadScheduling;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

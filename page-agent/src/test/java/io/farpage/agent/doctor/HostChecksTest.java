@@ -4,7 +4,7 @@ import static io.farpage.agent.doctor.FakeHost.line;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;

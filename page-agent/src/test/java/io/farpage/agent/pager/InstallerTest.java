@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -5,10 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.uffd.MessageWriter;
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.agent.pins.Finding.Kind;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.Libc;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.Libc;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;

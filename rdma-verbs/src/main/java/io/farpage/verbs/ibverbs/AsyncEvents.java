@@ -3,8 +3,8 @@ package io.farpage.verbs.ibverbs;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.PollSet;
+import io.farpage.linux.Errno;
+import io.farpage.linux.PollSet;
 import io.farpage.verbs.AsyncEvent;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

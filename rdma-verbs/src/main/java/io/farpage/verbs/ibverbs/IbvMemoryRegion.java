@@ -2,7 +2,7 @@ package io.farpage.verbs.ibverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ibverbs.LibIbverbs.Release;

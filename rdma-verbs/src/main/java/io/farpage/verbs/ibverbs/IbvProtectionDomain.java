@@ -1,6 +1,6 @@
 package io.farpage.verbs.ibverbs;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.MemoryRegion;

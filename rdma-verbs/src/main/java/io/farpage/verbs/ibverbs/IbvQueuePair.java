@@ -2,7 +2,7 @@ package io.farpage.verbs.ibverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import io.farpage.verbs.Gid;
 import io.farpage.verbs.IllegalTransitionException;
 import io.farpage.verbs.PathLimits;

@@ -1,7 +1,7 @@
 package io.farpage.verbs.ibverbs;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Availability.Available;
 import io.farpage.verbs.Availability.Reason;

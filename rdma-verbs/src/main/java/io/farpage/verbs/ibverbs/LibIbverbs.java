@@ -4,8 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.Libc;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Libc;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Availability.Unavailable;
 import java.lang.foreign.Arena;

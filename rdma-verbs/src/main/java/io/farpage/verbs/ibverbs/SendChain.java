@@ -3,7 +3,7 @@ package io.farpage.verbs.ibverbs;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.ibverbs.WorkRequests.SendWr;

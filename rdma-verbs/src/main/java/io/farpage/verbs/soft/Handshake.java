@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.SocketIo;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.SocketIo;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;

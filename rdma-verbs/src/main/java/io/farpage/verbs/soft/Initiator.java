@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.Message;
-import io.farpage.posix.SocketIo;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Message;
+import io.farpage.linux.SocketIo;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.WcOpcode;

@@ -1,11 +1,11 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Epoll;
-import io.farpage.posix.Errno;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.PosixException;
-import io.farpage.posix.SocketIo;
-import io.farpage.posix.Sockets;
+import io.farpage.linux.Epoll;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.SocketIo;
+import io.farpage.linux.Sockets;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -116,7 +116,7 @@ final class InitiatorConnection {
         }
         int result = Sockets.connect(errno, fd, peer);
         if (result < 0 && result != -Errno.EINPROGRESS) {
-            retry("connect: " + io.farpage.posix.ErrnoName.of(-result));
+            retry("connect: " + io.farpage.linux.ErrnoName.of(-result));
             return;
         }
         phase = Phase.CONNECTING;
@@ -128,7 +128,7 @@ final class InitiatorConnection {
         if (result == Wire.HELLO_SIZE) {
             phase = Phase.HELLO_SENT;
         } else if (result != -Errno.EAGAIN && result != -Errno.ENOTCONN && result != -Errno.EINTR) {
-            retry(result < 0 ? io.farpage.posix.ErrnoName.of((int) -result) : "short send");
+            retry(result < 0 ? io.farpage.linux.ErrnoName.of((int) -result) : "short send");
         }
     }
 

@@ -1,14 +1,14 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.DescriptorReserve;
-import io.farpage.posix.Errno;
-import io.farpage.posix.ErrnoName;
-import io.farpage.posix.EventFd;
-import io.farpage.posix.Exhaustion;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.PollSet;
-import io.farpage.posix.PosixException;
-import io.farpage.posix.Sockets;
+import io.farpage.linux.DescriptorReserve;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.EventFd;
+import io.farpage.linux.Exhaustion;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.PollSet;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.Sockets;
 import io.farpage.verbs.VerbsException;
 import java.lang.invoke.MethodHandles;
 import java.net.InetSocketAddress;

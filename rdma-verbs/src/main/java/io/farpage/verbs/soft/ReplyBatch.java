@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.Message;
-import io.farpage.posix.SocketIo;
+import io.farpage.linux.Errno;
+import io.farpage.linux.Message;
+import io.farpage.linux.SocketIo;
 import io.farpage.verbs.WcStatus;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

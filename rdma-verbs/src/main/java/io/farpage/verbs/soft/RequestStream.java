@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.PollSet;
-import io.farpage.posix.SocketIo;
+import io.farpage.linux.Errno;
+import io.farpage.linux.PollSet;
+import io.farpage.linux.SocketIo;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 

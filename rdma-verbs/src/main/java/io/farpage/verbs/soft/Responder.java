@@ -1,11 +1,11 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.FileIo;
-import io.farpage.posix.NativeThread;
-import io.farpage.posix.PosixException;
-import io.farpage.posix.Sockets;
-import io.farpage.posix.ThreadScheduling;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.NativeThread;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.ThreadScheduling;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.WcStatus;
 import java.util.OptionalInt;

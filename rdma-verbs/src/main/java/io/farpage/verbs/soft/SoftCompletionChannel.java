@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Epoll;
-import io.farpage.posix.Errno;
-import io.farpage.posix.EventFd;
+import io.farpage.linux.Epoll;
+import io.farpage.linux.Errno;
+import io.farpage.linux.EventFd;
 import io.farpage.verbs.CompletionChannel;
 import java.util.Arrays;
 

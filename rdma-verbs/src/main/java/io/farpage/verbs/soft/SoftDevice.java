@@ -1,9 +1,9 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
-import io.farpage.posix.PosixException;
-import io.farpage.posix.Sockets;
-import io.farpage.posix.Sockets.Option;
+import io.farpage.linux.Errno;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.Sockets.Option;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;

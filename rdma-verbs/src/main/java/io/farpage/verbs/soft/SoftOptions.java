@@ -1,6 +1,6 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.NativeThread;
+import io.farpage.linux.NativeThread;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param maxPending connections that may be in their handshake at once, 1..4096
  * @param handshake how long a handshake may take
  * @param maxQueuePairs queue pairs, and so responders, of one device, 1..65536
- * @param realTimePriority of responders that do not spin, 1..99; 0 for none. See {@link io.farpage.posix.ThreadScheduling}
+ * @param realTimePriority of responders that do not spin, 1..99; 0 for none. See {@link io.farpage.linux.ThreadScheduling}
  */
 public record SoftOptions(
         InetSocketAddress listen,

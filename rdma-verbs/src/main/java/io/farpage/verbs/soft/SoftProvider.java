@@ -1,5 +1,7 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.linux.Libc;
+import io.farpage.linux.NativeThread;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Device;
@@ -39,17 +41,19 @@ public final class SoftProvider implements VerbsProvider {
         }
         try {
             // The first use of native access in this module decides whether there is any.
-            io.farpage.posix.NativeThread.id();
-            return new Availability.Available(List.of(DEVICE));
+            NativeThread.id();
         } catch (IllegalCallerException | ExceptionInInitializerError | NoClassDefFoundError e) {
             return new Availability.Unavailable(
                     Reason.NATIVE_ACCESS_DENIED,
                     "this JVM denies native access",
                     "start java with --enable-native-access=ALL-UNNAMED");
-        } catch (UnsatisfiedLinkError e) {
-            return new Availability.Unavailable(
-                    Reason.MISSING_SYMBOL, String.valueOf(e.getMessage()), "use glibc 2.30 or newer");
         }
+        return Libc.missing().isEmpty()
+                ? new Availability.Available(List.of(DEVICE))
+                : new Availability.Unavailable(
+                        Reason.MISSING_SYMBOL,
+                        "the C library has no " + String.join(", no ", Libc.missing()),
+                        "use glibc 2.30 or newer");
     }
 
     @Override

@@ -1,6 +1,6 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.IllegalTransitionException;
 import io.farpage.verbs.PathLimits;

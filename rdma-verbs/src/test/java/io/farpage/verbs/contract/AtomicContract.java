@@ -4,7 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.VerbsException;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.posix.PollSet;
+import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.QpOptions;

@@ -1,6 +1,6 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.posix.NativeThread;
+import io.farpage.linux.NativeThread;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;

@@ -1,9 +1,9 @@
 package io.farpage.agent.pager.model;
 
-import io.farpage.agent.uffd.MessageWriter;
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.posix.Errno;
+import io.farpage.agent.pager.MessageWriter;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;

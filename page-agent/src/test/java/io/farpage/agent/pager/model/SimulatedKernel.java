@@ -1,11 +1,11 @@
 package io.farpage.agent.pager.model;
 
+import io.farpage.agent.pager.MessageWriter;
 import io.farpage.agent.pager.model.GuestThread.State;
-import io.farpage.agent.uffd.MessageWriter;
-import io.farpage.agent.uffd.PageFaults;
-import io.farpage.agent.uffd.UffdMessages;
-import io.farpage.agent.uffd.Userfaultfd;
-import io.farpage.posix.Errno;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
+import io.farpage.linux.uffd.Userfaultfd;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;

@@ -1,6 +1,6 @@
 package io.farpage.agent.pager.model;
 
-import io.farpage.agent.uffd.GuestFile;
+import io.farpage.linux.uffd.GuestFile;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

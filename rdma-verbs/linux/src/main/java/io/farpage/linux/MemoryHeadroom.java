@@ -1,0 +1,89 @@
+package io.farpage.linux;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * How much memory this process may still take before something is reclaimed by force.
+ *
+ * @param bytes that are left
+ * @param source where that was read
+ */
+public record MemoryHeadroom(long bytes, String source) {
+    /** The least of what the machine has available and every control group above this process (v1 and v2) allows. */
+    public static Optional<MemoryHeadroom> ofThisProcess() {
+        return of(Path.of("/proc"), Path.of("/sys/fs/cgroup"));
+    }
+
+    static Optional<MemoryHeadroom> of(Path proc, Path cgroups) {
+        Stream<MemoryHeadroom> groups = lines(proc.resolve("self/cgroup"))
+                .flatMap(line -> groupsAbove(line, cgroups))
+                .flatMap(group -> inGroup(group).stream());
+        return Stream.concat(available(proc.resolve("meminfo")).stream(), groups)
+                .min((a, b) -> Long.compare(a.bytes, b.bytes));
+    }
+
+    private static Optional<MemoryHeadroom> available(Path meminfo) {
+        return lines(meminfo)
+                .filter(line -> line.startsWith("MemAvailable:"))
+                .map(line -> new MemoryHeadroom(
+                        Long.parseLong(line.replaceAll("\\D", "")) << 10, "MemAvailable of " + meminfo))
+                .findFirst();
+    }
+
+    /** The folders that {@code hierarchy:controllers:path} stands for, the process's own first. */
+    private static Stream<Path> groupsAbove(String line, Path cgroups) {
+        String[] fields = line.split(":", 3);
+        if (fields.length < 3) {
+            return Stream.empty();
+        }
+        Path root;
+        if (List.of(fields[1].split(",")).contains("memory")) {
+            root = cgroups.resolve("memory");
+        } else if (fields[1].isEmpty()) {
+            root = Files.isDirectory(cgroups.resolve("unified")) ? cgroups.resolve("unified") : cgroups;
+        } else {
+            return Stream.empty();
+        }
+        // Inside a container the path may be the host's and lead nowhere here; the root then is the container's own
+        // group.
+        Path own = root.resolve(fields[2].substring(1)).normalize();
+        return Stream.iterate(own, group -> group != null && group.startsWith(root), Path::getParent);
+    }
+
+    private static Optional<MemoryHeadroom> inGroup(Path group) {
+        return inGroup(group, "memory.max", "memory.current")
+                .or(() -> inGroup(group, "memory.limit_in_bytes", "memory.usage_in_bytes"));
+    }
+
+    private static Optional<MemoryHeadroom> inGroup(Path group, String limitName, String usageName) {
+        Path limitFile = group.resolve(limitName);
+        Optional<Long> limit = number(limitFile);
+        Optional<Long> usage = number(group.resolve(usageName));
+        if (limit.isEmpty() || usage.isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(new MemoryHeadroom(
+                Math.max(0, limit.get() - usage.get()), "%s = %d".formatted(limitFile, limit.get())));
+    }
+
+    /** Nothing if there is no such file, or it says {@code max}. */
+    private static Optional<Long> number(Path file) {
+        return lines(file)
+                .filter(line -> line.matches("\\d{1,18}|[1-8]\\d{18}"))
+                .map(Long::parseLong)
+                .findFirst();
+    }
+
+    private static Stream<String> lines(Path file) {
+        try {
+            return Files.readAllLines(file).stream();
+        } catch (IOException e) {
+            return Stream.empty();
+        }
+    }
+}

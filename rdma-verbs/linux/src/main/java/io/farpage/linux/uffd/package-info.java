@@ -1,0 +1,5 @@
+/** userfaultfd(2), memfd_create(2) and what is done with them, through the C library: nothing here knows of spaces or fetches. */
+@NullMarked
+package io.farpage.linux.uffd;
+
+import org.jspecify.annotations.NullMarked;

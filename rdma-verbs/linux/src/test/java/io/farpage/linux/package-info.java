@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.linux;
+
+import org.jspecify.annotations.NullMarked;

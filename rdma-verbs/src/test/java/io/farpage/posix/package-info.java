@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.posix;
-
-import org.jspecify.annotations.NullMarked;

@@ -8,11 +8,21 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaPackage;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.GeneralCodingRules;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.ClassModel;
+import java.lang.classfile.MethodModel;
+import java.lang.classfile.instruction.MonitorInstruction;
+import java.lang.reflect.AccessFlag;
+import java.net.URI;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -35,29 +45,45 @@ class ArchitectureTest {
     void shouldSeeTheClassesOfAllModules() {
         Set<String> packages = new TreeSet<>();
         ALL.forEach(type -> packages.add(type.getPackageName()));
-        for (String one :
-                List.of("verbs.soft", "verbs.ibverbs", "pool", "coordinator.client", "agent.shard", "bench")) {
+        for (String one : List.of(
+                "linux", "verbs.soft", "verbs.ibverbs", "pool", "coordinator.client", "agent.data.shard", "bench")) {
             assertTrue(packages.contains("io.farpage." + one), one + " in " + packages);
         }
     }
 
     @Test
-    void shouldKeepVerbsToTheJdk() {
-        classes()
-                .that()
-                .resideInAnyPackage("io.farpage.verbs..", "io.farpage.linux..")
-                .should()
-                .onlyDependOnClassesThat(resideInAnyPackage(and("io.farpage.verbs..", "io.farpage.linux..")))
-                .check(ALL);
+    void shouldKeepLinuxToTheJdkAndJnrPosix() {
+        onlyDepend("io.farpage.linux..", "jnr..");
     }
 
     @Test
-    void shouldKeepThePoolToTheJdkAndJnrPosix() {
+    void shouldKeepVerbsToTheJdkAndLinux() {
+        onlyDepend("io.farpage.verbs..", "io.farpage.linux..");
+    }
+
+    @Test
+    void shouldKeepThePoolToTheJdkAndLinux() {
+        onlyDepend("io.farpage.pool..", "io.farpage.linux..");
+    }
+
+    private static void onlyDepend(String packages, String on) {
         classes()
                 .that()
-                .resideInAPackage("io.farpage.pool..")
+                .resideInAPackage(packages)
                 .should()
-                .onlyDependOnClassesThat(resideInAnyPackage(and("io.farpage.pool..", "jnr..", "com.kenai.jffi..")))
+                .onlyDependOnClassesThat(resideInAnyPackage(and(packages, on)))
+                .check(ALL);
+    }
+
+    /** All that links to the C library is the bindings of Linux and those of libibverbs. */
+    @Test
+    void shouldBindTheCLibraryInOnePackage() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages("io.farpage.linux..", "io.farpage.verbs.ibverbs..")
+                .should()
+                .dependOnClassesThat()
+                .haveFullyQualifiedName("java.lang.foreign.Linker")
                 .check(ALL);
     }
 
@@ -103,21 +129,57 @@ class ArchitectureTest {
                 .check(ALL);
     }
 
-    /** It never calls the coordinator, and never locks. */
     @Test
     void shouldKeepTheDataPlaneFromTheControlPlane() {
         noClasses()
                 .that()
-                .resideInAPackage("io.farpage.agent.shard..")
+                .resideInAPackage("io.farpage.agent.data..")
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("io.farpage.agent..")
+                        .and(not(resideInAnyPackage("io.farpage.agent.data..")))
+                        .or(resideInAnyPackage(
+                                "io.farpage.coordinator..",
+                                "io.farpage.rest..",
+                                "io.farpage.config..",
+                                "java.util.concurrent.locks..",
+                                "java.net.http..")))
+                .check(ALL);
+    }
+
+    /** Neither {@code synchronized} methods nor blocks: a shard waits for no other thread. */
+    @Test
+    void shouldNotLockInTheDataPlane() {
+        Set<String> locking = new TreeSet<>();
+        ALL.that(resideInAnyPackage("io.farpage.agent.data..")).forEach(type -> {
+            for (MethodModel method : parsed(type).methods()) {
+                boolean blocks = method.code().stream()
+                        .flatMap(code -> code.elementStream())
+                        .anyMatch(MonitorInstruction.class::isInstance);
+                if (blocks || method.flags().has(AccessFlag.SYNCHRONIZED)) {
+                    locking.add(type.getName() + "." + method.methodName().stringValue());
+                }
+            }
+        });
+        assertEquals(Set.of(), locking);
+    }
+
+    private static ClassModel parsed(JavaClass type) {
+        URI uri = type.getSource().orElseThrow().getUri();
+        try (InputStream in = uri.toURL().openStream()) {
+            return ClassFile.of().parse(in.readAllBytes());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void shouldKeepTheServerOfTheCoordinatorOutOfTheAgent() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.farpage.agent..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(
-                        "io.farpage.coordinator..",
-                        "io.farpage.rest..",
-                        "io.farpage.agent.link..",
-                        "io.farpage.agent.member..",
-                        "io.farpage.agent.rest..",
-                        "java.util.concurrent.locks..")
+                .resideInAnyPackage("org.h2..", "io.farpage.coordinator.store..", "io.farpage.coordinator.cluster..")
                 .check(ALL);
     }
 

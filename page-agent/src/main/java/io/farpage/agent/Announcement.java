@@ -1,8 +1,8 @@
 package io.farpage.agent;
 
-import io.farpage.agent.link.LinkControl;
-import io.farpage.agent.transport.OpenDevice;
-import io.farpage.agent.transport.Transports;
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.link.LinkControl;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Incarnation;

@@ -1,8 +1,8 @@
 package io.farpage.agent;
 
-import io.farpage.agent.guest.GuestRequest;
-import io.farpage.agent.guest.GuestStatus;
-import io.farpage.agent.guest.LocalLimit;
+import io.farpage.agent.control.guest.GuestRequest;
+import io.farpage.agent.control.guest.GuestStatus;
+import io.farpage.agent.control.guest.LocalLimit;
 import io.farpage.config.ValueTypes;
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;

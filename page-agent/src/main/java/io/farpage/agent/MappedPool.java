@@ -1,6 +1,6 @@
 package io.farpage.agent;
 
-import io.farpage.agent.transport.Transports;
+import io.farpage.agent.control.device.Transports;
 import io.farpage.pool.PagePool;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;

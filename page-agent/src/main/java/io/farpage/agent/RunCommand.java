@@ -3,7 +3,7 @@ package io.farpage.agent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
-import io.farpage.agent.member.Ending;
+import io.farpage.agent.control.member.Ending;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.pool.PoolException;

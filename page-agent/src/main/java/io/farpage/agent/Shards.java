@@ -2,11 +2,11 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
-import io.farpage.agent.link.ShardRails;
-import io.farpage.agent.shard.Shard;
-import io.farpage.agent.shard.ShardLoop;
-import io.farpage.agent.transport.OpenDevice;
-import io.farpage.agent.transport.Transports;
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.link.ShardRails;
+import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.config.Config;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.header.PoolHeader;

@@ -1,7 +1,7 @@
 package io.farpage.bench.jmh;
 
-import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.shard.Shard;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.Shard;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;

@@ -1,15 +1,15 @@
 package io.farpage.bench.jmh;
 
-import io.farpage.agent.link.ShardRails;
-import io.farpage.agent.shard.LinkPhase;
-import io.farpage.agent.shard.PeerLink;
-import io.farpage.agent.shard.PeerMemory;
-import io.farpage.agent.shard.Rail;
-import io.farpage.agent.shard.Shard;
-import io.farpage.agent.shard.ShardCommand;
-import io.farpage.agent.transport.OpenDevice;
-import io.farpage.agent.transport.TransportMode;
-import io.farpage.agent.transport.Transports;
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.link.ShardRails;
+import io.farpage.agent.data.shard.LinkPhase;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.PeerMemory;
+import io.farpage.agent.data.shard.Rail;
+import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;

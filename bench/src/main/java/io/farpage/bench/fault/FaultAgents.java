@@ -1,7 +1,7 @@
 package io.farpage.bench.fault;
 
-import io.farpage.agent.guest.GuestRequest;
-import io.farpage.agent.guest.GuestStatus;
+import io.farpage.agent.control.guest.GuestRequest;
+import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.cluster.AgentProcess;

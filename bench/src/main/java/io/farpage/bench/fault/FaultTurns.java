@@ -1,6 +1,6 @@
 package io.farpage.bench.fault;
 
-import io.farpage.agent.guest.GuestStatus;
+import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.bench.baseline.FaultHandler;
 import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.process.BenchException;

@@ -1,7 +1,7 @@
 package io.farpage.bench.fault;
 
-import io.farpage.agent.guest.GuestRequest;
-import io.farpage.agent.guest.GuestStatus;
+import io.farpage.agent.control.guest.GuestRequest;
+import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.bench.process.BenchException;
 import io.farpage.rest.Json;
 import java.io.IOException;

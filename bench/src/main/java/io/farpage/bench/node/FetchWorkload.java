@@ -2,9 +2,9 @@ package io.farpage.bench.node;
 
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
-import io.farpage.agent.shard.DutyCycle;
-import io.farpage.agent.shard.FetchStatus;
-import io.farpage.agent.shard.Fetcher;
+import io.farpage.agent.data.shard.DutyCycle;
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.bench.content.PageContent;
 import io.farpage.bench.pattern.PageNumbers;
 import java.lang.foreign.MemorySegment;

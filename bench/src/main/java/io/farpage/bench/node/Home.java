@@ -1,6 +1,6 @@
 package io.farpage.bench.node;
 
-import io.farpage.agent.shard.PeerLink;
+import io.farpage.agent.data.shard.PeerLink;
 
 /**
  * Where the pages live: in one run of bytes of one home's pool.

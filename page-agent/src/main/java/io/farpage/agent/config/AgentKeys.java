@@ -1,9 +1,9 @@
 package io.farpage.agent.config;
 
-import io.farpage.agent.link.LinkOptions;
-import io.farpage.agent.pins.PinPolicy;
-import io.farpage.agent.shard.IdleStrategy;
-import io.farpage.agent.transport.TransportMode;
+import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.control.link.LinkOptions;
+import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.config.HostPort;
 import io.farpage.config.Key;
 import io.farpage.config.Schema;

@@ -1,8 +1,8 @@
 package io.farpage.agent.config;
 
-import io.farpage.agent.link.LinkOptions;
-import io.farpage.agent.pins.PinPolicy;
-import io.farpage.agent.shard.IdleStrategy;
+import io.farpage.agent.control.link.LinkOptions;
+import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.config.Config;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.PoolConfig;

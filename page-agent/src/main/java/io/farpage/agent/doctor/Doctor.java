@@ -1,7 +1,7 @@
 package io.farpage.agent.doctor;
 
 import io.farpage.agent.config.AgentKeys;
-import io.farpage.agent.transport.TransportMode;
+import io.farpage.agent.control.device.TransportMode;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.verbs.VerbsProvider;

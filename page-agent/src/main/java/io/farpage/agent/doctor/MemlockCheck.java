@@ -1,6 +1,6 @@
 package io.farpage.agent.doctor;
 
-import io.farpage.agent.transport.TransportMode;
+import io.farpage.agent.control.device.TransportMode;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
 import java.util.List;

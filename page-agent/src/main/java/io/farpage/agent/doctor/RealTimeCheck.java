@@ -1,6 +1,6 @@
 package io.farpage.agent.doctor;
 
-import io.farpage.agent.shard.IdleStrategy;
+import io.farpage.agent.data.shard.IdleStrategy;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;

@@ -1,6 +1,6 @@
 package io.farpage.agent.doctor;
 
-import io.farpage.agent.transport.TransportMode;
+import io.farpage.agent.control.device.TransportMode;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Availability.Available;
 import io.farpage.verbs.Availability.Unavailable;

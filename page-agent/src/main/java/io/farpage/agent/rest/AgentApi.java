@@ -1,15 +1,15 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.link.LinkControl;
-import io.farpage.agent.link.LinkStatus;
-import io.farpage.agent.page.PageException;
-import io.farpage.agent.page.PageTool;
-import io.farpage.agent.space.SpaceInUseException;
-import io.farpage.agent.space.SpaceMap;
-import io.farpage.agent.space.SpaceUse;
-import io.farpage.agent.space.Spaces;
-import io.farpage.agent.transport.OpenDevice;
-import io.farpage.agent.transport.Transports;
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.link.LinkStatus;
+import io.farpage.agent.control.page.PageException;
+import io.farpage.agent.control.page.PageTool;
+import io.farpage.agent.control.space.SpaceInUseException;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.rest.ProblemException;

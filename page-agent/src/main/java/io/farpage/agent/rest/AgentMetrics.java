@@ -1,9 +1,9 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.link.LinkControl;
-import io.farpage.agent.shard.Counter;
-import io.farpage.agent.shard.Fetcher;
-import io.farpage.agent.shard.LatencyTotals;
+import io.farpage.agent.control.guest.LatencyTotals;
+import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.data.shard.Counter;
+import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolStatistics;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;

@@ -1,10 +1,10 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.guest.GuestException;
-import io.farpage.agent.guest.GuestRequest;
-import io.farpage.agent.guest.GuestStatus;
-import io.farpage.agent.guest.Guests;
-import io.farpage.agent.guest.LocalLimit;
+import io.farpage.agent.control.guest.GuestException;
+import io.farpage.agent.control.guest.GuestRequest;
+import io.farpage.agent.control.guest.GuestStatus;
+import io.farpage.agent.control.guest.Guests;
+import io.farpage.agent.control.guest.LocalLimit;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.rest.ProblemException;

@@ -1,7 +1,7 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.guest.GuestStatus;
-import io.farpage.agent.guest.Guests;
+import io.farpage.agent.control.guest.GuestStatus;
+import io.farpage.agent.control.guest.Guests;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;

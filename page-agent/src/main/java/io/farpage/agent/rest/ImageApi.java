@@ -1,9 +1,9 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.page.PageException;
-import io.farpage.agent.page.SpaceImage;
-import io.farpage.agent.space.SpaceUse;
-import io.farpage.agent.space.Spaces;
+import io.farpage.agent.control.page.PageException;
+import io.farpage.agent.control.page.SpaceImage;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.space.Spaces;
 import io.farpage.coordinator.model.Torn;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;

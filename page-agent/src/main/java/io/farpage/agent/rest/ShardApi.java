@@ -1,6 +1,6 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.shard.ShardLoop;
+import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.rest.Route;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;

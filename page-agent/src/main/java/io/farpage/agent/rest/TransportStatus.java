@@ -1,7 +1,7 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.link.LinkStatus;
-import io.farpage.agent.transport.Finding;
+import io.farpage.agent.control.device.Finding;
+import io.farpage.agent.control.link.LinkStatus;
 import java.util.List;
 
 /**

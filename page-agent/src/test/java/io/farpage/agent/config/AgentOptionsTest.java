@@ -3,7 +3,7 @@ package io.farpage.agent.config;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.farpage.agent.link.LinkOptions;
+import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.linux.ThreadScheduling;

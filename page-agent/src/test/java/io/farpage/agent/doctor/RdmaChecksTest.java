@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.farpage.agent.config.AgentKeys;
-import io.farpage.agent.transport.TransportMode;
+import io.farpage.agent.control.device.TransportMode;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.LinkLayer;
 import java.nio.file.Files;

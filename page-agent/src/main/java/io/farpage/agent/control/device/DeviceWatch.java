@@ -1,0 +1,158 @@
+package io.farpage.agent.control.device;
+
+import io.farpage.verbs.AsyncEvent;
+import io.farpage.verbs.PortState;
+import io.farpage.verbs.VerbsException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Notices that a port goes down or comes back, that a device is removed, and that a new one can be used, and has the links follow.
+ * Asynchronous events make it quick; a look every {@link #LOOK} makes it certain.
+ */
+public final class DeviceWatch implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(DeviceWatch.class);
+    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration ABANDON_TIMEOUT = Duration.ofSeconds(10);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
+
+    /** Who moves links and completion queues. Called on the watch's thread. */
+    public interface Listener {
+        /** A device was opened: make completion queues on it and tell the peers. */
+        void found(OpenDevice device);
+
+        /** A device that was lost is closed: tell the peers. */
+        void removed(OpenDevice device);
+
+        /** Whether a device is usable changed. Links on one that is not are to be given up. */
+        void changed(OpenDevice device);
+
+        /** A device is lost: give up the links on it, then its completion queues. Completes when nothing of it is in use. */
+        CompletableFuture<Void> abandon(OpenDevice device);
+    }
+
+    private final Transports transports;
+    private final Listener listener;
+    private final Thread thread;
+    private final Set<OpenDevice> fatal = new HashSet<>();
+    private volatile boolean stopping;
+
+    public DeviceWatch(Transports transports, Listener listener) {
+        this.transports = transports;
+        this.listener = listener;
+        this.thread = Thread.ofPlatform().name("devices").daemon().unstarted(this::run);
+    }
+
+    /** Starts watching, unless TCP is all that is wanted. */
+    public void start() {
+        if (transports.mode() != TransportMode.TCP) {
+            thread.start();
+        }
+    }
+
+    private void run() {
+        while (!stopping) {
+            try {
+                waitForEvent();
+                for (OpenDevice device : rdmaDevices()) {
+                    look(device);
+                }
+                for (OpenDevice found : transports.openRdma()) {
+                    log.info("rdma device {} can be used", found);
+                    listener.found(found);
+                }
+            } catch (InterruptedException e) {
+                return;
+            } catch (RuntimeException e) {
+                log.error("watching devices: unexpected", e);
+            }
+        }
+    }
+
+    private List<OpenDevice> rdmaDevices() {
+        return transports.devices().stream()
+                .filter(d -> d.transport() == Transport.RDMA)
+                .toList();
+    }
+
+    private void waitForEvent() throws InterruptedException {
+        List<OpenDevice> devices = rdmaDevices();
+        if (devices.isEmpty()) {
+            Thread.sleep(LOOK);
+            return;
+        }
+        Duration each = LOOK.dividedBy(devices.size());
+        for (OpenDevice device : devices) {
+            Optional<AsyncEvent> event = device.device().awaitAsyncEvent(each);
+            if (event.isPresent()) {
+                log.info("rdma device {}: {}", device, event.get());
+                if (event.get().type() == AsyncEvent.Type.DEVICE_FATAL) {
+                    fatal.add(device);
+                }
+                return;
+            }
+        }
+    }
+
+    private void look(OpenDevice device) {
+        DeviceState now = ask(device);
+        if (now == device.state()) {
+            return;
+        }
+        device.state(now);
+        log.warn("rdma device {} is {}; {}", device, now, transports.describe());
+        if (now == DeviceState.LOST) {
+            abandon(device);
+        } else {
+            listener.changed(device);
+        }
+    }
+
+    private DeviceState ask(OpenDevice device) {
+        if (fatal.remove(device)) {
+            return DeviceState.LOST;
+        }
+        try {
+            return device.device().queryPort().state() == PortState.ACTIVE ? DeviceState.USABLE : DeviceState.PORT_DOWN;
+        } catch (VerbsException e) {
+            log.warn("{}", e.getMessage());
+            return DeviceState.LOST;
+        }
+    }
+
+    private void abandon(OpenDevice device) {
+        try {
+            listener.abandon(device).get(ABANDON_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
+            transports.remove(device);
+            listener.removed(device);
+        } catch (TimeoutException e) {
+            log.error("rdma device {} is lost but still in use after {}", device, ABANDON_TIMEOUT);
+        } catch (ExecutionException | VerbsException e) {
+            log.warn("rdma device {} could not be closed cleanly: {}", device, e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        stopping = true;
+        thread.interrupt();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("the device watch did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

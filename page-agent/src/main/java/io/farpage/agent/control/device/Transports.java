@@ -1,0 +1,203 @@
+package io.farpage.agent.control.device;
+
+import io.farpage.pool.PagePool;
+import io.farpage.verbs.Availability;
+import io.farpage.verbs.PortAttributes;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.VerbsProvider;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The devices that this agent has open, best transport first, and how that came about. Any thread may look; one thread changes it. */
+public final class Transports implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Transports.class);
+    private static final int MAX_RAILS = 8;
+
+    private final TransportMode mode;
+    private final VerbsProvider rdma;
+    private final PagePool pool;
+    private final CopyOnWriteArrayList<OpenDevice> devices = new CopyOnWriteArrayList<>();
+    private volatile Finding rdmaFinding;
+    private volatile boolean released;
+    private volatile Optional<Finding> tcpFinding = Optional.empty();
+
+    private Transports(TransportMode mode, VerbsProvider rdma, PagePool pool) {
+        this.mode = mode;
+        this.rdma = rdma;
+        this.pool = pool;
+        this.rdmaFinding = new Finding(rdma.name(), false, "not looked at: transport.mode is tcp", "");
+    }
+
+    /**
+     * Opens what {@code mode} asks for and logs the choice with its reason, in one line.
+     *
+     * @param rdma gives RDMA devices
+     * @param tcp gives the fallback
+     * @throws VerbsException if the mode is {@link TransportMode#RDMA} and no device is usable, saying why and what to do, or if the
+     *     fallback cannot be opened, for one because its port is taken
+     */
+    public static Transports open(TransportMode mode, VerbsProvider rdma, VerbsProvider tcp, PagePool pool) {
+        Transports opened = new Transports(mode, rdma, pool);
+        try {
+            opened.openRdma();
+            if (mode == TransportMode.RDMA && opened.devices.isEmpty()) {
+                Finding why = opened.rdmaFinding;
+                throw new VerbsException("transport.mode is rdma and no RDMA device is usable: " + why.detail() + "; "
+                        + why.fix() + ", or set transport.mode to auto");
+            }
+            if (mode != TransportMode.RDMA) {
+                opened.openTcp(tcp);
+            }
+        } catch (RuntimeException e) {
+            opened.close();
+            throw e;
+        }
+        log.info("{}", opened.describe());
+        return opened;
+    }
+
+    private void openTcp(VerbsProvider provider) {
+        OpenDevice fallback = OpenDevice.of(Transport.TCP, 0, provider.open("soft0"), pool);
+        devices.add(fallback);
+        PortAttributes port = fallback.device().queryPort();
+        tcpFinding = Optional.of(
+                new Finding(provider.name(), true, "listening on " + port.gid() + " port " + port.lid(), ""));
+    }
+
+    /**
+     * Opens the usable RDMA devices that are not open yet. At start, and again to find those that came later or came back.
+     *
+     * @return those that were opened
+     */
+    List<OpenDevice> openRdma() {
+        List<OpenDevice> opened = new ArrayList<>();
+        if (mode == TransportMode.TCP) {
+            return opened;
+        }
+        switch (rdma.probe()) {
+            case Availability.Unavailable(Availability.Reason reason, String detail, String fix) ->
+                rdmaFinding = new Finding(rdma.name(), false, reason + ": " + detail, fix);
+            case Availability.Available(List<String> names) -> {
+                for (String name : names) {
+                    if (devices.stream().noneMatch(d -> d.device().name().equals(name))) {
+                        openRdma(name).ifPresent(opened::add);
+                    }
+                }
+            }
+        }
+        return opened;
+    }
+
+    private Optional<OpenDevice> openRdma(String name) {
+        int rail = freeRail();
+        if (rail == MAX_RAILS) {
+            log.warn("rdma device {} is not used: {} are open already", name, MAX_RAILS);
+            return Optional.empty();
+        }
+        try {
+            OpenDevice device = OpenDevice.of(Transport.RDMA, rail, rdma.open(name), pool);
+            devices.add(device);
+            devices.sort(Comparator.comparing(OpenDevice::transport).thenComparingInt(OpenDevice::rail));
+            rdmaFinding = new Finding(rdma.name(), true, "device " + name, "");
+            return Optional.of(device);
+        } catch (VerbsException e) {
+            rdmaFinding = new Finding(rdma.name(), false, String.valueOf(e.getMessage()), "see the message");
+            return Optional.empty();
+        }
+    }
+
+    private int freeRail() {
+        int rail = 0;
+        while (rail < MAX_RAILS && device(Transport.RDMA, rail).isPresent()) {
+            rail++;
+        }
+        return rail;
+    }
+
+    /** Closes a device that is lost. Its queue pairs and completion queues must be closed before. */
+    void remove(OpenDevice device) {
+        devices.remove(device);
+        rdmaFinding = new Finding(rdma.name(), false, "device " + device + " was removed or has failed", "see dmesg");
+        device.close();
+    }
+
+    /** All open devices, best first, usable or not. */
+    public List<OpenDevice> devices() {
+        return List.copyOf(devices);
+    }
+
+    public TransportMode mode() {
+        return mode;
+    }
+
+    /** What was found for each provider, and what to do where it is not usable. */
+    public List<Finding> findings() {
+        List<Finding> findings = new ArrayList<>();
+        findings.add(rdmaFinding);
+        tcpFinding.ifPresent(findings::add);
+        return findings;
+    }
+
+    /** The open device with this transport and rail. */
+    public Optional<OpenDevice> device(Transport transport, int rail) {
+        return devices.stream()
+                .filter(d -> d.transport() == transport && d.rail() == rail)
+                .findFirst();
+    }
+
+    /** The transport that links use when the peer has it too. */
+    public Transport preferred() {
+        return devices.stream()
+                .filter(OpenDevice::isUsable)
+                .map(OpenDevice::transport)
+                .findFirst()
+                .orElse(Transport.TCP);
+    }
+
+    /** Whether there is something to fall back to when RDMA fails. */
+    public boolean hasFallback() {
+        return tcpFinding.isPresent();
+    }
+
+    /** The choice and its reason, one line. */
+    public String describe() {
+        if (preferred() == Transport.RDMA) {
+            return "transport: rdma on " + devices.getFirst() + (hasFallback() ? ", tcp for peers without it" : "");
+        }
+        Optional<OpenDevice> down =
+                devices.stream().filter(d -> d.state() == DeviceState.PORT_DOWN).findFirst();
+        if (down.isPresent()) {
+            return "transport: tcp, because the port of " + down.get() + " is down; check its cable or ip link";
+        }
+        Finding why = rdmaFinding;
+        return "transport: tcp, because " + why.detail() + (why.fix().isEmpty() ? "" : "; " + why.fix());
+    }
+
+    /** Whether every device is closed, so that none can use the pool any more. */
+    public boolean isReleased() {
+        return released;
+    }
+
+    /** @throws RuntimeException of the first device that does not close, after the others have been tried */
+    @Override
+    public void close() {
+        RuntimeException failed = null;
+        for (OpenDevice device : devices().reversed()) {
+            try {
+                device.close();
+            } catch (RuntimeException e) {
+                failed = failed == null ? e : failed;
+            }
+        }
+        devices.clear();
+        released = failed == null;
+        if (failed != null) {
+            throw failed;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.data.pager.Pager;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** What a guest takes of this host's memory and of the agent's heap, apart from its pages, and what there is. */
+final class Footprint {
+    private static final Path MEMINFO = Path.of("/proc/meminfo");
+    private static final String AVAILABLE = "MemAvailable:";
+    /** Heap of one pager, most of it histograms of latencies: measured, and rounded up. */
+    private static final long HEAP_PER_PAGER = 3 << 20;
+
+    private static final long NO_LIMIT = Long.MAX_VALUE;
+
+    private Footprint() {}
+
+    /** Pagers for which half of the heap has room, 1 or more. */
+    static int pagers(long maxHeap) {
+        return Math.clamp(maxHeap / 2 / HEAP_PER_PAGER, 1, Integer.MAX_VALUE);
+    }
+
+    /**
+     * Checks that page tables fit into this host's memory, should all of the guest be used.
+     *
+     * @param slices of the guest
+     * @param available bytes
+     * @throws HandoffException with both figures, if they do not
+     */
+    static void requireTables(List<Slice> slices, long available) throws HandoffException {
+        long pages = slices.stream().mapToLong(Slice::pages).sum();
+        long bytes = slices.stream()
+                .mapToLong(slice -> Pager.tableBytes(slice.pages()))
+                .sum();
+        if (bytes > available) {
+            throw new HandoffException(
+                    "the page table of %d pages may take %d bytes, and this host has %d bytes available; free memory on the host,"
+                                    .formatted(pages, bytes, available)
+                            + " or serve a smaller guest");
+        }
+    }
+
+    /** Bytes that the kernel can give to processes without swapping (MemAvailable); no limit where it does not say. */
+    static long availableMemory() {
+        try {
+            for (String line : Files.readAllLines(MEMINFO)) {
+                if (line.startsWith(AVAILABLE)) {
+                    return Long.parseLong(line.replaceAll("[^0-9]", "")) * 1024;
+                }
+            }
+            return NO_LIMIT;
+        } catch (IOException e) {
+            // The mapping itself fails if there is no memory for it.
+            return NO_LIMIT;
+        }
+    }
+}

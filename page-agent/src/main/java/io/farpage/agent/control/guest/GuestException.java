@@ -1,0 +1,27 @@
+package io.farpage.agent.control.guest;
+
+/** A guest cannot be attached, resized or detached as asked. The message says why, and what to do. */
+public final class GuestException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /** What kind of obstacle it is. */
+    public enum Obstacle {
+        /** There is no such guest or space. */
+        NOT_FOUND,
+        /** The request is wrong in itself. */
+        INVALID,
+        /** It does not go together with how things are. */
+        CONFLICT
+    }
+
+    private final Obstacle obstacle;
+
+    GuestException(Obstacle obstacle, String message) {
+        super(message);
+        this.obstacle = obstacle;
+    }
+
+    public Obstacle obstacle() {
+        return obstacle;
+    }
+}

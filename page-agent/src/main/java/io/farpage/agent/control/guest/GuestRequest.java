@@ -1,0 +1,56 @@
+package io.farpage.agent.control.guest;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/**
+ * A guest to be served, the body of {@code PUT /spaces/{space}/guest}.
+ *
+ * @param socket path of the Unix socket on which the VMM hands its memory over; created
+ * @param sizeBytes size of the space, if it is to be made
+ * @param pageSize bytes of its pages, if it is to be made: 4096 (when left out) or 2097152
+ * @param homes the nodes to take its memory from, if it is to be made; all others than this one, when left out
+ * @param localBytes how much of the guest may be here; all of it, when left out
+ * @param prefetchPages pages that one fetch may bring, 1 to 64; 32 when left out
+ * @param replay whether to fetch, before it is asked for, what was here when the space's last guest ended; true when left out
+ * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
+ * @param force whether to use a torn space, which holds older and newer pages, as it is; false when left out
+ */
+public record GuestRequest(
+        @JsonProperty(required = true) String socket,
+        OptionalLong sizeBytes,
+        OptionalInt pageSize,
+        Optional<List<String>> homes,
+        OptionalLong localBytes,
+        OptionalInt prefetchPages,
+        Optional<Boolean> replay,
+        Optional<String> socketMode,
+        Optional<Boolean> force) {
+
+    private static final int DEFAULT_MODE = 0600;
+
+    /**
+     * The permissions of the socket.
+     *
+     * @throws IllegalArgumentException if they are no permissions
+     */
+    int mode() {
+        if (socketMode.isEmpty()) {
+            return DEFAULT_MODE;
+        }
+        if (!socketMode.get().matches("0?[0-7]{3}")) {
+            throw new IllegalArgumentException(
+                    "socketMode: '%s' is not three octal digits such as 0660".formatted(socketMode.get()));
+        }
+        return Integer.parseInt(socketMode.get(), 8);
+    }
+
+    /** The socket's path. */
+    Path path() {
+        return Path.of(socket);
+    }
+}

@@ -1,0 +1,90 @@
+package io.farpage.agent.control.guest;
+
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.data.pager.PagerStatus;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A guest as the REST API shows it.
+ *
+ * @param space name of the space whose pages are its memory
+ * @param spaceId id of that space
+ * @param state waiting for its VMM, attached, or ended
+ * @param socket where the VMM hands its memory over
+ * @param pid of the VMM, once attached
+ * @param evictable whether the VMM handed over what backs its memory, so that it can be kept under a limit
+ * @param pins whether pages stay because a device may write to them
+ * @param detail how it ended, or what the last attempt to hand over lacked; empty if there is nothing to say
+ * @param where its pages are
+ * @param faults what came of its faults
+ * @param pagers that serve it, one for each userfaultfd of the VMM's; empty before it has come
+ */
+public record GuestStatus(
+        String space,
+        long spaceId,
+        String state,
+        String socket,
+        Optional<Integer> pid,
+        boolean evictable,
+        PinStatus pins,
+        String detail,
+        @JsonUnwrapped PagerStatus where,
+        @JsonUnwrapped Faults faults,
+        List<Part> pagers) {
+
+    /**
+     * What one pager serves.
+     *
+     * @param shard whose thread it is on
+     * @param firstPage of its slice of the space
+     * @param pages of its slice
+     * @param residentPages of them that are here
+     * @param localLimitPages the most of them that may be here at the moment
+     * @param faults so far
+     */
+    public record Part(int shard, int firstPage, int pages, long residentPages, int localLimitPages, long faults) {}
+
+    /**
+     * Faults so far. Latencies are in nanoseconds, from reading the fault to having installed the page.
+     *
+     * @param faults all
+     * @param fetchedFaults of pages at their homes
+     * @param zeroFaults of pages of zeros
+     * @param writeProtectFaults of stores to clean pages
+     * @param repeatedFaults of pages that were here, or on their way
+     * @param waitedFaults that had to wait for room
+     * @param removedPages given up by the guest
+     * @param prefetchedPages installed ahead
+     * @param faultP50Ns median
+     * @param faultP99Ns 99th percentile
+     * @param faultP999Ns 99.9th percentile
+     * @param faultMaxNs the longest
+     * @param fetchP50Ns median of the part until the page was here
+     * @param fetchP99Ns its 99th percentile
+     * @param installP50Ns median of the part from then on
+     * @param installP99Ns its 99th percentile
+     */
+    public record Faults(
+            long faults,
+            long fetchedFaults,
+            long zeroFaults,
+            long writeProtectFaults,
+            long repeatedFaults,
+            long waitedFaults,
+            long removedPages,
+            long prefetchedPages,
+            long faultP50Ns,
+            long faultP99Ns,
+            long faultP999Ns,
+            long faultMaxNs,
+            long fetchP50Ns,
+            long fetchP99Ns,
+            long installP50Ns,
+            long installP99Ns) {
+
+        /** Before there is a guest. */
+        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    }
+}

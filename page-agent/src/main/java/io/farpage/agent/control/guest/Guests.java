@@ -1,0 +1,381 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.guest.GuestException.Obstacle;
+import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.space.SpaceInUseException;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.pool.PagePool;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All guests of this agent, by the id of their space. A request may name the space by name or id. Thread-safe. */
+public final class Guests implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Guests.class);
+    private static final int DEFAULT_PREFETCH = 32;
+    private static final Duration DELETION = Duration.ofSeconds(5);
+    private static final Duration DELETION_POLL = Duration.ofMillis(20);
+    private static final Duration FENCING_PATIENCE = Duration.ofSeconds(3);
+    private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Spaces spaces;
+    private final PagerHosts hosts;
+    private final Limits limits;
+    private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
+
+    /** What was resident of spaces whose guests have ended. */
+    private final WorkingSets workingSets = new WorkingSets();
+
+    /**
+     * @param shards that guests are spread over
+     * @param links a shard's side of the link to a node, by the shard's number
+     * @param limits of each pager
+     * @param pins what becomes of guests whose memory may be pinned
+     */
+    public Guests(
+            CoordinatorClient coordinator,
+            String node,
+            long incarnation,
+            Spaces spaces,
+            PagePool pool,
+            List<ShardLoop> shards,
+            ShardLinks links,
+            Limits limits,
+            PinPolicy pins) {
+        this.coordinator = coordinator;
+        this.limits = limits;
+        this.node = node;
+        this.spaces = spaces;
+        List<PagerHost> each = new ArrayList<>();
+        for (ShardLoop shard : shards) {
+            int number = each.size();
+            each.add(new PagerHost(
+                    number,
+                    node,
+                    incarnation,
+                    pool,
+                    shard,
+                    peer -> links.link(peer, number),
+                    limits.depth(),
+                    limits.deadline()));
+        }
+        hosts = new PagerHosts(each, pins);
+    }
+
+    /**
+     * What each pager may do.
+     *
+     * @param depth transfers that it may have under way
+     * @param deadline of one of them
+     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before what is left is given up
+     */
+    public record Limits(int depth, Duration deadline, Duration flushDeadline) {}
+
+    /** Links as shards have them. */
+    @FunctionalInterface
+    public interface ShardLinks {
+        /** A shard's side of the link to a node, which may not be up. Any thread. */
+        PeerLink link(String peer, int shard);
+    }
+
+    /**
+     * Makes ready for a guest: makes its space if there is none, attaches to it alone, and listens for the VMM.
+     *
+     * @return what there is to see of it
+     */
+    public GuestStatus attach(String name, GuestRequest request) throws CoordinatorException, GuestException {
+        OptionalLong known = spaces.resolve(name);
+        if (known.isPresent()) {
+            requireNoGuest(known.getAsLong());
+        }
+        if (request.sizeBytes().isPresent()) {
+            awaitDeletion(name);
+        }
+        // Outside the lock: a file system that does not answer holds up this attach alone.
+        HandoffSocket socket = listen(request);
+        boolean served = false;
+        try {
+            GuestStatus status = attachWhenFenced(name, request, socket);
+            served = true;
+            return status;
+        } finally {
+            if (!served) {
+                socket.close();
+            }
+        }
+    }
+
+    /** Homes take a moment to cut off an agent that was superseded: an attach that comes right behind waits for them. */
+    private GuestStatus attachWhenFenced(String name, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
+        long deadline = System.nanoTime() + FENCING_PATIENCE.toNanos();
+        while (true) {
+            try {
+                return attach(name, request, socket);
+            } catch (CoordinatorRefusedException e) {
+                if (!e.problem().is("fencing") || System.nanoTime() - deadline >= 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(FENCING_PAUSE.toNanos());
+            }
+        }
+    }
+
+    /** A deletion ends only after this node has detached; until then the name belongs to the space that is being deleted. */
+    private void awaitDeletion(String name) throws CoordinatorException, GuestException {
+        long start = System.nanoTime();
+        while (coordinator.space(name).filter(Space::deleting).isPresent()) {
+            if (System.nanoTime() - start > DELETION.toNanos()) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' is being deleted; try again when its deletion has ended, or choose another name"
+                                .formatted(name));
+            }
+            try {
+                Thread.sleep(DELETION_POLL);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new GuestException(
+                        Obstacle.CONFLICT, "the wait for the deletion of '" + name + "' was interrupted");
+            }
+        }
+    }
+
+    private static HandoffSocket listen(GuestRequest request) throws GuestException {
+        try {
+            return HandoffSocket.listen(request.path(), request.mode());
+        } catch (IOException | IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void requireNoGuest(long id) throws GuestException {
+        Guest guest = guests.get(id);
+        if (guest != null && !guest.hasEnded()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' has a guest already (%s); detach it first"
+                            .formatted(guest.space(), guest.status().state()));
+        }
+    }
+
+    private synchronized GuestStatus attach(String name, GuestRequest request, HandoffSocket socket)
+            throws CoordinatorException, GuestException {
+        OptionalLong known = spaces.resolve(name);
+        if (known.isPresent()) {
+            requireNoGuest(known.getAsLong());
+        }
+        if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "this agent serves %d guests, and no more: %s".formatted(hosts.capacity(), hosts.fullness()));
+        }
+        Optional<Space> made = makeSpace(name, request);
+        OptionalLong id = made.isPresent() ? OptionalLong.of(made.get().id()) : spaces.resolve(name);
+        try {
+            Optional<SpaceUse> had = id.isPresent()
+                    ? spaces.useAlone(id.getAsLong(), request.force().orElse(false))
+                    : Optional.empty();
+            SpaceUse use = had.orElseThrow(() -> new GuestException(
+                    Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to have it made"));
+            Guest guest = open(use, made.isPresent(), request, socket);
+            guests.values().removeIf(g -> g.hasEnded() && g.space().equals(guest.space()));
+            guests.put(guest.spaceId(), guest);
+            guest.start();
+            return guest.status();
+        } catch (SpaceInUseException e) {
+            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket) throws GuestException {
+        boolean done = false;
+        try {
+            if (use.map().pages() > Integer.MAX_VALUE) {
+                throw new GuestException(
+                        Obstacle.INVALID,
+                        "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
+            }
+            hosts.requireStaging(use.map().pageSize());
+            Guest guest = new Guest(
+                    use,
+                    !fresh,
+                    request.replay().orElse(true) ? workingSets.of(use.map().id()) : WorkingSet.EMPTY,
+                    socket,
+                    options(request, use.map().pageSize()),
+                    hosts,
+                    new GuestListener());
+            done = true;
+            return guest;
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        } finally {
+            if (!done) {
+                use.close();
+                spaces.letGo(use.map().id());
+            }
+        }
+    }
+
+    private PagerOptions options(GuestRequest request, int pageSize) {
+        int local = request.localBytes().isPresent()
+                ? pages(request.localBytes().getAsLong(), pageSize)
+                : Integer.MAX_VALUE;
+        return new PagerOptions(
+                local,
+                request.prefetchPages().orElse(DEFAULT_PREFETCH),
+                PagerOptions.TURN_PAGES,
+                limits.flushDeadline());
+    }
+
+    private static int pages(long bytes, int pageSize) {
+        return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
+    }
+
+    /** Makes the space if it is not there. */
+    private Optional<Space> makeSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
+        if (request.sizeBytes().isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Space> there = coordinator.space(name);
+        if (there.isPresent()) {
+            long size = there.get().sizeBytes();
+            if (size != request.sizeBytes().getAsLong()) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' is there and has %d bytes, not %d"
+                                .formatted(name, size, request.sizeBytes().getAsLong()));
+            }
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(coordinator.createSpace(
+                    new SpaceRequest(name, request.sizeBytes().getAsLong(), request.pageSize(), homes(request))));
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Other nodes than this one, whose memory is short; itself if it is alone. */
+    private Optional<List<String>> homes(GuestRequest request) throws CoordinatorException {
+        if (request.homes().isPresent()) {
+            return request.homes();
+        }
+        List<String> others = coordinator.nodes().stream()
+                .filter(n -> n.status() == NodeStatus.ACTIVE)
+                .map(Node::id)
+                .filter(id -> !id.equals(node))
+                .toList();
+        return others.isEmpty() ? Optional.empty() : Optional.of(others);
+    }
+
+    /** Ends what there is of a guest whose VMM does not run. */
+    public synchronized void detach(String name) throws GuestException {
+        Guest guest = require(name);
+        if (!guest.stopWaiting()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "the VMM of space '%s' (process %d) runs, and would stall without its memory; end it first"
+                            .formatted(name, guest.pid()));
+        }
+        guest.stop();
+        guests.remove(guest.spaceId());
+    }
+
+    /** Changes how much of a guest's memory may be here. */
+    public void resize(String name, long localBytes) throws GuestException {
+        Guest guest = require(name);
+        int pageSize = guest.status().where().pageSize();
+        if (!guest.isAttached()) {
+            throw new GuestException(Obstacle.CONFLICT, "space '" + name + "' has no guest that runs");
+        }
+        try {
+            guest.resize(new PagerOptions(pages(localBytes, pageSize), 1).localPages());
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Guest require(String name) throws GuestException {
+        return find(name)
+                .orElseThrow(() -> new GuestException(
+                        Obstacle.NOT_FOUND, "space '" + name + "' has no guest on this node; attach one first"));
+    }
+
+    /** The guest of a space. A name that was given to several spaces one after the other means the latest. */
+    private Optional<Guest> find(String nameOrId) {
+        OptionalLong id = Space.idOf(nameOrId);
+        if (id.isPresent()) {
+            return Optional.ofNullable(guests.get(id.getAsLong()));
+        }
+        return guests.values().stream()
+                .filter(guest -> guest.space().equals(nameOrId))
+                .max(Comparator.comparingLong(Guest::spaceId));
+    }
+
+    /** All guests, those that have ended included until they are detached. */
+    public List<GuestStatus> status() {
+        return guests.values().stream()
+                .map(Guest::status)
+                .sorted(Comparator.comparing(GuestStatus::space))
+                .toList();
+    }
+
+    /** One guest. */
+    public GuestStatus status(String name) throws GuestException {
+        return require(name).status();
+    }
+
+    /** Ends all of them together; VMMs that run stall at their next fault. */
+    @Override
+    public void close() {
+        guests.values().forEach(Guest::tellToStop);
+        guests.values().forEach(Guest::stop);
+    }
+
+    private final class GuestListener implements Guest.Listener {
+        @Override
+        public void heat(SpaceMap map, HeatReport heat) {
+            try {
+                coordinator.reportHeat(Long.toString(map.id()), heat);
+            } catch (CoordinatorException e) {
+                log.debug("the heat of space {} is not reported: {}", map.name(), e.toString());
+            }
+        }
+
+        @Override
+        public void left(SpaceMap map, WorkingSet workingSet) {
+            workingSets.keep(map.id(), workingSet);
+        }
+
+        @Override
+        public void released(SpaceMap map) {
+            spaces.letGo(map.id());
+        }
+    }
+}

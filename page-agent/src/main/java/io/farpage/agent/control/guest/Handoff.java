@@ -1,0 +1,145 @@
+package io.farpage.agent.control.guest;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.rest.Json;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+
+/**
+ * What a VMM says of its memory: the JSON array of Firecracker's page fault handler
+ * (docs/snapshotting/handling-page-faults-on-snapshot-resume.md there), each region of which may name its userfaultfd, if there are
+ * several. Nothing of it is trusted.
+ */
+final class Handoff {
+    /** Userfaultfds, and with them pagers, that a guest may have. */
+    static final int MAX_USERFAULTFDS = 16;
+
+    private static final int MAX_REGIONS = 1024;
+    private static final long USER_SPACE_END = 1L << 56;
+
+    private Handoff() {}
+
+    /** One element of the array. Firecracker has had the page size under both names, in bytes both times. */
+    record Mapping(
+            @JsonProperty(value = "base_host_virt_addr", required = true)
+            long hostAddress,
+
+            @JsonProperty(required = true) long size,
+            @JsonProperty(required = true) long offset,
+            @JsonProperty("page_size") OptionalLong pageSize,
+            @JsonProperty("page_size_kib") OptionalLong pageSizeKib,
+            OptionalInt userfaultfd) {
+
+        long pageBytes() {
+            return pageSize.orElse(pageSizeKib.orElse(4096));
+        }
+    }
+
+    /**
+     * Reads a message.
+     *
+     * @param pageBytes of the space
+     * @param spaceBytes size of the space, of fewer than 2<sup>31</sup> pages
+     * @return a slice of the space for each userfaultfd, one or more
+     * @throws HandoffException naming the first thing that is wrong
+     */
+    static List<Slice> parse(String json, int pageBytes, long spaceBytes) throws HandoffException {
+        @Nullable Mapping @Nullable [] mappings;
+        try {
+            mappings = Json.LENIENT.readValue(json, Mapping[].class);
+        } catch (JacksonException e) {
+            throw new HandoffException("the message is no JSON array of memory regions: " + e.getOriginalMessage());
+        }
+        if (mappings == null) {
+            throw new HandoffException("the message is no JSON array of memory regions: it is null");
+        }
+        if (mappings.length == 0 || mappings.length > MAX_REGIONS) {
+            throw new HandoffException(mappings.length + " memory regions; 1 to " + MAX_REGIONS + " are allowed");
+        }
+        List<Mapping> known = new ArrayList<>();
+        List<GuestRegion> regions = new ArrayList<>();
+        for (Mapping mapping : mappings) {
+            if (mapping == null) {
+                throw new HandoffException("memory region %d is null".formatted(regions.size()));
+            }
+            known.add(mapping);
+            regions.add(check(mapping, pageBytes, spaceBytes));
+        }
+        refuseOverlap(regions, GuestRegion::hostAddress, "host addresses");
+        refuseOverlap(regions, GuestRegion::offset, "offsets");
+        return Slice.of(byUserfaultfd(known, regions), pageBytes, (int) (spaceBytes / pageBytes));
+    }
+
+    private static List<List<GuestRegion>> byUserfaultfd(List<Mapping> mappings, List<GuestRegion> regions)
+            throws HandoffException {
+        List<List<GuestRegion>> all = new ArrayList<>();
+        for (int i = 0; i < mappings.size(); i++) {
+            int index = mappings.get(i).userfaultfd().orElse(0);
+            if (index < 0 || index >= MAX_USERFAULTFDS) {
+                throw new HandoffException(
+                        "a region names userfaultfd %d; 0 to %d are allowed".formatted(index, MAX_USERFAULTFDS - 1));
+            }
+            while (all.size() <= index) {
+                all.add(new ArrayList<>());
+            }
+            all.get(index).add(regions.get(i));
+        }
+        for (int index = 0; index < all.size(); index++) {
+            if (all.get(index).isEmpty()) {
+                throw new HandoffException("no region names userfaultfd %d, and one names userfaultfd %d"
+                        .formatted(index, all.size() - 1));
+            }
+        }
+        return all;
+    }
+
+    private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
+        if (mapping.pageBytes() != pageBytes) {
+            throw new HandoffException(
+                    "the VMM's memory has pages of %d bytes, the space of %d; make the space with the VMM's page size"
+                            .formatted(mapping.pageBytes(), pageBytes));
+        }
+        requireAligned("base_host_virt_addr", mapping.hostAddress(), pageBytes);
+        requireAligned("size", mapping.size(), pageBytes);
+        requireAligned("offset", mapping.offset(), pageBytes);
+        if (mapping.size() == 0) {
+            throw new HandoffException("a memory region of no bytes");
+        }
+        if (mapping.size() > spaceBytes || mapping.offset() > spaceBytes - mapping.size()) {
+            throw new HandoffException("a region of %d bytes at offset %d reaches beyond the space, which has %d bytes"
+                    .formatted(mapping.size(), mapping.offset(), spaceBytes));
+        }
+        if (mapping.hostAddress() > USER_SPACE_END - mapping.size()) {
+            throw new HandoffException(
+                    "base_host_virt_addr 0x" + Long.toHexString(mapping.hostAddress()) + " is no address of a process");
+        }
+        return new GuestRegion(mapping.hostAddress(), mapping.size(), mapping.offset());
+    }
+
+    private static void requireAligned(String field, long value, int pageBytes) throws HandoffException {
+        if (value < 0 || value % pageBytes != 0) {
+            throw new HandoffException(
+                    "%s %d is not a multiple of the page size %d, from 0".formatted(field, value, pageBytes));
+        }
+    }
+
+    private static void refuseOverlap(List<GuestRegion> regions, ToLongFunction<GuestRegion> start, String what)
+            throws HandoffException {
+        List<GuestRegion> sorted = new ArrayList<>(regions);
+        sorted.sort(Comparator.comparingLong(start));
+        for (int i = 1; i < sorted.size(); i++) {
+            GuestRegion before = sorted.get(i - 1);
+            if (start.applyAsLong(before) + before.length() > start.applyAsLong(sorted.get(i))) {
+                throw new HandoffException(
+                        "the %s of two regions overlap: %s and %s".formatted(what, before, sorted.get(i)));
+            }
+        }
+    }
+}

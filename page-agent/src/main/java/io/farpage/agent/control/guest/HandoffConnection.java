@@ -1,0 +1,149 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.UnixSockets;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One connection to the handoff socket. It collects the message of a VMM and the descriptors that come with it until the message is whole,
+ * the connection fails, or its deadline has passed. The descriptor does not block. Used by one thread.
+ */
+final class HandoffConnection implements AutoCloseable {
+    private static final int MAX_MESSAGE = 1 << 20;
+    /** More than a handoff may have, so that the refusal can name how many came. */
+    private static final int MAX_DESCRIPTORS = 2 * Handoff.MAX_USERFAULTFDS;
+    /** Reads of one round, so that a sender without end does not hold up the other connections. */
+    private static final int MAX_READS = 16;
+
+    private final int fd;
+    private final Errno errno;
+    private final long deadline;
+    private final List<Integer> descriptors = new ArrayList<>();
+    private final JsonEnd end = new JsonEnd();
+    private byte[] bytes = new byte[4096];
+    private int length;
+    private boolean whole;
+    private Optional<String> failure = Optional.empty();
+
+    /**
+     * One message of a VMM.
+     *
+     * @param json its text
+     * @param descriptors that came with it; the receiver's to close
+     * @param pid of the process that sent it
+     */
+    record Message(String json, List<Integer> descriptors, int pid) {}
+
+    /**
+     * Takes over a connection.
+     *
+     * @param deadline of the whole message, as {@link System#nanoTime()} has it
+     */
+    HandoffConnection(int fd, Errno errno, long deadline) {
+        this.fd = fd;
+        this.errno = errno;
+        this.deadline = deadline;
+    }
+
+    int fd() {
+        return fd;
+    }
+
+    long deadline() {
+        return deadline;
+    }
+
+    /** Whether nothing more is read: the message is whole, or there will be none. */
+    boolean isFinished() {
+        return whole || failure.isPresent();
+    }
+
+    /** Reads what has come. */
+    void read(MemorySegment scratch) {
+        for (int i = 0; i < MAX_READS && !isFinished(); i++) {
+            UnixSockets.Received part = UnixSockets.receive(errno, fd, scratch, MAX_DESCRIPTORS);
+            if (part.bytes() == -Errno.EAGAIN || part.bytes() == -Errno.EINTR) {
+                return;
+            }
+            keep(part.descriptors());
+            if (part.bytes() < 0) {
+                fail("the connection failed: " + ErrnoName.of(-part.bytes()));
+            } else if (part.bytes() > 0) {
+                append(scratch, part.bytes());
+            } else if (length > 0) {
+                // The sender has closed its side, so the message is what it has sent.
+                whole = true;
+            } else {
+                fail("the VMM closed the connection without a message");
+            }
+        }
+    }
+
+    private void append(MemorySegment from, int count) {
+        if (length + count > MAX_MESSAGE) {
+            fail("the message is longer than %d bytes".formatted(MAX_MESSAGE));
+            return;
+        }
+        if (length + count > bytes.length) {
+            bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, length + count));
+        }
+        MemorySegment.copy(from, ValueLayout.JAVA_BYTE, 0, bytes, length, count);
+        for (int i = length; i < length + count; i++) {
+            whole |= end.isAt(bytes[i]);
+        }
+        length += count;
+    }
+
+    private void keep(List<Integer> more) {
+        for (int descriptor : more) {
+            if (descriptors.size() < MAX_DESCRIPTORS) {
+                descriptors.add(descriptor);
+            } else {
+                FileIo.close(errno, descriptor);
+            }
+        }
+    }
+
+    /** Ends the connection without a message, unless it has one. */
+    void fail(String reason) {
+        if (!isFinished()) {
+            failure = Optional.of(reason);
+        }
+    }
+
+    /**
+     * The message. May be called once.
+     *
+     * @throws HandoffException saying why there is none
+     */
+    Message message() throws HandoffException {
+        if (failure.isPresent()) {
+            throw new HandoffException(failure.get());
+        }
+        List<Integer> taken = List.copyOf(descriptors);
+        int pid = UnixSockets.peer(errno, fd);
+        descriptors.clear();
+        return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), taken, pid);
+    }
+
+    /** Tells the VMM why its handoff is refused, if it still listens. A handoff that is taken gets no answer but the end of the connection. */
+    void refuse(String reason) {
+        UnixSockets.send(errno, fd, (reason + "\n").getBytes(StandardCharsets.UTF_8), List.of());
+    }
+
+    /** Closes the connection and the descriptors that no message has taken. */
+    @Override
+    public void close() {
+        descriptors.forEach(stray -> FileIo.close(errno, stray));
+        descriptors.clear();
+        FileIo.close(errno, fd);
+    }
+}

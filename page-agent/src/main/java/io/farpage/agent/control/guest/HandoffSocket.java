@@ -1,0 +1,172 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.linux.DescriptorReserve;
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.EventFd;
+import io.farpage.linux.Exhaustion;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.PollSet;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.UnixSockets;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The Unix socket on which a VMM hands its memory over. One thread waits on it, for all its connections together, so that a slow one does not
+ * hold up another; any thread may wake or close it.
+ */
+final class HandoffSocket implements AutoCloseable {
+    /** How long a message may take from the connection on, in however many pieces. */
+    static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** Connections whose messages are awaited at once; one more ends the oldest. */
+    static final int MAX_CONNECTIONS = 8;
+
+    private static final Logger log = LoggerFactory.getLogger(HandoffSocket.class);
+    private static final int BACKLOG = 16;
+    private static final int SCRATCH_BYTES = 1 << 16;
+
+    private final SocketPath path;
+    private final int fd;
+    private final EventFd wake = new EventFd();
+    private final Errno errno = Errno.create();
+    private final MemorySegment scratch = Arena.ofAuto().allocate(SCRATCH_BYTES);
+    private final PollSet ready = new PollSet(MAX_CONNECTIONS + 2);
+    private final List<HandoffConnection> connections = new ArrayList<>();
+    private final Exhaustion exhaustion = new Exhaustion();
+    private boolean listening = true;
+
+    private HandoffSocket(SocketPath path, int fd) {
+        this.path = path;
+        this.fd = fd;
+    }
+
+    /**
+     * Listens. A socket at the path that belongs to this user and that no process listens on is replaced; anything else stays.
+     *
+     * @param mode permissions of the socket, such as 0600
+     * @throws IOException saying what is in the way
+     */
+    static HandoffSocket listen(Path path, int mode) throws IOException {
+        SocketPath.removeStale(path);
+        Errno errno = Errno.create();
+        int fd = Sockets.openUnix(errno);
+        try {
+            UnixSockets.bind(errno, fd, path, mode);
+            Sockets.listen(errno, fd, BACKLOG);
+            Sockets.setBlocking(errno, fd, false);
+            return new HandoffSocket(SocketPath.bound(path), fd);
+        } catch (RuntimeException | IOException e) {
+            FileIo.close(errno, fd);
+            throw new IOException("cannot listen on " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Waits for a connection to bring a message, fail, or pass its deadline.
+     *
+     * @return the connection, which is then the caller's; empty after {@link #wakeUp}
+     */
+    Optional<HandoffConnection> next() {
+        while (true) {
+            Optional<HandoffConnection> finished = takeFinished();
+            if (finished.isPresent()) {
+                return finished;
+            }
+            await();
+            if (ready.ready(0) != 0) {
+                return Optional.empty();
+            }
+            for (int i = 0; i < connections.size(); i++) {
+                if (ready.ready(i + 2) != 0) {
+                    connections.get(i).read(scratch);
+                }
+            }
+            if (ready.ready(1) != 0) {
+                accept();
+            }
+        }
+    }
+
+    private Optional<HandoffConnection> takeFinished() {
+        long now = System.nanoTime();
+        for (HandoffConnection connection : connections) {
+            if (now - connection.deadline() >= 0) {
+                connection.fail("no message came within " + PATIENCE.toSeconds() + " s");
+            }
+            if (connection.isFinished()) {
+                connections.remove(connection);
+                return Optional.of(connection);
+            }
+        }
+        return Optional.empty();
+    }
+
+    private void await() {
+        long now = System.nanoTime();
+        long pause = exhaustion.remainingNanos(now);
+        long due = pause > 0 ? pause : Long.MAX_VALUE;
+        ready.clear();
+        ready.add(wake.fd(), PollSet.POLLIN);
+        ready.add(fd, pause > 0 ? 0 : PollSet.POLLIN);
+        for (HandoffConnection connection : connections) {
+            ready.add(connection.fd(), PollSet.POLLIN);
+            due = Math.min(due, Math.max(0, connection.deadline() - now));
+        }
+        ready.await(due == Long.MAX_VALUE ? -1 : due);
+    }
+
+    private void accept() {
+        int accepted = Sockets.accept(errno, fd, Sockets.SOCK_NONBLOCK);
+        if (accepted >= 0 && DescriptorReserve.contains(accepted, DescriptorReserve.ORDINARY)) {
+            FileIo.close(errno, accepted);
+            accepted = -Errno.EMFILE;
+        }
+        if (accepted < 0) {
+            if (exhaustion.isOf(-accepted, System.nanoTime())) {
+                log.warn("{} cannot take a connection: {}", path, exhaustion.describe(ErrnoName.of(-accepted)));
+            }
+            return;
+        }
+        if (connections.size() == MAX_CONNECTIONS) {
+            connections.getFirst().fail("%d newer connections came before its message".formatted(MAX_CONNECTIONS));
+        }
+        HandoffConnection connection = new HandoffConnection(accepted, errno, System.nanoTime() + PATIENCE.toNanos());
+        connections.add(connection);
+        connection.read(scratch);
+    }
+
+    Path path() {
+        return path.path();
+    }
+
+    /** Makes {@link #next} return. Any thread. */
+    void wakeUp() {
+        wake.signal(Errno.create());
+    }
+
+    /** Stops listening, ends the connections and removes the path. By the thread that waits, or when there is none. */
+    void stopListening() {
+        if (listening) {
+            listening = false;
+            FileIo.close(errno, fd);
+            connections.forEach(HandoffConnection::close);
+            connections.clear();
+            path.remove();
+        }
+    }
+
+    @Override
+    public void close() {
+        stopListening();
+        wake.close();
+    }
+}

@@ -1,0 +1,177 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.data.pager.PagerOptions;
+import java.util.Arrays;
+
+/**
+ * How the pages that a guest may have here are shared among its pagers: each has a limit, and no two limits together allow a page more
+ * than the guest may have. Limits move to where the faults are, in two steps, since a pager that was told of a lower limit may hold more
+ * for a while: {@link #take} lowers some; once these pagers have been told and have said what they hold, {@link #grant} raises others by
+ * what is really free. So the sum, over all pagers, of the larger of limit and pages held never grows beyond what the guest may have.
+ *
+ * <p>A pager that wants more has about reached its limit and goes on faulting. It gets what others leave unused, and an eighth at a time
+ * of what pagers have that fault less than half as often, by the page. Not thread-safe.
+ */
+final class LocalShares {
+    private static final int LEAST = PagerOptions.MIN_LOCAL_PAGES;
+    private static final int STEP = 8;
+
+    private final int[] pages;
+    private final int[] limits;
+    private final long[] faults;
+    private final long[] demand;
+    private final boolean[] wants;
+    private int cap;
+    private long ceiling;
+
+    /**
+     * Shares in proportion to the slices' sizes.
+     *
+     * @param cap pages that all may hold together, {@link #least} or more; {@link Integer#MAX_VALUE} for no limit
+     * @param pages of each pager's slice
+     */
+    LocalShares(int cap, int[] pages) {
+        this.cap = cap;
+        this.pages = pages.clone();
+        int count = pages.length;
+        limits = new int[count];
+        faults = new long[count];
+        demand = new long[count];
+        wants = new boolean[count];
+        long all = Arrays.stream(pages).asLongStream().sum();
+        for (int i = 0; i < count; i++) {
+            limits[i] = isUnlimited() ? cap : LEAST + (int) ((cap - least(count)) * pages[i] / all);
+        }
+        ceiling = bound(new long[count]);
+    }
+
+    /** Fewer pages than this cannot be shared among so many pagers. */
+    static long least(int pagers) {
+        return (long) LEAST * pagers;
+    }
+
+    /** Pages that all may hold together. */
+    int cap() {
+        return cap;
+    }
+
+    int limit(int pager) {
+        return limits[pager];
+    }
+
+    /** The most pages that all can have held together at any time so far. */
+    long ceiling() {
+        return ceiling;
+    }
+
+    boolean isUnlimited() {
+        return cap == Integer.MAX_VALUE;
+    }
+
+    /** Changes what all may hold together, {@link #least} or more: lowers all limits in proportion if it is less. */
+    void resize(int newCap) {
+        cap = newCap;
+        if (isUnlimited() || limits.length == 1) {
+            Arrays.fill(limits, cap);
+            return;
+        }
+        long above = Arrays.stream(limits).asLongStream().sum() - least(limits.length);
+        long aboveAllowed = cap - least(limits.length);
+        if (above <= aboveAllowed) {
+            return;
+        }
+        for (int i = 0; i < limits.length; i++) {
+            limits[i] = LEAST + (int) ((limits[i] - LEAST) * aboveAllowed / above);
+        }
+    }
+
+    /**
+     * Lowers the limits of pagers whose pages are better had by others.
+     *
+     * @param held pages of each that are here or on their way
+     * @param faultsSoFar of each that needed room, since it began
+     * @return whether any was lowered
+     */
+    boolean take(long[] held, long[] faultsSoFar) {
+        int neediest = note(held, faultsSoFar);
+        long wanted = neediest < 0 ? 0 : wanted() - Math.max(0, cap - bound(held));
+        boolean lowered = false;
+        for (int i = 0; i < limits.length && wanted > 0; i++) {
+            long unused = wants[i] ? 0 : unused(i, held[i]) / 2;
+            long step = i != neediest && isNeedier(neediest, 2, i) ? limits[i] / STEP : 0;
+            int taken = (int) Math.min(Math.min(Math.max(unused, step), limits[i] - LEAST), wanted);
+            wants[i] &= taken == 0;
+            lowered |= taken > 0;
+            limits[i] -= taken;
+            wanted -= taken;
+        }
+        return lowered;
+    }
+
+    /** Notes how much each faulted since the last time, and who wants more. Returns who needs it most, or -1 if nobody wants any. */
+    private int note(long[] held, long[] faultsSoFar) {
+        int neediest = -1;
+        for (int i = 0; i < limits.length; i++) {
+            long fresh = faultsSoFar[i] - faults[i];
+            faults[i] = faultsSoFar[i];
+            demand[i] = (demand[i] + fresh) / 2;
+            wants[i] = fresh > 0 && limits[i] < pages[i] && unused(i, held[i]) == 0;
+            if (wants[i] && (neediest < 0 || isNeedier(i, 1, neediest))) {
+                neediest = i;
+            }
+        }
+        return neediest;
+    }
+
+    /** Pages that those who want more can make use of soon: none gets more than twice what it has at once. */
+    private long wanted() {
+        long wanted = 0;
+        for (int i = 0; i < limits.length; i++) {
+            wanted += wants[i] ? Math.min(limits[i], pages[i] - limits[i]) : 0;
+        }
+        return wanted;
+    }
+
+    /** Whether a pager faults more often than {@code times} as often as another, by the page that it may have. */
+    private boolean isNeedier(int pager, int times, int other) {
+        return (double) demand[pager] * limits[other] > (double) times * demand[other] * limits[pager];
+    }
+
+    /** Pages that a pager may have and has no use for, as far as one can tell from outside: it keeps some free for faults to come. */
+    private long unused(int pager, long held) {
+        return Math.max(0, limits[pager] - limits[pager] / STEP - LEAST - held);
+    }
+
+    /**
+     * Raises the limits of pagers that want more by what nobody has.
+     *
+     * @param held pages of each that are here or on their way, as each said after it had been told of its limit
+     */
+    void grant(long[] held) {
+        long spare = cap - bound(held);
+        long all = 0;
+        for (int i = 0; i < limits.length; i++) {
+            all += wants[i] ? demand[i] + 1 : 0;
+        }
+        for (int i = 0; i < limits.length && spare > 0; i++) {
+            if (wants[i]) {
+                // What it holds beyond its limit it has already: raising the limit to that costs nothing.
+                long free = Math.max(0, held[i] - limits[i]);
+                int more = (int) Math.min(spare * (demand[i] + 1) / all + free, pages[i] - limits[i]);
+                all -= demand[i] + 1;
+                spare -= Math.max(0, more - free);
+                limits[i] += more;
+            }
+        }
+        ceiling = Math.max(ceiling, bound(held));
+    }
+
+    /** What all may come to hold at most before limits are raised again. */
+    private long bound(long[] held) {
+        long bound = 0;
+        for (int i = 0; i < limits.length; i++) {
+            bound += Math.max(limits[i], held[i]);
+        }
+        return bound;
+    }
+}

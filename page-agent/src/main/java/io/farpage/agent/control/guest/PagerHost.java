@@ -1,0 +1,172 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.pool.PagePool;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** Puts pagers on a shard and takes them off again. Thread-safe. */
+final class PagerHost {
+    /** How long a shard may take to do what it is asked; it is never long about it. */
+    static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final int number;
+    private final String node;
+    private final long incarnation;
+    private final PagePool pool;
+    private final ShardLoop shard;
+    private final Function<String, PeerLink> links;
+    private final int depth;
+    private final Duration deadline;
+    /** Fetchers that no pager has at the moment; a shard never forgets one. The shard's thread only. */
+    private final Deque<Fetcher> idle = new ArrayDeque<>();
+
+    private final Map<Pager, Fetcher> lent = new HashMap<>();
+
+    /**
+     * @param number of the shard
+     * @param links the shard's side of the link to a node
+     * @param depth transfers that a pager may have under way
+     * @param deadline of one of them
+     */
+    PagerHost(
+            int number,
+            String node,
+            long incarnation,
+            PagePool pool,
+            ShardLoop shard,
+            Function<String, PeerLink> links,
+            int depth,
+            Duration deadline) {
+        this.number = number;
+        this.node = node;
+        this.incarnation = incarnation;
+        this.pool = pool;
+        this.shard = shard;
+        this.links = links;
+        this.depth = depth;
+        this.deadline = deadline;
+    }
+
+    /** @throws IllegalArgumentException if the staging memory has no room for pages of a size to come and to go */
+    void requireStaging(int pageSize) {
+        long staging = pool.staging().byteSize();
+        if (staging < 2L * pageSize) {
+            throw new IllegalArgumentException(
+                    "pool.staging has %d bytes, too few for pages of %d; set it to %d or more"
+                            .formatted(staging, pageSize, 2L * pageSize));
+        }
+    }
+
+    /** Number of the shard. */
+    int number() {
+        return number;
+    }
+
+    /** Makes a pager and has the shard turn it. {@code ended} learns of its end. */
+    Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions options, CompletableFuture<PagerEnd> ended) {
+        return onShard(() -> {
+            Fetcher fetcher = idle.isEmpty() ? shard.shard().newFetcher(depth, deadline.toNanos()) : idle.pop();
+            Pager pager;
+            try {
+                pager = new Pager(
+                        guest,
+                        new Pager.Backing(node, incarnation, map, links, fetcher, pool),
+                        options,
+                        System::nanoTime,
+                        ended::complete);
+            } catch (RuntimeException e) {
+                idle.push(fetcher);
+                throw e;
+            }
+            pager.spinning(shard.spins());
+            lent.put(pager, fetcher);
+            shard.submit(new ShardCommand.AddCycle(pager));
+            return pager;
+        });
+    }
+
+    /** Has the pager look whether its VMM is still there. */
+    void probe(Pager pager) {
+        shard.submit(new ShardCommand.Run(pager::probe));
+    }
+
+    /**
+     * Tells a pager of its limit and has it look whether its VMM is still there.
+     *
+     * @return the pages that it holds at the moment from which on it keeps to that limit
+     */
+    CompletableFuture<Long> limit(Pager pager, int localPages) {
+        CompletableFuture<Long> held = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            pager.resize(localPages);
+            pager.probe();
+            held.complete(pager.held());
+        }));
+        return held;
+    }
+
+    /** Asks whether a pager can no longer reach a home and has nothing under way there. */
+    CompletableFuture<Boolean> isCutOff(Pager pager) {
+        CompletableFuture<Boolean> answer = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> answer.complete(pager.isCutOff())));
+        return answer;
+    }
+
+    /** Wakes the shard, a pager of which was told something. */
+    void wake() {
+        shard.wake();
+    }
+
+    /** Takes a pager off the shard. */
+    void retire(Pager pager) {
+        onShard(() -> {
+            shard.submit(new ShardCommand.RemoveCycle(pager));
+            Fetcher fetcher = lent.remove(pager);
+            if (fetcher != null && fetcher.inUse() == 0) {
+                idle.push(fetcher);
+            }
+            return pager;
+        });
+    }
+
+    private <T> T onShard(Supplier<T> task) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        shard.submit(new ShardCommand.Run(() -> {
+            try {
+                result.complete(task.get());
+            } catch (RuntimeException e) {
+                result.completeExceptionally(e);
+            }
+        }));
+        try {
+            return result.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof RuntimeException why) {
+                throw why;
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (TimeoutException e) {
+            throw new IllegalStateException("the shard did not answer within " + PATIENCE, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while waiting for the shard", e);
+        }
+    }
+}

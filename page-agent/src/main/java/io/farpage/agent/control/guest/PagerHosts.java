@@ -1,0 +1,73 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.data.shard.ShardLoop;
+import java.util.List;
+import java.util.Optional;
+
+/** All shards as places for pagers: each next one goes to where there are fewest. Thread-safe. */
+final class PagerHosts {
+    /** Pagers that one shard may have. */
+    static final int MOST = ShardLoop.MAX_DESCRIPTORS;
+
+    private final List<PagerHost> hosts;
+    private final int[] pagers;
+    private final PinPolicy pins;
+    private final int mostOfHeap;
+    private int taken;
+
+    /**
+     * @param hosts in the order of their numbers
+     * @param pins what becomes of guests whose memory may be pinned
+     */
+    PagerHosts(List<PagerHost> hosts, PinPolicy pins) {
+        this.pins = pins;
+        this.mostOfHeap = Footprint.pagers(Runtime.getRuntime().maxMemory());
+        this.hosts = List.copyOf(hosts);
+        this.pagers = new int[hosts.size()];
+    }
+
+    /** What becomes of guests whose memory may be pinned. */
+    PinPolicy pins() {
+        return pins;
+    }
+
+    /** How many pagers all shards may have. */
+    int capacity() {
+        return Math.min(hosts.size() * MOST, mostOfHeap);
+    }
+
+    /** Why there is no place for another pager, and what to do about it. */
+    String fullness() {
+        return mostOfHeap < hosts.size() * MOST
+                ? "the heap of %d MiB has room for %d pagers; end a guest, or give the agent more (FARPAGE_JAVA_OPTS=-Xmx...)"
+                        .formatted(Runtime.getRuntime().maxMemory() >> 20, mostOfHeap)
+                : "this agent's shards have all the pagers that they may have, %d; end a guest, or raise shard.count"
+                        .formatted(capacity());
+    }
+
+    /** @throws IllegalArgumentException if the staging memory, which all share, has no room for pages of a size to come and to go */
+    void requireStaging(int pageSize) {
+        hosts.getFirst().requireStaging(pageSize);
+    }
+
+    /** Takes a place on the shard that has the fewest pagers; empty if there is none left. */
+    synchronized Optional<PagerHost> take() {
+        int least = 0;
+        for (int i = 1; i < pagers.length; i++) {
+            least = pagers[i] < pagers[least] ? i : least;
+        }
+        if (pagers[least] == MOST || taken == mostOfHeap) {
+            return Optional.empty();
+        }
+        taken++;
+        pagers[least]++;
+        return Optional.of(hosts.get(least));
+    }
+
+    /** Gives a place back that {@link #take} gave. */
+    synchronized void giveBack(PagerHost host) {
+        pagers[host.number()]--;
+        taken--;
+    }
+}

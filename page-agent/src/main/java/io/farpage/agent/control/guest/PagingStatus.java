@@ -1,0 +1,89 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.data.pager.PagerCounters;
+import io.farpage.agent.data.pager.PagerStatus;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import org.HdrHistogram.Histogram;
+
+/**
+ * What there is to see of a guest's memory at one moment, over all its pagers.
+ *
+ * @param where its pages are
+ * @param faults what came of its faults
+ * @param parts each pager's share of it
+ */
+record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStatus.Part> parts) {
+    /** Before there is a guest. */
+    static final PagingStatus NONE = new PagingStatus(PagerStatus.NONE, GuestStatus.Faults.NONE, List.of());
+
+    /**
+     * @param cap pages that all may hold together
+     * @param ceiling the most pages that all can have held at once
+     */
+    static PagingStatus of(List<SlicePager> pagers, int cap, long ceiling) {
+        return new PagingStatus(
+                where(pagers.stream().map(one -> one.pager().status()).toList(), cap, ceiling),
+                faults(pagers),
+                pagers.stream().map(SlicePager::status).toList());
+    }
+
+    private static PagerStatus where(List<PagerStatus> all, int cap, long ceiling) {
+        if (all.size() == 1) {
+            return all.getFirst();
+        }
+        return new PagerStatus(
+                sum(all, PagerStatus::pages),
+                all.getFirst().pageSize(),
+                sum(all, PagerStatus::residentPages),
+                Math.min(ceiling, sum(all, PagerStatus::peakResidentPages)),
+                cap,
+                sum(all, PagerStatus::remotePages),
+                sum(all, PagerStatus::zeroPages),
+                sum(all, PagerStatus::dirtyPages),
+                sum(all, PagerStatus::lostPages),
+                sum(all, PagerStatus::strandedPages),
+                sum(all, PagerStatus::evictions),
+                sum(all, PagerStatus::writtenBackPages),
+                sum(all, PagerStatus::elidedPages),
+                sum(all, PagerStatus::prefetchHits),
+                sum(all, PagerStatus::prefetchWaste),
+                all.stream().mapToInt(PagerStatus::children).max().orElse(0));
+    }
+
+    private static GuestStatus.Faults faults(List<SlicePager> pagers) {
+        List<PagerCounters> all =
+                pagers.stream().map(one -> one.pager().counters()).toList();
+        Histogram fault = latency(pagers, SlicePager::fault);
+        Histogram fetch = latency(pagers, SlicePager::fetch);
+        Histogram install = latency(pagers, SlicePager::install);
+        return new GuestStatus.Faults(
+                sum(all, PagerCounters::faults),
+                sum(all, counters -> counters.fetched().get()),
+                sum(all, counters -> counters.zeros().get()),
+                sum(all, counters -> counters.writeProtect().get()),
+                sum(all, counters -> counters.repeated().get()),
+                sum(all, counters -> counters.waits().get()),
+                sum(all, counters -> counters.removed().get()),
+                sum(all, counters -> counters.prefetched().get()),
+                fault.getValueAtPercentile(50),
+                fault.getValueAtPercentile(99),
+                fault.getValueAtPercentile(99.9),
+                fault.getMaxValue(),
+                fetch.getValueAtPercentile(50),
+                fetch.getValueAtPercentile(99),
+                install.getValueAtPercentile(50),
+                install.getValueAtPercentile(99));
+    }
+
+    private static Histogram latency(List<SlicePager> pagers, Function<SlicePager, LatencyTotals> which) {
+        Histogram all = which.apply(pagers.getFirst()).sample();
+        pagers.stream().skip(1).forEach(one -> all.add(which.apply(one).sample()));
+        return all;
+    }
+
+    private static <T> long sum(List<T> all, ToLongFunction<T> what) {
+        return all.stream().mapToLong(what).sum();
+    }
+}

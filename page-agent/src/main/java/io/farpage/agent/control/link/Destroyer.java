@@ -1,0 +1,98 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.verbs.QueuePair;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Destroys queue pairs, each on a virtual thread of its own: a device may take long over it, and may refuse. What is refused is tried
+ * again until it succeeds, since the memory that a queue pair reaches is not free before. Meanwhile its link stays down; nothing else waits.
+ */
+final class Destroyer {
+    private static final Logger log = LoggerFactory.getLogger(Destroyer.class);
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
+
+    private final Runnable wake;
+    private final Map<QueuePair, Thread> underWay = new ConcurrentHashMap<>();
+    private final Queue<Runnable> finished = new ConcurrentLinkedQueue<>();
+    private volatile boolean stopping;
+
+    /** @param wake called when {@link #poll} has something; any thread */
+    Destroyer(Runnable wake) {
+        this.wake = wake;
+    }
+
+    /**
+     * Destroys {@code queuePair}.
+     *
+     * @param of what it belongs to, for messages
+     * @param then what {@link #poll} gives once it is destroyed
+     */
+    void destroy(QueuePair queuePair, String of, Runnable then) {
+        Thread thread = Thread.ofVirtual().name("destroy " + of).unstarted(() -> run(queuePair, of, then));
+        underWay.put(queuePair, thread);
+        thread.start();
+    }
+
+    private void run(QueuePair queuePair, String of, Runnable then) {
+        boolean destroyed = false;
+        Duration pause = FIRST_PAUSE;
+        while (!destroyed && !stopping) {
+            try {
+                queuePair.close();
+                destroyed = true;
+            } catch (RuntimeException e) {
+                log.error(
+                        "{}: its queue pair cannot be destroyed, and until it is the link stays down: {}",
+                        of,
+                        e.toString());
+                sleep(pause);
+                pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+            }
+        }
+        underWay.remove(queuePair);
+        if (destroyed) {
+            finished.add(then);
+            wake.run();
+        }
+    }
+
+    private static void sleep(Duration pause) {
+        try {
+            Thread.sleep(pause);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** What follows the destruction of a queue pair that is destroyed; null if there is none at the moment. The links' thread. */
+    @Nullable
+    Runnable poll() {
+        return finished.poll();
+    }
+
+    /**
+     * Tries nothing again any more, and waits for what is under way.
+     *
+     * @return whether every queue pair is destroyed
+     */
+    boolean stop(Duration patience) throws InterruptedException {
+        stopping = true;
+        long deadline = System.nanoTime() + patience.toNanos();
+        for (Map.Entry<QueuePair, Thread> one : Set.copyOf(underWay.entrySet())) {
+            one.getValue().interrupt();
+            if (!one.getValue().join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

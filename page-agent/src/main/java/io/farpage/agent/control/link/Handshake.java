@@ -1,0 +1,96 @@
+package io.farpage.agent.control.link;
+
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * Decides what to do next about the link to one peer. Pure: no clock, no I/O, so that every interleaving can be tried.
+ *
+ * <p>Each side publishes, toward the other, an <em>offer</em>: its queue pairs' endpoints under a random attempt number and, once it
+ * has connected them, which attempt of the peer they answer. The rules:
+ *
+ * <ul>
+ *   <li>An offer may be connected to if it answers nothing and was not connected to before, or if it answers the very attempt that one has
+ *       on offer. So an offer that the peer has long since used for a link that died is never taken for a fresh one.
+ *   <li>Who is connected and sees the peer publish another attempt knows that the link is dead on the other side, and gives it up.
+ *   <li>Who has no offer out answers the peer's if it is fresh, and otherwise makes one of its own when it has reason to.
+ *   <li>Who has more shards than the peer's offer has queue pairs cannot connect to it, and makes one of its own; the peer sees that and
+ *       connects to it with as many queue pairs as are asked for.
+ * </ul>
+ *
+ * <p>Two that start at once both publish fresh offers, and each connects to the other's: one link. Two that both lost their link do the
+ * same. It cannot come to two offers that ignore each other: for that each would have to be older than the other.
+ */
+final class Handshake {
+    private Handshake() {}
+
+    /** What this side has. */
+    sealed interface Mine {
+        /** No queue pairs. */
+        record Nothing() implements Mine {}
+
+        /** Queue pairs in INIT, published. */
+        record Offered(long attempt) implements Mine {}
+
+        /** Queue pairs connected to the peer's {@code to}. */
+        record Connected(long attempt, long to) implements Mine {}
+
+        /** Queue pairs that the shards have not given back yet. */
+        record Leaving() implements Mine {}
+    }
+
+    /**
+     * What the peer has published toward this side.
+     *
+     * @param suffices whether it has a queue pair for each of this side's shards
+     */
+    record Theirs(long attempt, OptionalLong answers, boolean suffices) {}
+
+    /** What to do next. */
+    enum Step {
+        /** Nothing until something changes. */
+        WAIT,
+        /** Create queue pairs, move them to INIT and publish them. */
+        OFFER,
+        /** Create queue pairs, connect them to the peer's offer and publish them as its answer. */
+        ANSWER,
+        /** Connect the queue pairs on offer to the peer's, and publish that. */
+        CONNECT,
+        /** Take the queue pairs back from the shards. */
+        GIVE_UP
+    }
+
+    /**
+     * @param theirs the peer's offer; empty if it has none
+     * @param lastUsed the offer of the peer that was connected to last, by whatever attempt; empty if none was
+     * @param eager whether this side is to start without waiting for the peer
+     */
+    static Step next(Mine mine, Optional<Theirs> theirs, OptionalLong lastUsed, boolean eager) {
+        return switch (mine) {
+            case Mine.Leaving() -> Step.WAIT;
+            case Mine.Connected(long attempt, long to) ->
+                theirs.isPresent() && theirs.get().attempt() != to ? Step.GIVE_UP : Step.WAIT;
+            case Mine.Offered(long attempt) ->
+                theirs.isPresent() && mayConnect(theirs.get(), attempt, lastUsed) ? Step.CONNECT : Step.WAIT;
+            case Mine.Nothing() -> {
+                if (theirs.isPresent() && isFresh(theirs.get(), lastUsed)) {
+                    yield Step.ANSWER;
+                }
+                // An offer that is not fresh is connected to queue pairs of this side that are gone, or has too few:
+                // tell
+                // the peer so.
+                yield eager || theirs.isPresent() ? Step.OFFER : Step.WAIT;
+            }
+        };
+    }
+
+    private static boolean mayConnect(Theirs theirs, long attempt, OptionalLong lastUsed) {
+        return theirs.answers().isPresent() ? theirs.answers().getAsLong() == attempt : isFresh(theirs, lastUsed);
+    }
+
+    private static boolean isFresh(Theirs theirs, OptionalLong lastUsed) {
+        return theirs.suffices()
+                && theirs.answers().isEmpty()
+                && (lastUsed.isEmpty() || lastUsed.getAsLong() != theirs.attempt());
+    }
+}

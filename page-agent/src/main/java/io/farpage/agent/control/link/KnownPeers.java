@@ -1,0 +1,158 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Region;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The other nodes, as the coordinator described them last, and what they offer this one. Used by the thread that keeps links, but for what is
+ * for any thread.
+ */
+final class KnownPeers {
+    private final String node;
+    private final CoordinatorClient coordinator;
+    private final Listener listener;
+
+    private final Map<String, PeerView> views = new ConcurrentHashMap<>();
+    private final Map<String, Optional<Endpoint>> offers = new HashMap<>();
+    private final Map<String, Long> firstSeen = new HashMap<>();
+
+    private final SupersededPeers superseded = new SupersededPeers();
+
+    private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
+    private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
+    private volatile boolean staleNodes = true;
+
+    /** Who is told of nodes that come and go, on the thread that looks. */
+    interface Listener {
+        /** A node is there, in another incarnation than before. */
+        void appeared(String peer, long incarnation);
+
+        /** A node was removed from the cluster. */
+        void gone(String peer);
+    }
+
+    /** @param node this node, which is not its own peer */
+    KnownPeers(String node, CoordinatorClient coordinator, Listener listener) {
+        this.node = node;
+        this.coordinator = coordinator;
+        this.listener = listener;
+    }
+
+    /** Something about nodes changed. Any thread. */
+    void nodesChanged() {
+        staleNodes = true;
+    }
+
+    /** {@code peer} published a region. Any thread. */
+    void regionsChanged(String peer) {
+        staleRegions.add(peer);
+        staleNodes = true;
+    }
+
+    /** {@code peer} published toward this node, or withdrew. Any thread. */
+    void offerChanged(String peer) {
+        staleOffers.add(peer);
+    }
+
+    /** Whether the coordinator knows another node of that id. Any thread. */
+    boolean has(String peer) {
+        return views.containsKey(peer);
+    }
+
+    /** Incarnations that were replaced or removed. Any thread. */
+    List<NodeReport.Superseded> superseded() {
+        return superseded.all();
+    }
+
+    /** Ids of all. */
+    List<String> ids() {
+        return List.copyOf(views.keySet());
+    }
+
+    Optional<PeerView> view(String peer) {
+        return Optional.ofNullable(views.get(peer));
+    }
+
+    /** What {@code peer} has published toward this node. */
+    Optional<Endpoint> offer(String peer) {
+        return offers.getOrDefault(peer, Optional.empty());
+    }
+
+    /** Nanoseconds since {@code peer} was first seen in its present incarnation. */
+    long age(String peer, long now) {
+        return now - firstSeen.getOrDefault(peer, now);
+    }
+
+    /** Asks the coordinator for what has changed. What could not be had is asked for again the next time. */
+    void refresh() throws CoordinatorException {
+        if (staleNodes) {
+            staleNodes = false;
+            try {
+                refreshNodes();
+            } catch (CoordinatorException | RuntimeException e) {
+                staleNodes = true;
+                throw e;
+            }
+        }
+        for (String peer : List.copyOf(staleOffers)) {
+            staleOffers.remove(peer);
+            try {
+                offers.put(peer, coordinator.endpoint(/* node= */ peer, /* peer= */ node));
+            } catch (CoordinatorException | RuntimeException e) {
+                staleOffers.add(peer);
+                throw e;
+            }
+        }
+    }
+
+    private void refreshNodes() throws CoordinatorException {
+        Set<String> present = new HashSet<>();
+        for (Node peer : coordinator.nodes()) {
+            if (peer.id().equals(node)) {
+                continue;
+            }
+            present.add(peer.id());
+            PeerView known = views.get(peer.id());
+            boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
+            boolean stale = staleRegions.remove(peer.id());
+            PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : look(peer);
+            if (fresh && known != null) {
+                superseded.add(known.node());
+            }
+            if (fresh) {
+                superseded.remove(peer);
+                firstSeen.put(peer.id(), System.nanoTime());
+                listener.appeared(peer.id(), peer.incarnation().value());
+            }
+            // The endpoint may have been published, or its event dropped, before this node knew of the peer.
+            staleOffers.add(peer.id());
+            views.put(peer.id(), view);
+        }
+        for (String gone : ids()) {
+            if (!present.contains(gone)) {
+                PeerView last = views.remove(gone);
+                if (last != null) {
+                    superseded.add(last.node());
+                }
+                offers.remove(gone);
+                listener.gone(gone);
+            }
+        }
+    }
+
+    private PeerView look(Node peer) throws CoordinatorException {
+        return new PeerView(
+                peer, coordinator.region(peer.id(), PeerView.HEADER), coordinator.region(peer.id(), Region.POOL));
+    }
+}

@@ -1,0 +1,65 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.verbs.QpOptions;
+import java.time.Duration;
+
+/**
+ * How links are made.
+ *
+ * @param queuePairs sizes and attributes of their queue pairs
+ * @param max peers that the node is linked with at once
+ * @param grace how long the node with the larger id leaves it to the other one to start
+ * @param firstBackoff pause after the first failure; doubles with each further one
+ * @param longestBackoff bound of that; a link that is up counts as a success, after a refusal only one that was up for longer
+ * @param rdmaPause how long a link goes without RDMA after it failed over RDMA; doubles with each further failure
+ * @param longestRdmaPause bound of that; RDMA that worked for longer counts as a success
+ * @param trialTimeout how long RDMA may take to be proved beside a link over TCP
+ */
+public record LinkOptions(
+        QpOptions queuePairs,
+        int max,
+        Duration grace,
+        Duration firstBackoff,
+        Duration longestBackoff,
+        Duration rdmaPause,
+        Duration longestRdmaPause,
+        Duration trialTimeout) {
+
+    /** Shards that a node may have. */
+    public static final int MAX_SHARDS = 16;
+
+    /** Links for which a better transport is tried at once; each takes as many queue pairs as a link meanwhile. */
+    public static final int TRIALS = 8;
+
+    /** Backoff of 50 ms to 2 s; 5 s to 5 min without RDMA after it failed; 30 s for a trial. */
+    public static LinkOptions of(QpOptions queuePairs, int max, Duration grace) {
+        return new LinkOptions(
+                queuePairs,
+                max,
+                grace,
+                Duration.ofMillis(50),
+                Duration.ofSeconds(2),
+                Duration.ofSeconds(5),
+                Duration.ofMinutes(5),
+                Duration.ofSeconds(30));
+    }
+
+    /** The same with another pause after RDMA failed. */
+    public LinkOptions withRdmaPause(Duration pause) {
+        return new LinkOptions(
+                queuePairs, max, grace, firstBackoff, longestBackoff, pause, longestRdmaPause, trialTimeout);
+    }
+
+    /** Queue pairs that a shard may have with one device at once as the requester of a link: one for each link and each trial. */
+    public int queuePairsOfAShard() {
+        return max + TRIALS;
+    }
+
+    /**
+     * Completions that all queue pairs of one shard on one device may have outstanding. A peer with more shards than this node has queue
+     * pairs beyond the shard's own, which post nothing and count one send and one receive each.
+     */
+    public int completionsOfAShard() {
+        return queuePairsOfAShard() * (queuePairs.maxSendWr() + queuePairs.maxRecvWr() + 2 * (MAX_SHARDS - 1));
+    }
+}

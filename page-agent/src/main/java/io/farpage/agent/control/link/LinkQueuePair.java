@@ -1,0 +1,55 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.Transport;
+import io.farpage.agent.data.shard.Rail;
+import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.verbs.Mtu;
+import io.farpage.verbs.PathLimits;
+import io.farpage.verbs.QpEndpoint;
+import io.farpage.verbs.QueuePair;
+
+/** A queue pair made for a link: of one shard, on one device. */
+record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePair) {
+    /** READs and atomics that an agent answers at once if its offer does not say: the default of {@code rdma.max_rd_atomic}. */
+    private static final int UNSTATED_MAX_RD_ATOMIC = 16;
+
+    /** How the peer is told of it. */
+    QpEntry toEntry() {
+        PathLimits limits = PathLimits.of(queuePair.options());
+        return toEntry(limits.mtu().bytes()).withMaxRdAtomic(limits.maxRdAtomic());
+    }
+
+    private QpEntry toEntry(int mtu) {
+        QpEndpoint endpoint = queuePair.endpoint();
+        Gid gid = new Gid(endpoint.gid().high(), endpoint.gid().low());
+        if (device.transport() == Transport.TCP) {
+            // The soft provider's GID is the address it listens on and its LID the port; spelled out for people.
+            String host = endpoint.gid().toInetAddress().getHostAddress();
+            return QpEntry.tcp(
+                    shard,
+                    device.rail(),
+                    endpoint.qpn(),
+                    endpoint.lid(),
+                    gid,
+                    endpoint.psn(),
+                    mtu,
+                    host,
+                    endpoint.lid());
+        }
+        return QpEntry.rdma(shard, device.rail(), endpoint.qpn(), endpoint.lid(), gid, endpoint.psn(), mtu);
+    }
+
+    /** Moves the queue pair to RTR, connected to the peer's and within what that takes. */
+    void connect(QpEntry peer) {
+        queuePair.modifyToRtr(
+                toEndpoint(peer),
+                new PathLimits(Mtu.ofBytes(peer.mtu()), peer.maxRdAtomic().orElse(UNSTATED_MAX_RD_ATOMIC)));
+    }
+
+    private static QpEndpoint toEndpoint(QpEntry entry) {
+        Gid gid = entry.gid().orElse(Gid.ZERO);
+        return new QpEndpoint(entry.qpn(), entry.lid(), new io.farpage.verbs.Gid(gid.high(), gid.low()), entry.psn());
+    }
+}

@@ -1,0 +1,355 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.Transport;
+import io.farpage.agent.control.link.Handshake.Mine;
+import io.farpage.agent.control.link.Handshake.Theirs;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.agent.data.shard.ShardNotice;
+import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.TransportKind;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.VerbsException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The queue pairs of one attempt at a link, from RESET until they are destroyed: one for each shard of the node that has more. A session has
+ * two of these, one for the link and one for the trial of a better transport beside it. Used by the links' thread, but for the state.
+ */
+final class LinkQueuePairs {
+    private static final Logger log = LoggerFactory.getLogger(LinkQueuePairs.class);
+
+    private final String peer;
+    private final List<ShardLoop> shards;
+    private final List<ShardRails> rails;
+    private final LinkOptions options;
+    private final Destroyer destroyer;
+
+    private final List<LinkQueuePair> queuePairs = new ArrayList<>();
+    /** Those that no shard has and that are being destroyed. */
+    private final Set<LinkQueuePair> ending = new HashSet<>();
+
+    private volatile Mine mine = new Mine.Nothing();
+    private volatile String transportInUse = "";
+    private volatile boolean up;
+    private long attempt;
+    private Optional<Attempt> answers = Optional.empty();
+    private OptionalLong lastUsed = OptionalLong.empty();
+    private int attached;
+    private int upShards;
+
+    LinkQueuePairs(
+            String peer, List<ShardLoop> shards, List<ShardRails> rails, LinkOptions options, Destroyer destroyer) {
+        this.peer = peer;
+        this.shards = shards;
+        this.rails = rails;
+        this.options = options;
+        this.destroyer = destroyer;
+    }
+
+    Mine mine() {
+        return mine;
+    }
+
+    boolean isNothing() {
+        return mine instanceof Mine.Nothing;
+    }
+
+    boolean isConnected() {
+        return mine instanceof Mine.Connected;
+    }
+
+    /** Whether there are queue pairs that the peer may connect to or is connected to. */
+    boolean isOut() {
+        return mine instanceof Mine.Offered || mine instanceof Mine.Connected;
+    }
+
+    /** The peer's attempt that these are connected to. */
+    boolean isConnectedTo(long theirs) {
+        return mine instanceof Mine.Connected connected && connected.to() == theirs;
+    }
+
+    boolean isUp() {
+        return up;
+    }
+
+    String transportInUse() {
+        return transportInUse;
+    }
+
+    long attempt() {
+        return attempt;
+    }
+
+    Optional<Attempt> answers() {
+        return answers;
+    }
+
+    OptionalLong lastUsed() {
+        return lastUsed;
+    }
+
+    List<QpEntry> entries() {
+        return queuePairs.stream().map(LinkQueuePair::toEntry).toList();
+    }
+
+    /** The devices of these on which every shard can make queue pairs. */
+    List<OpenDevice> usable(List<OpenDevice> devices) {
+        return devices.stream()
+                .filter(OpenDevice::isUsable)
+                .filter(d -> rails.stream().allMatch(r -> r.has(d)))
+                .toList();
+    }
+
+    /**
+     * Creates queue pairs on every device and moves them to INIT.
+     *
+     * @param theirs what the peer has published, whatever has become of it: it takes as many queue pairs to suffice the peer
+     */
+    void offer(long newAttempt, List<OpenDevice> devices, List<QpEntry> theirs) {
+        begin(newAttempt);
+        for (OpenDevice device : devices) {
+            tryCreate(device, needed(theirs, device));
+        }
+        if (queuePairs.isEmpty()) {
+            throw new VerbsException("no queue pair could be made on any of " + devices);
+        }
+        mine = new Mine.Offered(attempt);
+    }
+
+    /** Creates queue pairs on the first device that both have and moves them to RTR; {@link #finish} does the rest. */
+    void answer(long newAttempt, List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
+        begin(newAttempt);
+        OpenDevice device = firstOf(devices, theirs);
+        create(device, 0, needed(theirs, device));
+        connect(theirAttempt, theirs, device);
+    }
+
+    /** Moves the queue pairs on offer that are on the first device both have to RTR, and destroys the others. */
+    void connectOffered(List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
+        OpenDevice device = firstOf(devices, theirs);
+        destroyOwn(queuePairs.stream().filter(q -> !q.device().equals(device)).toList());
+        create(device, queuePairs.size(), needed(theirs, device));
+        connect(theirAttempt, theirs, device);
+    }
+
+    private void begin(long newAttempt) {
+        attempt = newAttempt;
+        answers = Optional.empty();
+        attached = 0;
+        isDown();
+    }
+
+    private void isDown() {
+        upShards = 0;
+        up = false;
+    }
+
+    /** A device that fails while others work is left out of the offer. */
+    private void tryCreate(OpenDevice device, int count) {
+        try {
+            create(device, 0, count);
+        } catch (VerbsException e) {
+            log.warn("link to {} is not offered over {}: {}", peer, device, e.getMessage());
+            destroyOwn(
+                    queuePairs.stream().filter(q -> q.device().equals(device)).toList());
+        }
+    }
+
+    /**
+     * Creates queue pairs from the {@code from}th up to the {@code to}th. What is above the number of this node's shards answers the
+     * requests of shards that only the peer has, and posts none.
+     */
+    private void create(OpenDevice device, int from, int to) {
+        for (int shard = from; shard < to; shard++) {
+            var rail = rails.get(shard % shards.size()).on(device);
+            QpOptions wanted = shard < shards.size()
+                    ? options.queuePairs()
+                    : options.queuePairs().withQueueSizes(1, 1);
+            QueuePair queuePair =
+                    device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
+            queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair));
+            queuePair.modifyToInit();
+        }
+    }
+
+    private OpenDevice firstOf(List<OpenDevice> devices, List<QpEntry> theirs) {
+        for (OpenDevice device : devices) {
+            if (entry(theirs, device, 0).isPresent()) {
+                return device;
+            }
+        }
+        throw new VerbsException("no transport in common with " + peer + ": it offers "
+                + theirs.stream().map(e -> e.transport().toString()).distinct().toList() + ", this node " + devices);
+    }
+
+    private static Stream<QpEntry> entries(List<QpEntry> theirs, OpenDevice device) {
+        return theirs.stream().filter(e -> kind(device) == e.transport() && e.rail() == device.rail());
+    }
+
+    private static Optional<QpEntry> entry(List<QpEntry> theirs, OpenDevice device, int shard) {
+        return entries(theirs, device).filter(e -> e.shard() == shard).findFirst();
+    }
+
+    /** How many queue pairs a link with the peer takes: one for each shard of the node that has more of them. */
+    private int needed(List<QpEntry> theirs, OpenDevice device) {
+        int offered = (int) entries(theirs, device).count();
+        if (offered > LinkOptions.MAX_SHARDS) {
+            throw new VerbsException("peer %s offers %d queue pairs on %s; a node has %d shards at most"
+                    .formatted(peer, offered, device, LinkOptions.MAX_SHARDS));
+        }
+        return Math.max(shards.size(), offered);
+    }
+
+    /** What the handshake needs to know of an offer of the peer's. */
+    Theirs theirs(long theirAttempt, Optional<Attempt> theirAnswers, List<QpEntry> theirs) {
+        int served = 1 + theirs.stream().mapToInt(QpEntry::shard).max().orElse(-1);
+        return new Theirs(
+                theirAttempt,
+                theirAnswers.map(a -> OptionalLong.of(a.value())).orElse(OptionalLong.empty()),
+                served >= shards.size());
+    }
+
+    static TransportKind kind(OpenDevice device) {
+        return device.transport() == Transport.RDMA ? TransportKind.RDMA : TransportKind.TCP;
+    }
+
+    private void connect(long theirAttempt, List<QpEntry> theirs, OpenDevice device) {
+        transportInUse = device.transport().word();
+        for (LinkQueuePair one : queuePairs) {
+            one.connect(entry(theirs, device, one.shard())
+                    .orElseThrow(() -> new VerbsException(
+                            "peer %s offers no queue pair %d on %s; one for each shard of both is needed"
+                                    .formatted(peer, one.shard(), device))));
+        }
+        mine = new Mine.Connected(attempt, theirAttempt);
+        answers = Optional.of(new Attempt(theirAttempt));
+        lastUsed = OptionalLong.of(theirAttempt);
+    }
+
+    /** Moves the connected queue pairs of this node's shards to RTS and hands them to the shards, which read the peer's header next. */
+    void finish(PeerView view, List<PeerLink> links) {
+        List<LinkQueuePair> own =
+                queuePairs.stream().filter(one -> one.shard() < shards.size()).toList();
+        for (LinkQueuePair one : own) {
+            one.queuePair().modifyToRts();
+        }
+        for (LinkQueuePair one : own) {
+            var memory = view.memory(kind(one.device()), one.device().rail())
+                    .orElseThrow(() -> new VerbsException("peer " + peer + " has not published its memory"));
+            shards.get(one.shard())
+                    .submit(new ShardCommand.Attach(
+                            links.get(one.shard()), one.queuePair(), one.rail(), view.incarnation(), memory, attempt));
+            attached++;
+        }
+    }
+
+    /** Whether a notice is of these. */
+    boolean owns(long noticed) {
+        return noticed == attempt && !isNothing();
+    }
+
+    /** A shard's queue pair has proved the peer. Returns whether all of them have now. */
+    boolean proved() {
+        up = ++upShards == shards.size();
+        return up;
+    }
+
+    /** A shard has given a queue pair back: destroys it, and then tells the shard. */
+    void released(ShardNotice.Released notice) {
+        isDown();
+        for (LinkQueuePair one : List.copyOf(queuePairs)) {
+            if (one.queuePair().equals(notice.queuePair())) {
+                destroyer.destroy(one.queuePair(), "link to " + peer, () -> {
+                    shards.get(one.shard()).submit(new ShardCommand.Destroyed(notice.link(), notice.attempt()));
+                    queuePairs.remove(one);
+                    attached--;
+                    settle();
+                });
+            }
+        }
+    }
+
+    /**
+     * Gives up what there is: destroys queue pairs that no shard has, and asks the shards for the others.
+     *
+     * @param links all that a shard's queue pair may be with: those of the link and those of the trial
+     */
+    void giveUp(String reason, List<List<PeerLink>> links) {
+        if (mine instanceof Mine.Leaving) {
+            return;
+        }
+        isDown();
+        if (attached > 0) {
+            for (int shard = 0; shard < shards.size(); shard++) {
+                for (List<PeerLink> each : links) {
+                    shards.get(shard).submit(new ShardCommand.Detach(each.get(shard), attempt, reason));
+                }
+            }
+            destroyOwn(queuePairs.stream()
+                    .filter(one -> one.shard() >= shards.size())
+                    .toList());
+        } else {
+            destroyOwn(List.copyOf(queuePairs));
+        }
+        mine = new Mine.Leaving();
+        settle();
+    }
+
+    private void settle() {
+        if (mine instanceof Mine.Leaving && queuePairs.isEmpty() && ending.isEmpty()) {
+            mine = new Mine.Nothing();
+            transportInUse = "";
+        }
+    }
+
+    private void destroyOwn(List<LinkQueuePair> some) {
+        for (LinkQueuePair one : some) {
+            queuePairs.remove(one);
+            ending.add(one);
+            destroyer.destroy(one.queuePair(), "link to " + peer, () -> {
+                ending.remove(one);
+                settle();
+            });
+        }
+    }
+
+    /** Destroys what no shard has, at once; for the end, when nothing polls the destroyer any more. */
+    void close() {
+        for (LinkQueuePair one : List.copyOf(queuePairs)) {
+            if (attached == 0 || one.shard() >= shards.size()) {
+                queuePairs.remove(one);
+                try {
+                    one.queuePair().close();
+                } catch (RuntimeException e) {
+                    log.error("link to {}: a queue pair could not be destroyed: {}", peer, e.toString());
+                }
+            }
+        }
+    }
+
+    /** Whether a queue pair is on {@code device}. */
+    boolean uses(OpenDevice device) {
+        return Stream.concat(queuePairs.stream(), ending.stream())
+                .anyMatch(q -> q.device().equals(device));
+    }
+
+    /** Whether a queue pair is on a device that can no longer carry it. */
+    boolean isStranded() {
+        return isOut()
+                && queuePairs.stream()
+                        .anyMatch(q -> !q.device().isUsable() || q.rail().hasFailed());
+    }
+}

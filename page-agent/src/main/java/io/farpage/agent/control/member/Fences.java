@@ -1,0 +1,154 @@
+package io.farpage.agent.control.member;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Fence;
+import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.Incarnation;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Cuts off incarnations of other nodes that may no longer write to this node's pool, and tells the coordinator when it has. Another node may
+ * attach to their spaces only then.
+ */
+public final class Fences implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Fences.class);
+    private static final long LOOK_AGAIN_SECONDS = 5;
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Incarnation incarnation;
+    private final Links links;
+    private final Set<Peer> cutOff = new HashSet<>();
+    private final Set<Peer> executed = ConcurrentHashMap.newKeySet();
+    private final Semaphore signal = new Semaphore(0);
+    private final Thread thread;
+    private volatile List<Fence> known = List.of();
+    private volatile boolean stopping;
+
+    private record Peer(String node, Incarnation incarnation) {}
+
+    /** The links to other nodes. */
+    public interface Links {
+        /** Cuts an incarnation of a peer off; completes when no WRITE of it can arrive any more. */
+        CompletableFuture<Void> fence(String peer, Incarnation old);
+
+        /** Allows links to an incarnation again. */
+        void unfence(String peer, Incarnation old);
+    }
+
+    public Fences(CoordinatorClient coordinator, String node, Incarnation incarnation, Links links) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.incarnation = incarnation;
+        this.links = links;
+        this.thread = Thread.ofVirtual().name("fences").unstarted(this::run);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    /** There may be something to cut off. Any thread. */
+    public void look() {
+        signal.release();
+    }
+
+    /** What the coordinator that is obeyed asked last to cut off, acknowledged where that is done. Any thread. */
+    List<Fence> known() {
+        return known.stream()
+                .map(fence -> executed.contains(new Peer(fence.node(), fence.incarnation()))
+                        ? fence.withAcknowledged()
+                        : fence)
+                .toList();
+    }
+
+    private void run() {
+        boolean pending = false;
+        while (!stopping) {
+            try {
+                if (signal.tryAcquire(pending ? 1 : LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
+                    signal.drainPermits();
+                }
+                pending = !enforceAll();
+            } catch (CoordinatorException e) {
+                log.debug("fences: {}", e.toString());
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    /** Returns whether all that is to be cut off is. */
+    private boolean enforceAll() throws CoordinatorException, InterruptedException {
+        Set<Peer> wanted = new HashSet<>();
+        boolean all = true;
+        List<Fence> asked = coordinator.fences(node);
+        known = asked;
+        for (Fence fence : asked) {
+            // What this node has under way in its own pool, it ends itself when it detaches.
+            if (fence.node().equals(node) || !fence.homeIncarnation().equals(incarnation)) {
+                continue;
+            }
+            Peer peer = new Peer(fence.node(), fence.incarnation());
+            if (wanted.add(peer) && cutOff.add(peer)) {
+                log.info("cutting off incarnation {} of {}", peer.incarnation(), peer.node());
+            }
+            if (!fence.acknowledged()) {
+                all &= enforce(peer);
+            }
+        }
+        for (Peer peer : Set.copyOf(cutOff)) {
+            if (!wanted.contains(peer)) {
+                links.unfence(peer.node(), peer.incarnation());
+                cutOff.remove(peer);
+                executed.remove(peer);
+            }
+        }
+        return all;
+    }
+
+    private boolean enforce(Peer peer) throws CoordinatorException, InterruptedException {
+        try {
+            links.fence(peer.node(), peer.incarnation()).get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            log.warn(
+                    "incarnation {} of {} is not cut off after {}; its queue pairs are not destroyed yet",
+                    peer.incarnation(),
+                    peer.node(),
+                    PATIENCE);
+            return false;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        }
+        executed.add(peer);
+        coordinator.acknowledgeFence(node, new FenceAck(incarnation, peer.node(), peer.incarnation()));
+        return true;
+    }
+
+    @Override
+    public void close() {
+        stopping = true;
+        signal.release();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("fences did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package io.farpage.agent.control.member;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Release;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What lies in this node's pool, as the coordinator said last. It lives as long as the pool does, so that a coordinator that lost its store can be
+ * rebuilt. Fetched anew after every event that may change it, and acknowledged, so that a space is attached only once its homes keep it.
+ */
+public final class Hosting implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Hosting.class);
+    private static final long LOOK_AGAIN_MILLIS = 30_000;
+    private static final long RETRY_MILLIS = 500;
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Incarnation incarnation;
+    private final Map<Long, Release> executed = new ConcurrentHashMap<>();
+    private final Semaphore signal = new Semaphore(0);
+    private final Thread thread;
+    private volatile Hosted hosted = Hosted.NOTHING;
+    private volatile boolean stopping;
+
+    public Hosting(CoordinatorClient coordinator, String node, Incarnation incarnation) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.incarnation = incarnation;
+        this.thread = Thread.ofVirtual().name("hosting").unstarted(this::run);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    /** What lies in the pool may have changed. Any thread. */
+    public void look() {
+        signal.release();
+    }
+
+    /** What lies in the pool, as the coordinator that is obeyed said last. Any thread. */
+    Hosted hosted() {
+        return hosted;
+    }
+
+    /** A range was zeroed. To be called before the coordinator is told. Any thread. */
+    void executed(Release release) {
+        executed.put(release.id(), release);
+    }
+
+    /** The releases that were carried out and that the coordinator may still list. Any thread. */
+    List<Release> executed() {
+        return List.copyOf(executed.values());
+    }
+
+    private void run() {
+        long pause = 0;
+        while (!stopping) {
+            try {
+                if (signal.tryAcquire(pause, TimeUnit.MILLISECONDS)) {
+                    signal.drainPermits();
+                }
+                fetch();
+                pause = LOOK_AGAIN_MILLIS;
+            } catch (CoordinatorException e) {
+                log.debug("hosted spaces: {}", e.toString());
+                pause = RETRY_MILLIS;
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void fetch() throws CoordinatorException {
+        Hosted now = coordinator.hosted(node);
+        hosted = now;
+        executed.keySet().retainAll(now.releases().stream().map(Release::id).collect(Collectors.toSet()));
+        coordinator.acknowledgeHosted(node, new HostedAck(incarnation, now.revision()));
+    }
+
+    @Override
+    public void close() {
+        stopping = true;
+        signal.release();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("hosting did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

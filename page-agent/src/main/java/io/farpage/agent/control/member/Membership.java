@@ -1,0 +1,202 @@
+package io.farpage.agent.control.member;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorNotObeyedException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.model.Lease;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.Registration;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Registers the node, publishes its regions and renews its lease, until it is told that this incarnation is over. */
+public final class Membership implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Membership.class);
+    private static final Duration RETRY = Duration.ofMillis(500);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private volatile Registration registration;
+    private volatile Map<String, RegionRequest> regions;
+    private final Consumer<Ending> ended;
+    private final Thread thread;
+    private final Semaphore signal = new Semaphore(0);
+    private volatile boolean stopping;
+    private volatile boolean registered;
+    private volatile boolean everRegistered;
+    private volatile boolean isOver;
+    private final Disobedience disobedience;
+    private boolean away;
+    private String lastRefusal = "";
+
+    /**
+     * @param registration what to say of this node
+     * @param regions by name
+     * @param ended called when this incarnation must end; nothing is told to the coordinator any more
+     */
+    public Membership(
+            CoordinatorClient coordinator,
+            String node,
+            Registration registration,
+            Map<String, RegionRequest> regions,
+            Consumer<Ending> ended) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.registration = registration;
+        this.regions = Map.copyOf(regions);
+        this.ended = ended;
+        this.disobedience = new Disobedience(coordinator, node);
+        this.thread = Thread.ofVirtual().name("membership").unstarted(this::run);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    /** Whether the coordinator answered the last call and knows this node. */
+    public boolean isRegistered() {
+        return registered;
+    }
+
+    private void run() {
+        Duration pause = Duration.ZERO;
+        while (!isOver && !stopped(pause)) {
+            try {
+                disobedience.probe();
+                pause = registered ? heartbeat() : register();
+                if (away) {
+                    log.info("coordinator {} is back", coordinator.base());
+                    away = false;
+                }
+            } catch (CoordinatorUnreachableException e) {
+                if (!away) {
+                    log.warn("coordinator is away, trying every {} ms: {}", RETRY.toMillis(), e.getMessage());
+                    away = true;
+                }
+                pause = RETRY;
+            } catch (CoordinatorNotObeyedException e) {
+                registered = false;
+                disobedience.refused(e);
+                pause = RETRY;
+            } catch (CoordinatorRefusedException e) {
+                pause = refused(e);
+            } catch (CoordinatorException e) {
+                pause = RETRY;
+            }
+        }
+    }
+
+    /** Whether the coordinator has said that this incarnation is over. */
+    public boolean isOver() {
+        return isOver;
+    }
+
+    private Duration register() throws CoordinatorException {
+        if (!everRegistered) {
+            coordinator.register(node, registration.withStatus(NodeStatus.JOINING));
+            coordinator.allegiance().join();
+        }
+        for (Map.Entry<String, RegionRequest> region : regions.entrySet()) {
+            coordinator.publishRegion(node, region.getKey(), region.getValue());
+        }
+        // Active only now: who sees an active node finds its regions.
+        coordinator.register(node, registration.withStatus(NodeStatus.ACTIVE));
+        registered = true;
+        everRegistered = true;
+        lastRefusal = "";
+        log.info("registered with {} as {} incarnation {}", coordinator.base(), node, registration.incarnation());
+        return heartbeat();
+    }
+
+    private Duration heartbeat() throws CoordinatorException {
+        Lease lease = coordinator.heartbeat(node, registration.incarnation());
+        return lease.heartbeatInterval();
+    }
+
+    private Duration refused(CoordinatorRefusedException e) {
+        if (e.isStaleIncarnation()) {
+            end(new Ending.Superseded("another agent has registered as " + node + ": " + e.getMessage()));
+            return RETRY;
+        }
+        if (everRegistered && e.isNotFound()) {
+            end(new Ending.Forgotten("the coordinator does not know " + node + " any more"));
+            return RETRY;
+        }
+        String said = String.valueOf(e.getMessage());
+        if (!said.equals(lastRefusal)) {
+            log.error("the coordinator refuses this node, trying every {} ms: {}", RETRY.toMillis(), said);
+            lastRefusal = said;
+        }
+        registered = false;
+        return RETRY;
+    }
+
+    private void end(Ending how) {
+        isOver = true;
+        registered = false;
+        ended.accept(how);
+    }
+
+    private boolean stopped(Duration pause) {
+        try {
+            if (signal.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS)) {
+                signal.drainPermits();
+            }
+            return stopping;
+        } catch (InterruptedException e) {
+            return true;
+        }
+    }
+
+    /** What this node says of itself changed, for one because a device came or went. Any thread. */
+    public void update(Registration newRegistration, Map<String, RegionRequest> newRegions) {
+        regions = Map.copyOf(newRegions);
+        registration = newRegistration;
+        registered = false;
+        signal.release();
+    }
+
+    /** Says that this node takes no more extents, before it drains. Does nothing if the coordinator is away. */
+    public void leave() {
+        if (isOver) {
+            return;
+        }
+        try {
+            coordinator.register(node, registration.withStatus(NodeStatus.LEAVING));
+        } catch (CoordinatorException e) {
+            log.warn("could not tell the coordinator that this node leaves: {}", e.getMessage());
+        }
+    }
+
+    /** Stops renewing the lease and takes the node out of the cluster. Closing twice does nothing. */
+    @Override
+    public void close() {
+        stopping = true;
+        signal.release();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("membership did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (everRegistered && !isOver) {
+            isOver = true;
+            try {
+                coordinator.deregister(node, registration.incarnation());
+                log.info("deregistered");
+            } catch (CoordinatorException e) {
+                log.warn("could not deregister, the lease will run out instead: {}", e.getMessage());
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package io.farpage.agent.control.member;
+
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.coordinator.client.Allegiance;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Seen;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** While the coordinator is being rebuilt, tells it what this agent knows. A report changes nothing on this node. */
+public final class RebuildReports implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(RebuildReports.class);
+    private static final Duration PAUSE = Duration.ofMillis(500);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Supplier<Registration> registration;
+    private final Known known;
+    private final Thread thread;
+    private Optional<NodeReport> accepted = Optional.empty();
+    private String said = "";
+    private volatile boolean stopping;
+
+    /**
+     * What this agent knows.
+     *
+     * @param hosting of its pool
+     * @param spaces that it works with
+     * @param fences that it was told of
+     * @param superseded incarnations of its peers
+     */
+    public record Known(
+            Hosting hosting, Spaces spaces, Fences fences, Supplier<List<NodeReport.Superseded>> superseded) {}
+
+    /** @param registration what the agent registers with */
+    public RebuildReports(
+            CoordinatorClient coordinator, String node, Supplier<Registration> registration, Known known) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.registration = registration;
+        this.known = known;
+        this.thread = Thread.ofVirtual().name("rebuild-reports").unstarted(this::run);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    private void run() {
+        while (!stopping) {
+            try {
+                Thread.sleep(PAUSE);
+                if (coordinator.allegiance().isRebuilding()) {
+                    tell();
+                    say("reported to the coordinator that is being rebuilt what this node knows");
+                } else {
+                    said = "";
+                    accepted = Optional.empty();
+                }
+            } catch (CoordinatorRefusedException e) {
+                // 404: the rebuild has finished meanwhile.
+                if (!e.isNotFound()) {
+                    say("the coordinator that is being rebuilt refuses the report: " + e.getMessage());
+                }
+            } catch (CoordinatorException e) {
+                log.debug("rebuild: {}", e.toString());
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void say(String what) {
+        if (!what.equals(said)) {
+            log.info("{}", what);
+            said = what;
+        }
+    }
+
+    /** Sends the report, unless the coordinator has it: it may be long. */
+    private void tell() throws CoordinatorException {
+        NodeReport now = report();
+        if (accepted.filter(now::equals).isPresent()
+                && coordinator.rebuildStatus().reported().contains(node)) {
+            return;
+        }
+        accepted = Optional.empty();
+        coordinator.report(node, now);
+        accepted = Optional.of(now);
+    }
+
+    private NodeReport report() {
+        Allegiance.Status status = coordinator.allegiance().status();
+        Spaces.Held held = known.spaces().held();
+        return new NodeReport(
+                status.joined() ? status.seen().map(Seen::toString) : Optional.empty(),
+                registration.get(),
+                known.hosting().hosted(),
+                held.spaces(),
+                held.attachments(),
+                known.hosting().executed(),
+                Optional.of(known.fences().known()),
+                Optional.of(known.superseded().get()));
+    }
+
+    @Override
+    public void close() {
+        stopping = true;
+        thread.interrupt();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("reports to a rebuild did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

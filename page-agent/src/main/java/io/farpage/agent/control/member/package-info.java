@@ -1,0 +1,8 @@
+/**
+ * This node as a member of the cluster: registration, lease, regions, the coordinator's events, and the zeroing of what was released. All of
+ * it waits out a coordinator that is away.
+ */
+@NullMarked
+package io.farpage.agent.control.member;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,149 @@
+package io.farpage.agent.control.page;
+
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.pool.PagePool;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Puts and gets single pages. Any thread may call it; each call waits for its page. */
+public final class PageTool {
+    private static final Duration SLACK = Duration.ofSeconds(5);
+
+    private final String node;
+    private final long incarnation;
+    private final PagePool pool;
+    private final ShardLoop shard;
+    private final Fetcher fetcher;
+    private final PageCycle cycle;
+    private final Duration deadline;
+    private final Function<String, PeerLink> links;
+
+    /**
+     * Adds itself to a shard that has not started yet.
+     *
+     * @param node this node's id
+     * @param links the shard's side of the link to a node
+     */
+    public PageTool(
+            String node,
+            long incarnation,
+            PagePool pool,
+            ShardLoop shard,
+            int depth,
+            Duration deadline,
+            Function<String, PeerLink> links) {
+        this.node = node;
+        this.incarnation = incarnation;
+        this.pool = pool;
+        this.shard = shard;
+        this.fetcher = shard.shard().newFetcher(depth, deadline.toNanos());
+        this.cycle = new PageCycle(fetcher, pool);
+        this.deadline = deadline;
+        this.links = links;
+        shard.submit(new ShardCommand.AddCycle(cycle));
+    }
+
+    /** The transfers of this tool, for metrics. */
+    public Fetcher fetcher() {
+        return fetcher;
+    }
+
+    /**
+     * Reads a page, and ends the use of its space when nothing of the transfer is under way any more.
+     *
+     * @throws IndexOutOfBoundsException if the space has no such page
+     * @throws PageException if the page could not be had
+     */
+    public byte[] get(SpaceUse space, long page) throws PageException, InterruptedException {
+        return run(space, page, null);
+    }
+
+    /**
+     * Writes a page, and ends the use of its space when nothing of the transfer is under way any more.
+     *
+     * @param data exactly one page
+     * @throws IllegalArgumentException if the length is not that of a page
+     * @throws IndexOutOfBoundsException if the space has no such page
+     * @throws PageException if the page could not be written
+     */
+    public void put(SpaceUse space, long page, byte[] data) throws PageException, InterruptedException {
+        run(space, page, data);
+    }
+
+    private byte[] run(SpaceUse use, long page, byte @Nullable [] data) throws PageException, InterruptedException {
+        boolean underWay = false;
+        try {
+            SpaceMap space = use.map();
+            if (data != null && data.length != space.pageSize()) {
+                throw new IllegalArgumentException("%d bytes, but a page of space %s has %d"
+                        .formatted(data.length, space.name(), space.pageSize()));
+            }
+            int extent = space.extent(page);
+            String home = space.node(extent);
+            long offset = space.offset(extent, page);
+            if (space.isLost(extent)) {
+                throw new PageException(
+                        FetchStatus.PAGE_LOST,
+                        "page %d of space %s was on %s, which has restarted or left; its memory is gone"
+                                .formatted(page, space.name(), home));
+            }
+            if (home.equals(node)) {
+                return local(space, space.incarnation(extent), offset, data);
+            }
+            PageRequest request = new PageRequest(
+                    links.apply(home),
+                    new PageRequest.Place(home, space.incarnation(extent), offset),
+                    space.pageSize(),
+                    data);
+            // Whoever waits may give up before the transfer ends; the use may not.
+            var _ = request.result().whenComplete((_, _) -> use.close());
+            underWay = true;
+            cycle.submit(request);
+            shard.wake();
+            return await(request);
+        } finally {
+            if (!underWay) {
+                use.close();
+            }
+        }
+    }
+
+    private byte[] await(PageRequest request) throws PageException, InterruptedException {
+        try {
+            return request.result().get(deadline.plus(SLACK).toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof PageException why) {
+                throw why;
+            }
+            throw new IllegalStateException(e);
+        } catch (TimeoutException e) {
+            throw new PageException(FetchStatus.DEADLINE, request + ": the agent is overloaded or shutting down");
+        }
+    }
+
+    private byte[] local(SpaceMap space, long homeIncarnation, long offset, byte @Nullable [] data)
+            throws PageException {
+        if (homeIncarnation != incarnation) {
+            throw new PageException(
+                    FetchStatus.PAGE_LOST, "this node has restarted since it was given this page; its memory is gone");
+        }
+        MemorySegment at = pool.exported().asSlice(offset, space.pageSize());
+        if (data == null) {
+            return at.toArray(ValueLayout.JAVA_BYTE);
+        }
+        MemorySegment.copy(data, 0, at, ValueLayout.JAVA_BYTE, 0, data.length);
+        return new byte[0];
+    }
+}

@@ -1,0 +1,111 @@
+package io.farpage.agent.control.pins;
+
+import io.farpage.agent.control.pins.Finding.Kind;
+import io.farpage.linux.PosixException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Inspects the processes that have a guest's memory: the one that handed it over, and those that are found to map its file. One thread. */
+final class PinInspector implements AutoCloseable {
+    private final int vmm;
+    private final MemoryOwners owners;
+    private final List<VmmProcess> processes = new ArrayList<>();
+    private Optional<Finding> unreadable = Optional.empty();
+
+    /** @param vmm the process at the other end of the handoff's connection; 0 if the kernel does not say */
+    PinInspector(int vmm, MemoryOwners owners) {
+        this.vmm = vmm;
+        this.owners = owners;
+        find();
+    }
+
+    private void find() {
+        Set<Integer> wanted = new TreeSet<>(owners.find());
+        if (vmm > 0) {
+            wanted.add(vmm);
+        }
+        unreadable = Optional.empty();
+        for (int pid : wanted) {
+            if (processes.stream().anyMatch(known -> known.pid() == pid)) {
+                continue;
+            }
+            try {
+                processes.add(VmmProcess.open(pid));
+            } catch (PosixException e) {
+                Finding refusal = VmmProcess.refusal(pid, e);
+                unreadable = refusal.mayPin() ? Optional.of(refusal) : unreadable;
+            }
+        }
+    }
+
+    /**
+     * Looks at all descriptors of all of them, until one is found that may pin memory.
+     *
+     * @param inspection its number, above that of the one before
+     */
+    Finding look(long inspection) {
+        Finding found = lookAtKnown(inspection);
+        if (found.kind() == Kind.GONE) {
+            // A child may have the memory now.
+            find();
+            found = lookAtKnown(inspection);
+        }
+        return found.isClearOrBusy() ? unreadable.orElse(found) : found;
+    }
+
+    private Finding lookAtKnown(long inspection) {
+        Finding all = processes.isEmpty()
+                ? unreadable.orElse(new Finding(Kind.GONE, "no process is found that maps the memory"))
+                : Finding.CLEAR;
+        for (int i = processes.size() - 1; i >= 0; i--) {
+            Finding found = processes.get(i).look(inspection);
+            if (found.kind() == Kind.GONE) {
+                processes.remove(i).close();
+            }
+            if (!found.isClear()) {
+                all = found.mayPin() || all.isClearOrBusy() ? found : all;
+            }
+        }
+        return all;
+    }
+
+    /**
+     * If the latest look found a ring locked: looks at locked rings again.
+     *
+     * @return whether each has been seen idle since that look began, so that the look was clear
+     */
+    boolean settles() {
+        boolean settled = true;
+        for (int i = 0; i < processes.size(); i++) {
+            settled &= processes.get(i).settles();
+        }
+        return settled;
+    }
+
+    /** If the latest look was clear or found a ring locked: the inspection since the beginning of which every ring has been seen idle. */
+    long provenSince() {
+        long proven = Long.MAX_VALUE;
+        for (int i = 0; i < processes.size(); i++) {
+            proven = Math.min(proven, processes.get(i).provenSince());
+        }
+        return processes.isEmpty() ? 0 : proven;
+    }
+
+    /** Whether the latest look came across an io_uring. */
+    boolean hasRings() {
+        for (int i = 0; i < processes.size(); i++) {
+            if (processes.get(i).hasRings()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void close() {
+        processes.forEach(VmmProcess::close);
+    }
+}

@@ -1,0 +1,280 @@
+package io.farpage.agent.control.pins;
+
+import io.farpage.agent.control.pins.Finding.Kind;
+import io.farpage.agent.data.pager.Pins;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Inspects a guest's VMM for pins on a thread of its own: when a pager asks, and regularly. What it says of them is for any thread, without
+ * locks.
+ */
+public final class PinWatch implements Pins, AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(PinWatch.class);
+    private static final long REGULAR_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
+    /** How long inspections may be inconclusive before pages stay: meanwhile faults may wait for room. */
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** As above, where no process has the memory: its VMM has ended, which its pager is about to find. */
+    private static final long PATIENCE_WITH_THE_DEAD_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    /** How soon, and how often, a ring that was found locked is looked at again within an inspection that a pager waits for. */
+    private static final long PEEK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
+
+    private static final int PEEKS = 16;
+    /** A change of what is held is logged at once, a further one so long after it and only if it lasts until then. */
+    private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final long DEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private static final Duration STOP = Duration.ofSeconds(5);
+
+    private final String space;
+    private final PinInspector inspector;
+    private final long lingerNanos;
+    private final Thread thread;
+    private final AtomicLong wanted = new AtomicLong();
+    private volatile long started;
+    private volatile long passed;
+    private volatile boolean held;
+    private volatile boolean lasting;
+    private volatile boolean stalled;
+    private volatile boolean mayStall;
+    private volatile String detail = "";
+    private volatile String found = "";
+    private volatile long spentNanos;
+    private volatile boolean closed;
+    private volatile Runnable waiting = () -> {};
+
+    private long seenNanos;
+    /** The inspection with which the hold began, or in which something that may pin was found last. */
+    private long heldIn;
+
+    private boolean unclear;
+    private boolean gone;
+    private long unclearNanos;
+    private boolean loggedHeld;
+    private boolean loggedLasting;
+    private long loggedNanos;
+
+    private PinWatch(String space, PinInspector inspector, PinPolicy policy) {
+        this.space = space;
+        this.inspector = inspector;
+        lingerNanos = policy.linger().toNanos();
+        seenNanos = System.nanoTime() - lingerNanos;
+        loggedNanos = System.nanoTime() - LOG_NANOS;
+        thread = Thread.ofPlatform().daemon().name("pins-" + space).unstarted(this::run);
+    }
+
+    /**
+     * Inspects a VMM for the first time, and begins to watch it.
+     *
+     * @param vmm the process that handed the memory over; 0 if that is not known, which counts as one that may pin it
+     * @param file descriptor of the memory file, in this process
+     * @throws IOException if the file cannot be looked at
+     */
+    public static PinWatch start(String space, int vmm, int file, PinPolicy policy) throws IOException {
+        PinWatch watch = new PinWatch(space, new PinInspector(vmm, new MemoryOwners(file)), policy);
+        watch.turn();
+        watch.thread.start();
+        return watch;
+    }
+
+    /** What to run when an inspection that was asked for has ended: wakes those that wait. */
+    public void tell(Runnable whoAsked) {
+        waiting = whoAsked;
+    }
+
+    @Override
+    public long inspect() {
+        long next = started + 1;
+        wanted.accumulateAndGet(next, Math::max);
+        LockSupport.unpark(thread);
+        return next;
+    }
+
+    @Override
+    public boolean passed(long inspection) {
+        return passed >= inspection;
+    }
+
+    @Override
+    public boolean isHeld() {
+        return held;
+    }
+
+    @Override
+    public boolean isLasting() {
+        return lasting;
+    }
+
+    @Override
+    public boolean mayStall() {
+        return mayStall;
+    }
+
+    @Override
+    public boolean isStalled() {
+        return stalled;
+    }
+
+    /** Which descriptor was found last that may pin memory, or what is in the way of an inspection; empty if none was. Any thread. */
+    public String found() {
+        return found;
+    }
+
+    /** What there is to see. Any thread. */
+    public PinStatus status() {
+        long inspections = started;
+        return new PinStatus(held, detail, inspections, inspections == 0 ? 0 : spentNanos / inspections);
+    }
+
+    private void run() {
+        try {
+            while (!closed) {
+                if (wanted.get() <= started) {
+                    LockSupport.parkNanos(this, gone ? DEAD_NANOS : unclear ? AGAIN_NANOS : REGULAR_NANOS);
+                }
+                if (!closed) {
+                    turn();
+                }
+            }
+        } catch (RuntimeException e) {
+            log.error(
+                    "space {}: its VMM's descriptors are not inspected any more, so nothing of it is evicted",
+                    space,
+                    e);
+            lasting = true;
+            held = true;
+            detail = "the inspection of the VMM's descriptors failed: " + e;
+        } finally {
+            inspector.close();
+        }
+    }
+
+    private void turn() {
+        boolean asked = wanted.get() > passed;
+        long number = started + 1;
+        long begin = System.nanoTime();
+        // A page that was protected before this moment is judged by this inspection.
+        started = number;
+        Finding found = inspector.look(number);
+        long now = System.nanoTime();
+        long before = spentNanos;
+        spentNanos = before + now - begin;
+        boolean isBusy = found.kind() == Kind.BUSY;
+        boolean isNew = isBusy && !stalled;
+        mayStall = inspector.hasRings();
+        stalled = isBusy;
+        if (asked && isNew) {
+            // Faults that wait for room may now take the reserve, which lets the call that locks the ring end.
+            waiting.run();
+        }
+        if (isBusy && asked && settles()) {
+            found = Finding.CLEAR;
+            stalled = false;
+        }
+        boolean goesOn = judge(found, found.isClearOrBusy() ? inspector.provenSince() : 0, now);
+        if (asked && (goesOn || held)) {
+            waiting.run();
+        }
+    }
+
+    /** Looks several times at rings that are locked: most are for as long as a call takes. */
+    private boolean settles() {
+        for (int i = 0; i < PEEKS && !closed; i++) {
+            LockSupport.parkNanos(this, PEEK_NANOS);
+            if (inspector.settles()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Draws the conclusions of an inspection.
+     *
+     * @param proven no inspection up to this one has missed a pin: what may pin was looked at after it began, and not found; 0 if none is known
+     * @return whether more inspections have passed than before
+     */
+    private boolean judge(Finding found, long proven, long now) {
+        boolean goesOn = proven > passed;
+        // A ring that is locked while no pager waits for an inspection is of no consequence.
+        boolean conclusive =
+                found.isClear() || found.mayPin() || (found.kind() == Kind.BUSY && (goesOn || wanted.get() <= passed));
+        unclearNanos = unclear ? unclearNanos : now;
+        if (conclusive) {
+            unclearNanos = now;
+        }
+        unclear = !conclusive;
+        gone = found.kind() == Kind.GONE;
+        long patience = gone ? PATIENCE_WITH_THE_DEAD_NANOS : PATIENCE_NANOS;
+        if (found.mayPin()) {
+            seenNanos = now;
+            heldIn = started;
+        }
+        // A ring that stays locked waits for a fault that eviction holds up. Holding ends that, and evidence that is
+        // newer ends the hold.
+        if (found.mayPin() || (!conclusive && now - unclearNanos > patience)) {
+            hold(found);
+        } else if (held && proven > heldIn && now - seenNanos >= lingerNanos) {
+            held = false;
+            lasting = false;
+            detail = "";
+        }
+        log(now);
+        if (held || !goesOn) {
+            return false;
+        }
+        passed = proven;
+        return true;
+    }
+
+    private void hold(Finding why) {
+        boolean all = why.kind() != Kind.DIRECT_IO && why.kind() != Kind.CHANGING && why.kind() != Kind.BUSY;
+        if (!held) {
+            heldIn = started;
+        }
+        lasting = all;
+        held = true;
+        found = why.detail();
+        detail = why.detail()
+                + (all
+                        ? "; nothing is evicted, and the limit does not hold"
+                        : "; pages that were written stay here, and the limit holds for the others alone");
+    }
+
+    private void log(long now) {
+        boolean isNews = held != loggedHeld || lasting != loggedLasting;
+        if (!isNews || now - loggedNanos < LOG_NANOS) {
+            return;
+        }
+        loggedNanos = now;
+        loggedHeld = held;
+        loggedLasting = lasting;
+        if (held) {
+            log.warn("space {}: {}", space, detail);
+        } else {
+            log.info("space {}: nothing pins its memory any more; it is evicted as before", space);
+        }
+    }
+
+    /** Stops watching; what was found last stays. */
+    @Override
+    public void close() {
+        closed = true;
+        LockSupport.unpark(thread);
+        try {
+            if (!thread.join(STOP)) {
+                log.warn("{} did not stop within {}", thread.getName(), STOP);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package io.farpage.agent.control.space;
+
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.Torn;
+import java.util.Optional;
+
+/** A space that this agent is attached to, and how many use it at the moment. Thread-safe. */
+final class AttachedSpace {
+    private final Optional<Torn> tornBefore;
+    private volatile SpaceExtents extents;
+    private volatile SpaceMap map;
+    private volatile boolean revoked;
+    private Runnable whenRevoked = () -> {};
+    private int users;
+    private boolean alone;
+    private boolean leaving;
+    private boolean cutOff;
+    private boolean stale;
+    private Optional<String> torn = Optional.empty();
+
+    AttachedSpace(SpaceExtents extents) {
+        this.extents = extents;
+        map = map(extents);
+        tornBefore = extents.space().torn();
+    }
+
+    /** Why the space was torn when this agent attached to it. While the agent is attached that does not change. */
+    Optional<Torn> tornBefore() {
+        return tornBefore;
+    }
+
+    long id() {
+        return map.id();
+    }
+
+    String name() {
+        return map.name();
+    }
+
+    SpaceMap map() {
+        return map;
+    }
+
+    /** The whole space, as the coordinator described it when the map was made. */
+    SpaceExtents extents() {
+        return extents;
+    }
+
+    /** Takes newer extents of the same space. Those of another space, or of one that was revoked since, change nothing. */
+    synchronized void update(SpaceExtents now) {
+        SpaceMap latest = map(now);
+        if (!revoked && latest.id() == map.id() && latest.pages() == map.pages()) {
+            extents = now;
+            map = latest;
+        }
+    }
+
+    /**
+     * From what the coordinator says.
+     *
+     * @throws IllegalArgumentException if the extents leave a gap or overlap
+     */
+    static SpaceMap map(SpaceExtents of) {
+        return new SpaceMap(
+                of.space().name(),
+                of.space().id(),
+                of.space().pages(),
+                of.space().pageSize(),
+                of.extents().stream().map(AttachedSpace::extent).toList());
+    }
+
+    private static SpaceMap.Extent extent(Extent of) {
+        ExtentHome home = of.primary();
+        return new SpaceMap.Extent(
+                of.firstPage(),
+                of.count(),
+                home.node(),
+                home.incarnation().value(),
+                home.offset(),
+                of.state() == ExtentState.LOST);
+    }
+
+    /** Begins a use, unless the space is being left or is used exclusively. */
+    synchronized boolean enter() {
+        if (leaving || alone) {
+            return false;
+        }
+        users++;
+        return true;
+    }
+
+    /** Begins an exclusive use; false if there is another use or the space is being left. */
+    synchronized boolean enterAlone() {
+        if (leaving || users > 0) {
+            return false;
+        }
+        users = 1;
+        alone = true;
+        return true;
+    }
+
+    synchronized boolean isAlone() {
+        return alone;
+    }
+
+    synchronized void exit() {
+        users--;
+        alone = false;
+    }
+
+    /** From now on no use begins. */
+    synchronized void leave() {
+        leaving = true;
+    }
+
+    synchronized boolean isLeaving() {
+        return leaving;
+    }
+
+    /** The space is deleted. No use begins any more, and every page of an exclusive use counts as lost from now on. */
+    synchronized void delete() {
+        leaving = true;
+        if (alone && !revoked) {
+            map = map.lost();
+            revoked = true;
+            whenRevoked.run();
+        }
+    }
+
+    /** Runs a task when the exclusive use is revoked; at once if it has been. The task must not wait. */
+    synchronized void whenRevoked(Runnable task) {
+        whenRevoked = task;
+        if (revoked) {
+            task.run();
+        }
+    }
+
+    /** Whether the space was deleted under an exclusive use. Any thread. */
+    boolean isRevoked() {
+        return revoked;
+    }
+
+    /** The exclusive use has nothing under way at the homes and starts nothing there any more. */
+    synchronized void cutOff() {
+        cutOff = true;
+    }
+
+    /** Whether the space is to be left and nothing of this agent can reach its pages. */
+    synchronized boolean isUnused() {
+        return leaving && (users == 0 || cutOff);
+    }
+
+    /** Not all pages of the exclusive use are at their homes. */
+    synchronized void tear(String reason) {
+        torn = Optional.of(Torn.reason(reason));
+    }
+
+    /** Why the space is torn by an exclusive use that has ended. The coordinator learns it when this agent detaches. */
+    synchronized Optional<String> tornByUse() {
+        return torn;
+    }
+
+    /** Why the space is torn, if it is: also if its exclusive use has not ended. */
+    synchronized Optional<String> torn() {
+        return torn.isEmpty() && alone ? Optional.of("the agent ended before its guest did") : torn;
+    }
+
+    synchronized void stale() {
+        stale = true;
+    }
+
+    synchronized boolean takeStale() {
+        boolean was = stale;
+        stale = false;
+        return was;
+    }
+}

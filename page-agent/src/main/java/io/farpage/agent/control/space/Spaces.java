@@ -1,0 +1,384 @@
+package io.farpage.agent.control.space;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The spaces that this agent is attached to, by id. A space may be named by its name or its id; the name is resolved once, and everything is
+ * kept under the id, which is never given to another space. The agent attaches before it learns where pages live and detaches only when
+ * nothing of its own can reach them any more, so it never writes into room that was given to another space. Thread-safe.
+ */
+public final class Spaces implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Spaces.class);
+    private static final long LOOK_AGAIN_SECONDS = 5;
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Incarnation incarnation;
+    private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
+
+    /** Spaces that the coordinator may have this node attached to although no map of them was had. */
+    private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
+
+    private final Semaphore signal = new Semaphore(0);
+    private final Thread thread = Thread.ofVirtual().name("spaces").unstarted(this::run);
+    private volatile boolean stale;
+    private volatile boolean stopping;
+
+    public Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation) {
+        this.coordinator = coordinator;
+        this.node = node;
+        this.incarnation = incarnation;
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    /**
+     * The id of a space. Works without the coordinator for an id, and for the name of a space that is attached.
+     *
+     * @return empty if there is no space of that name
+     */
+    public OptionalLong resolve(String nameOrId) throws CoordinatorException {
+        OptionalLong id = Space.idOf(nameOrId);
+        if (id.isPresent()) {
+            return id;
+        }
+        for (AttachedSpace space : attached.values()) {
+            if (space.name().equals(nameOrId) && !space.isLeaving()) {
+                return OptionalLong.of(space.id());
+            }
+        }
+        Optional<Space> known = coordinator.space(nameOrId);
+        return known.isPresent() ? OptionalLong.of(known.get().id()) : OptionalLong.empty();
+    }
+
+    /**
+     * Takes a space into use, attaching to it first if need be. Works without the coordinator for a space that is attached already.
+     *
+     * @return what to close after use; empty if there is no such space, or it is being deleted
+     * @throws SpaceInUseException if it is used exclusively
+     */
+    public Optional<SpaceUse> use(String nameOrId) throws CoordinatorException {
+        OptionalLong id = resolve(nameOrId);
+        return id.isPresent() ? use(id.getAsLong()) : Optional.empty();
+    }
+
+    /** As {@link #use(String)}, by id. */
+    public Optional<SpaceUse> use(long id) throws CoordinatorException {
+        AttachedSpace known = attached.get(id);
+        if (known == null || known.isUnused()) {
+            Optional<AttachedSpace> fresh = attachShared(id);
+            if (fresh.isEmpty()) {
+                return Optional.empty();
+            }
+            known = fresh.get();
+        }
+        if (known.enter()) {
+            return Optional.of(new SpaceUse(known, this));
+        }
+        if (known.isAlone()) {
+            throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
+                    .formatted(known.name(), id));
+        }
+        return Optional.empty();
+    }
+
+    private synchronized Optional<AttachedSpace> attachShared(long id) throws CoordinatorException {
+        Optional<AttachedSpace> known = known(id);
+        if (known.isPresent()) {
+            return known;
+        }
+        Optional<AttachedSpace> fresh = attach(id, AttachMode.SHARED, false);
+        fresh.ifPresent(space -> attached.put(id, space));
+        return fresh;
+    }
+
+    /**
+     * Takes a space into use as the only one in the cluster.
+     *
+     * @param force whether to take a torn space as it is
+     * @return what to close after use; empty if there is no such space, or it is being deleted
+     * @throws SpaceInUseException if it is in use on this node
+     * @throws CoordinatorException also if another node is attached to it
+     */
+    public synchronized Optional<SpaceUse> useAlone(long id, boolean force) throws CoordinatorException {
+        Optional<AttachedSpace> known = known(id);
+        if (known.isPresent()) {
+            return upgrade(known.get(), force);
+        }
+        Optional<AttachedSpace> fresh = attach(id, AttachMode.EXCLUSIVE, force);
+        if (fresh.isEmpty()) {
+            return Optional.empty();
+        }
+        // Entered before any other thread can find it.
+        fresh.get().enterAlone();
+        attached.put(id, fresh.get());
+        return Optional.of(new SpaceUse(fresh.get(), this));
+    }
+
+    /** Makes a shared attachment exclusive: first on this node, then at the coordinator. */
+    private Optional<SpaceUse> upgrade(AttachedSpace space, boolean force) throws CoordinatorException {
+        if (!space.enterAlone()) {
+            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when it is not"
+                    .formatted(space.name(), space.id()));
+        }
+        boolean done = false;
+        try {
+            coordinator.attach(key(space.id()), node, request(AttachMode.EXCLUSIVE, force));
+            done = true;
+            return Optional.of(new SpaceUse(space, this));
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                space.leave();
+                return Optional.empty();
+            }
+            throw e;
+        } catch (CoordinatorException e) {
+            // The attachment may be exclusive now: it is given up, and the next use attaches anew.
+            space.leave();
+            throw e;
+        } finally {
+            if (!done) {
+                space.exit();
+                signal.release();
+            }
+        }
+    }
+
+    /** The space as it is attached; one that nothing uses any more is detached first. */
+    private Optional<AttachedSpace> known(long id) throws CoordinatorException {
+        AttachedSpace space = attached.get(id);
+        if (space != null && space.isUnused()) {
+            detach(space);
+            return Optional.empty();
+        }
+        return Optional.ofNullable(space);
+    }
+
+    /** Attaches to a space and reads where its pages live. If the second fails, the first is undone. */
+    private Optional<AttachedSpace> attach(long id, AttachMode mode, boolean force) throws CoordinatorException {
+        // Until the map is had, so that whatever fails, even an answer that does not arrive, leaves no attachment
+        // behind.
+        orphans.add(id);
+        try {
+            coordinator.attach(key(id), node, request(mode, force));
+            Optional<AttachedSpace> space = coordinator.extents(key(id)).map(AttachedSpace::new);
+            if (space.isPresent()) {
+                orphans.remove(id);
+            }
+            return space;
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                return Optional.empty();
+            }
+            throw e;
+        } finally {
+            signal.release();
+        }
+    }
+
+    private AttachRequest request(AttachMode mode, boolean force) {
+        return new AttachRequest(incarnation, mode, force ? Optional.of(true) : Optional.empty());
+    }
+
+    private static String key(long id) {
+        return Long.toString(id);
+    }
+
+    /**
+     * What this agent knows of the spaces that it is attached to.
+     *
+     * @param spaces each with all its extents
+     * @param attachments how this agent is attached
+     */
+    public record Held(List<SpaceExtents> spaces, List<NodeReport.Held> attachments) {
+        /** Copies the lists. */
+        public Held {
+            spaces = List.copyOf(spaces);
+            attachments = List.copyOf(attachments);
+        }
+    }
+
+    /** The spaces that are attached now. Any thread. */
+    public Held held() {
+        List<SpaceExtents> known = new ArrayList<>();
+        List<NodeReport.Held> held = new ArrayList<>();
+        for (AttachedSpace space : attached.values()) {
+            known.add(space.extents());
+            Optional<String> torn = space.tornByUse();
+            // A space that an exclusive use has torn stays attached exclusively until it is detached.
+            AttachMode mode = space.isAlone() || torn.isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            held.add(new NodeReport.Held(space.id(), mode, torn));
+        }
+        return new Held(known, held);
+    }
+
+    /** Lets go of a space when its last use ends. Any thread. */
+    public void letGo(long id) {
+        AttachedSpace space = attached.get(id);
+        if (space != null) {
+            space.leave();
+            signal.release();
+        }
+    }
+
+    /** A space is deleted: lets go of it when its last use ends. To an exclusive use all its pages are lost. Any thread. */
+    public void deleted(long id) {
+        AttachedSpace space = attached.get(id);
+        if (space != null) {
+            space.delete();
+            signal.release();
+        }
+    }
+
+    /** Where the pages of a space live changed. Any thread. */
+    public void changed(long id) {
+        AttachedSpace space = attached.get(id);
+        if (space != null) {
+            space.stale();
+            signal.release();
+        }
+    }
+
+    /** News were missed: everything is to be looked up again. Any thread. */
+    public void resync() {
+        stale = true;
+        signal.release();
+    }
+
+    void useEnded() {
+        signal.release();
+    }
+
+    private void run() {
+        while (!stopping) {
+            try {
+                if (signal.tryAcquire(LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
+                    signal.drainPermits();
+                }
+                look();
+            } catch (CoordinatorException e) {
+                stale = true;
+                log.debug("spaces: {}", e.toString());
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void look() throws CoordinatorException {
+        if (stale) {
+            stale = false;
+            for (AttachedSpace space : List.copyOf(attached.values())) {
+                lookAgain(space);
+            }
+        }
+        for (AttachedSpace space : List.copyOf(attached.values())) {
+            if (space.takeStale()) {
+                coordinator.extents(key(space.id())).ifPresent(space::update);
+            }
+            if (space.isUnused()) {
+                detach(space);
+            }
+        }
+        for (long id : List.copyOf(orphans)) {
+            detachOrphan(id);
+        }
+    }
+
+    /** Confirms an attachment. Excludes that a use becomes exclusive meanwhile. */
+    private synchronized void lookAgain(AttachedSpace space) throws CoordinatorException {
+        Optional<SpaceExtents> now = coordinator.extents(key(space.id()));
+        if (now.isEmpty() || now.get().space().deleting()) {
+            space.delete();
+            return;
+        }
+        now.ifPresent(space::update);
+        if (!space.isLeaving()) {
+            // A coordinator that lost its memory has forgotten the attachment, too.
+            AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            coordinator.attach(key(space.id()), node, request(mode, false));
+        }
+    }
+
+    private synchronized void detach(AttachedSpace space) throws CoordinatorException {
+        if (attached.get(space.id()) != space) {
+            return; // by a thread that attached to it anew
+        }
+        detach(space.id(), space.torn());
+        attached.remove(space.id(), space);
+        log.info("detached from space {} (id {})", space.name(), space.id());
+    }
+
+    private synchronized void detachOrphan(long id) throws CoordinatorException {
+        if (!attached.containsKey(id)) {
+            detach(id, Optional.empty());
+        }
+        orphans.remove(id);
+    }
+
+    private void detach(long id, Optional<String> torn) throws CoordinatorException {
+        try {
+            if (torn.isPresent()) {
+                coordinator.detachTorn(key(id), node, incarnation, torn.get());
+            } else {
+                coordinator.detach(key(id), node, incarnation);
+            }
+        } catch (CoordinatorRefusedException e) {
+            if (!e.isNotFound()) {
+                throw e;
+            }
+        }
+    }
+
+    /**
+     * Detaches from all spaces. To be called when nothing of this agent can be under way any more. What the coordinator does not take note of
+     * is cut off by the homes once the node is deregistered.
+     */
+    public void detachAll() {
+        close();
+        try {
+            for (AttachedSpace space : List.copyOf(attached.values())) {
+                detach(space);
+            }
+        } catch (CoordinatorException e) {
+            log.warn("not detached from all spaces: {}", e.getMessage());
+        }
+    }
+
+    /** Stops looking. */
+    @Override
+    public void close() {
+        stopping = true;
+        signal.release();
+        try {
+            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
+                log.warn("spaces did not stop within {}", CLOSE_TIMEOUT);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

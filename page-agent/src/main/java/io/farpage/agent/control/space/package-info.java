@@ -1,0 +1,5 @@
+/** Which home holds which page: spaces and their extents, cached from the coordinator so that pages move while it is away. */
+@NullMarked
+package io.farpage.agent.control.space;
+
+import org.jspecify.annotations.NullMarked;

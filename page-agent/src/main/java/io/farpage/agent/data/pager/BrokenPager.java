@@ -1,0 +1,120 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is left of a pager that threw. Its page table may be half changed, so no page is installed, taken out or written home any more. A
+ * thread that touches a page that is not resident gets SIGBUS, never zeros; a store to a resident page that is write-protected goes on. The
+ * userfaultfd stays open until the VMM has ended, since closing it would let the guest read zeros. Processes that the VMM has forked are not
+ * served: their threads wait.
+ */
+final class BrokenPager {
+    private static final Logger log = LoggerFactory.getLogger(BrokenPager.class);
+    private static final int MESSAGES = 32;
+
+    private final String space;
+    private final PageFaults uffd;
+    private final int pageBytes;
+    private final Fetcher fetcher;
+    private final Transfers transfers;
+    private final BooleanSupplier isGone;
+    private final UffdMessages messages = new UffdMessages(MESSAGES);
+    private boolean over;
+    private boolean cannotPoison;
+
+    /**
+     * @param isGone whether the VMM has ended
+     * @param transfers of the pager, whose frames are given back as they end
+     */
+    BrokenPager(
+            String space,
+            PageFaults uffd,
+            int pageBytes,
+            Fetcher fetcher,
+            Transfers transfers,
+            BooleanSupplier isGone) {
+        this.space = space;
+        this.uffd = uffd;
+        this.pageBytes = pageBytes;
+        this.fetcher = fetcher;
+        this.transfers = transfers;
+        this.isGone = isGone;
+    }
+
+    int fd() {
+        return over ? -1 : uffd.fd();
+    }
+
+    int doWork() {
+        int work = endTransfers();
+        if (over || isGone.getAsBoolean()) {
+            over = true;
+            return work;
+        }
+        int count = uffd.read(messages);
+        // Events need no answer. The kernel refuses every request while one waits, so faults come after all that were
+        // read.
+        for (int i = 0; i < count; i++) {
+            if (messages.event(i) == UffdMessages.EVENT_PAGEFAULT) {
+                answer(messages.address(i) & -pageBytes, messages.isWriteProtect(i));
+            }
+        }
+        return work + Math.max(0, count);
+    }
+
+    private int endTransfers() {
+        int work = 0;
+        for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
+            if (transfers.owns(slot)) {
+                transfers.end(slot);
+            } else {
+                fetcher.release(slot);
+            }
+            work++;
+        }
+        return work;
+    }
+
+    private void answer(long address, boolean isWriteProtect) {
+        if (isWriteProtect) {
+            if (uffd.writeProtect(address, pageBytes, false) != 0) {
+                uffd.wake(address, pageBytes);
+            }
+            return;
+        }
+        long result = uffd.poison(address, pageBytes);
+        if (result == -Errno.EEXIST) {
+            // The marker of a protection, which the kernel does not replace.
+            uffd.writeProtect(address, pageBytes, false);
+            result = uffd.poison(address, pageBytes);
+        }
+        if (result > 0) {
+            return;
+        }
+        if (result == -Errno.ESRCH) {
+            over = true;
+        } else if (result == -Errno.EINVAL) {
+            if (!cannotPoison) {
+                log.error(
+                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch a page"
+                                + " that is not resident wait for ever; end the VMM",
+                        space);
+            }
+            cannotPoison = true;
+        } else {
+            uffd.wake(
+                    address, pageBytes); // an event waits to be read, or the page is resident: the thread faults again
+        }
+    }
+
+    /** Whether the VMM has ended and nothing of the pager is under way. */
+    boolean isOver() {
+        return over && fetcher.inUse() == 0;
+    }
+}

@@ -1,0 +1,590 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.Counter;
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.frames.FrameAllocator;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps what is resident under the limit. Victims are found by the clock algorithm, in runs of neighbours; a page that was asked for, as
+ * opposed to prefetched, is passed over once. A clean run is taken out at once. A dirty one is write-protected, waits until an inspection
+ * finds no {@link Pins pin} on it, is copied to staging frames and written to its home, and only when it is there, and nobody wrote to it
+ * meanwhile, is it taken out: a page is at every moment in at least one place. Zeros are not written unless the home holds something older,
+ * which would come back if the agent were killed.
+ *
+ * <p>A page whose home is lost is the only copy and stays. A page whose home does not answer stays until the home does. Pages of other homes
+ * are evicted meanwhile. One turn looks at a bounded number of pages; the hand stays where it stopped.
+ */
+final class Evictor {
+    private static final Logger log = LoggerFactory.getLogger(Evictor.class);
+    private static final int MAX_RUN = 32;
+    /** Pages on their way to one home. */
+    private static final int MAX_WRITING = 8 * MAX_RUN;
+
+    /** Resident pages, and pages at all, that one turn looks at in search of victims. */
+    private static final int MAX_LOOKS = 4096;
+
+    private static final int MAX_SPAN = 16 * MAX_LOOKS;
+    /** A page of which the layout had to be asked counts as so many looks. */
+    private static final int LOOKS_OF_LAYOUT = 8;
+
+    private static final int NO_VICTIM = -1;
+    /** What one turn deals with at most, so that faults are looked at in between. */
+    private static final long TURN_BYTES = (long) MAX_WRITING * Installer.BASE_PAGE;
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private final String space;
+    private final GuestFile file;
+    private final PageTable table;
+    private final GuestLayout layout;
+    private final Installer installer;
+    private final Homes homes;
+    private final Fetcher fetcher;
+    private final Transfers transfers;
+    private final PagePool pool;
+    private final Pins pins;
+    private final LongSupplier clock;
+    private final boolean[] ofZeros;
+    private final Protected waiting = new Protected();
+
+    private final Counter evictions = new Counter();
+    private final Counter writtenBack = new Counter();
+    private final Counter elided = new Counter();
+
+    private final int maxRun;
+    private final int maxWriting;
+    private final int maxTurn;
+    private int hand;
+    /** Whether the last turn left nothing to be protected that can be. */
+    private boolean isSated;
+
+    private int writing;
+    /** Pages that the hand has passed since it last found a victim. */
+    private long passed;
+
+    private int looks;
+    private int span;
+    private boolean evicting;
+    /** Whether the latest turn ended because a home has to answer, or take something, first. */
+    private boolean blocked;
+
+    private boolean broken;
+    private long pausedUntil;
+    private boolean paused;
+
+    Evictor(
+            String space,
+            GuestFile file,
+            PageTable table,
+            GuestLayout layout,
+            Installer installer,
+            Homes homes,
+            Fetcher fetcher,
+            Transfers transfers,
+            PagePool pool,
+            Pins pins,
+            LongSupplier clock) {
+        this.space = space;
+        this.file = file;
+        this.table = table;
+        this.layout = layout;
+        this.installer = installer;
+        this.homes = homes;
+        this.fetcher = fetcher;
+        this.transfers = transfers;
+        this.pool = pool;
+        this.pins = pins;
+        this.maxRun = Math.min(MAX_RUN, transfers.maxRun());
+        this.maxWriting = 2 * transfers.share();
+        this.maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
+        this.clock = clock;
+        this.ofZeros = new boolean[fetcher.capacity()];
+    }
+
+    /** Pages taken out. Any thread. */
+    Counter evictions() {
+        return evictions;
+    }
+
+    /** Pages written to their homes. Any thread. */
+    Counter writtenBack() {
+        return writtenBack;
+    }
+
+    /** Pages that were zeros and so did not need to be written. Any thread. */
+    Counter elided() {
+        return elided;
+    }
+
+    /** Whether pages can be taken out at all. */
+    boolean works() {
+        return installer.protects() && !broken;
+    }
+
+    /** Whether pages that were writable have to stay, because something may pin them. */
+    boolean isHeld() {
+        return pins.isHeld();
+    }
+
+    /** Whether there is something to be evicted that needs no completion, no link and no inspection to go on. */
+    boolean isBusy() {
+        return evicting && !blocked && !awaitsInspection();
+    }
+
+    private boolean awaitsInspection() {
+        return isSated && writing == 0 && !waiting.isEmpty() && !isInspected();
+    }
+
+    /**
+     * Starts to evict pages, if there are too many.
+     *
+     * @param incoming pages on their way here
+     * @param limit pages that may be resident, apart from those whose home is lost
+     * @return how much was done
+     */
+    int doWork(int incoming, int limit) {
+        if (!works() || pins.isHeld()) {
+            abandon();
+        }
+        blocked &= isPaused();
+        int work = writeInspected(maxTurn);
+        if (!works() || limit >= table.pages() || !hasVictims()) {
+            evicting = false;
+            return work;
+        }
+        long resident = table.resident() - table.stranded() + incoming;
+        int slack = slack(limit);
+        if (resident > limit - slack) {
+            evicting = true;
+        }
+        if (!evicting || isPaused()) {
+            return work;
+        }
+        long leaving = Math.max(0, table.count(PageTable.EVICTING) - homes.stuckWrites());
+        long surplus = resident - leaving - (limit - 2L * slack);
+        work += evict(surplus);
+        if (waiting.hasFresh()) {
+            waiting.await(pins.inspect());
+            work += writeInspected(maxTurn);
+        }
+        if (surplus <= 0) {
+            evicting = table.count(PageTable.EVICTING) > 0;
+            blocked = evicting;
+        }
+        return work;
+    }
+
+    private int evict(long surplus) {
+        looks = 0;
+        span = 0;
+        int work = 0;
+        isSated = surplus <= 0;
+        for (int pages = 0; !isSated && pages < maxTurn; work++) {
+            if (writing >= maxWriting) {
+                blocked = true;
+                return work;
+            }
+            int taken = evictRun((int) Math.min(surplus - pages, maxRun));
+            pages += taken;
+            isSated = taken == 0 || pages >= surplus;
+        }
+        return work;
+    }
+
+    /** Whether the turn has ended in the middle of a search. */
+    private boolean isSearching() {
+        return looks >= MAX_LOOKS || span >= MAX_SPAN;
+    }
+
+    /** Pages that were looked at in the latest turn, for tests. */
+    int lookedAt() {
+        return looks + span;
+    }
+
+    /** Room that pages of a home which does not answer leave to those of others. */
+    static int reserve(int limit) {
+        return 2 * slack(limit);
+    }
+
+    /** Whether pins leave something to be taken out. */
+    private boolean hasVictims() {
+        return !pins.isHeld() || (!pins.isLasting() && table.count(PageTable.CLEAN) > 0);
+    }
+
+    /** Pages that wait for an inspection stay, as pages that were stored to. */
+    void abandon() {
+        while (!waiting.isEmpty()) {
+            release(waiting.first());
+            waiting.take(1);
+        }
+    }
+
+    private void release(int page) {
+        table.clear(page, PageTable.WRITING);
+        if (table.kind(page) == PageTable.EVICTING) {
+            table.become(page, PageTable.DIRTY);
+        }
+    }
+
+    /** Begins to write pages whose inspection has passed, as far as nothing has been stored to them since. Returns how many runs. */
+    private int writeInspected(int most) {
+        int work = 0;
+        for (int left = most; left > 0 && writing < maxWriting && isInspected(); ) {
+            int first = waiting.first();
+            int reach = Math.min(waiting.count(), left);
+            int run = 0;
+            while (run < reach && table.kind(first + run) == PageTable.EVICTING) {
+                run++;
+            }
+            if (run == 0 || !mayWrite(first)) {
+                release(first);
+                waiting.take(1);
+                continue;
+            }
+            int written = writeBack(first, run);
+            if (written == 0) {
+                blocked = true;
+                break;
+            }
+            waiting.take(written);
+            left -= written;
+            work++;
+        }
+        if (!works()) {
+            abandon();
+        }
+        return work;
+    }
+
+    /** Whether the home of a page is there to write it to; otherwise the page stays, as one that was stored to, and others get their turn. */
+    private boolean mayWrite(int page) {
+        int extent = homes.extent(page);
+        Home home = homes.home(extent);
+        return !homes.isLost(extent) && (home == null || homes.answers(home));
+    }
+
+    private boolean isInspected() {
+        return !waiting.isEmpty() && pins.passed(waiting.inspection());
+    }
+
+    /** Room kept free for faults, so that they need not wait for a write to end. */
+    private static int slack(int limit) {
+        return Math.min(4 * MAX_RUN, Math.max(8, limit / 16));
+    }
+
+    private boolean isPaused() {
+        if (paused && clock.getAsLong() - pausedUntil < 0) {
+            return true;
+        }
+        paused = false;
+        return false;
+    }
+
+    /** Nothing can be evicted at the moment: looks again after a time in proportion to what a search costs. */
+    private void pause(int pages) {
+        paused = true;
+        pausedUntil = clock.getAsLong() + Math.max(PAUSE_NANOS, pages);
+        blocked |= pages > PAUSE_NANOS;
+        // What is left may stay so for long; the next fault looks again.
+        evicting &= !pins.isHeld();
+    }
+
+    /** Takes a run out, or begins to. Returns how many pages, 0 if there is none to be had in this turn. */
+    private int evictRun(int most) {
+        int first = victim();
+        if (first == NO_VICTIM) {
+            return 0;
+        }
+        int kind = table.kind(first);
+        int count = 1;
+        int reach = homes.contiguous(homes.extent(first), first, layout.contiguous(first, most));
+        while (count < reach && isVictim(first + count) && table.kind(first + count) == kind) {
+            count++;
+        }
+        hand = first + count;
+        passed = 0;
+        return kind == PageTable.CLEAN ? drop(first, count) : protect(first, count);
+    }
+
+    /** Write-protects a run, as far as it can be, which then waits for an inspection. Returns how many pages. */
+    private int protect(int first, int most) {
+        int count = waiting.isFull() ? 0 : installer.protect(first, most);
+        if (count == 0) {
+            return 0;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.become(page, PageTable.EVICTING);
+            table.set(page, PageTable.WRITING);
+        }
+        waiting.add(first, count);
+        return count;
+    }
+
+    /** The next page to be evicted, at which the hand stays; {@link #NO_VICTIM} at the end of the turn's share of the search. */
+    private int victim() {
+        int pages = table.pages();
+        while (!isSearching()) {
+            // Two laps: the first may find nothing but pages that are to be passed over once.
+            if (passed >= 2L * pages) {
+                passed = 0;
+                pause(pages);
+                return NO_VICTIM;
+            }
+            if (hand >= pages) {
+                hand = 0;
+            }
+            int end = Math.min(pages, hand + MAX_SPAN - span);
+            int page = table.nextResident(hand, end);
+            pass(page - hand);
+            if (page == end) {
+                continue;
+            }
+            looks++;
+            if (isVictim(page)) {
+                looks += LOOKS_OF_LAYOUT;
+                int extent = homes.extent(page);
+                if (homes.isLost(extent)) {
+                    table.strand(page);
+                    pass(1);
+                } else if (mayEvict(extent, table.kind(page))) {
+                    return page;
+                } else {
+                    skip(homes.endPage(extent));
+                }
+            } else {
+                table.clear(page, PageTable.REFERENCED);
+                pass(1);
+            }
+        }
+        return NO_VICTIM;
+    }
+
+    private void pass(int pages) {
+        hand += pages;
+        passed += pages;
+        span += pages;
+    }
+
+    /** Leaves the rest of an extent alone, which costs no look at its pages. */
+    private void skip(int end) {
+        passed += end - hand;
+        hand = end;
+        blocked = true;
+    }
+
+    /** Whether the home of an extent is there to fetch a clean page from again, or to take a dirty one now. */
+    private boolean mayEvict(int extent, int kind) {
+        Home home = homes.home(extent);
+        if (home == null) {
+            return true;
+        }
+        if (kind == PageTable.CLEAN || !home.isUp()) {
+            return home.isUp();
+        }
+        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / homes.count()));
+        return home.writing() < most && homes.mayTransfer(home);
+    }
+
+    private boolean isVictim(int page) {
+        int kind = table.kind(page);
+        return (kind == PageTable.CLEAN || (kind == PageTable.DIRTY && !pins.isHeld()))
+                && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
+                && !table.isCut(page)
+                && layout.addressOf(page) != GuestLayout.NONE;
+    }
+
+    private int drop(int first, int count) {
+        if (!punch(first, count)) {
+            return 0;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.become(page, PageTable.REMOTE);
+        }
+        evictions.add(count);
+        return count;
+    }
+
+    private boolean punch(int first, int count) {
+        int result = file.punchHole(layout.offsetOf(first), (long) count * layout.pageBytes());
+        if (result < 0) {
+            giveUp("pages cannot be taken out of the memory file: " + ErrnoName.of(-result));
+        }
+        return result == 0;
+    }
+
+    private void giveUp(String why) {
+        broken = true;
+        log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
+    }
+
+    /** Copies protected pages and begins to write them to their homes. Returns with how many from the first on, 0 if there is no room. */
+    private int writeBack(int first, int most) {
+        int count = most;
+        int frame = transfers.allocate(count);
+        if (frame == FrameAllocator.NONE && count > 1) {
+            count = 1;
+            frame = transfers.allocate(count);
+        }
+        if (frame == FrameAllocator.NONE) {
+            return 0;
+        }
+        if (!read(first, count, frame)) {
+            transfers.free(frame, 0, count);
+            return 0;
+        }
+        int done = 0;
+        while (done < count) {
+            boolean zero = isZero(frame, done);
+            boolean elidable = zero && !table.has(first + done, PageTable.HOMED);
+            int run = 1;
+            while (done + run < count
+                    && isZero(frame, done + run) == zero
+                    && (zero && !table.has(first + done + run, PageTable.HOMED)) == elidable) {
+                run++;
+            }
+            boolean went = elidable ? elide(first + done, run) : post(first + done, run, frame, done, zero);
+            if (!went) {
+                transfers.free(frame, done, count - done);
+                return done;
+            }
+            if (elidable) {
+                transfers.free(frame, done, run);
+            }
+            done += run;
+        }
+        return done;
+    }
+
+    private boolean read(int first, int count, int frame) {
+        long bytes = (long) count * layout.pageBytes();
+        long got = file.read(layout.offsetOf(first), transfers.stagingAddress(frame, 0), bytes);
+        if (got != bytes) {
+            giveUp(
+                    got < 0
+                            ? "the memory file cannot be read: " + ErrnoName.of((int) -got)
+                            : "the memory file has been truncated");
+            return false;
+        }
+        return true;
+    }
+
+    private boolean isZero(int frame, int index) {
+        long offset = transfers.stagingOffset(frame, index);
+        int bytes = layout.pageBytes();
+        return MemorySegment.mismatch(pool.staging(), offset, offset + bytes, Zeros.segment(), 0, bytes) == -1;
+    }
+
+    /** The pages hold zeros, as their home does, and nobody can have written to them since: they need not be anywhere. */
+    private boolean elide(int first, int count) {
+        if (!punch(first, count)) {
+            return false;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.become(page, PageTable.ZERO);
+            table.clear(page, PageTable.WRITING);
+        }
+        evictions.add(count);
+        elided.add(count);
+        return true;
+    }
+
+    /** Begins to write pages to their home; false if that cannot be at the moment. */
+    private boolean post(int first, int count, int frame, int index, boolean zero) {
+        int extent = homes.extent(first);
+        Home home = homes.home(extent);
+        int bytes = count * layout.pageBytes();
+        if (home == null) {
+            MemorySegment.copy(
+                    pool.staging(),
+                    transfers.stagingOffset(frame, index),
+                    pool.exported(),
+                    homes.offset(extent, first),
+                    bytes);
+            mark(first, count);
+            settle(first, count, zero);
+            transfers.free(frame, index, count);
+            return true;
+        }
+        long address = transfers.stagingAddress(frame, index);
+        if (!homes.mayTransfer(home)) {
+            return false;
+        }
+        int slot = fetcher.write(home.link(), homes.incarnation(extent), homes.offset(extent, first), bytes, address);
+        if (slot == Fetcher.NONE) {
+            return false;
+        }
+        transfers.begin(slot, first, count, transfers.frameOf(frame, index), true, false, 0);
+        transfers.with(slot, home);
+        ofZeros[slot] = zero;
+        mark(first, count);
+        writing += count;
+        return true;
+    }
+
+    private void mark(int first, int count) {
+        for (int page = first; page < first + count; page++) {
+            table.become(page, PageTable.EVICTING);
+            table.set(page, PageTable.WRITING | PageTable.HOMED);
+        }
+    }
+
+    /**
+     * Takes the end of a write that {@link #post} began, and ends its slot.
+     *
+     * @param stays whether the pages stay and count as written to, because a child shares the memory: a VMM that is killed while it gives up
+     *     a part of a page tells nothing of that, and the child finds the zeros
+     */
+    void written(int slot, FetchStatus status, boolean stays) {
+        int first = transfers.first(slot);
+        int count = transfers.count(slot);
+        writing -= count;
+        if (status == FetchStatus.OK) {
+            transfers.succeeded(slot);
+        }
+        // A home that has taken the pages and is lost by now has them no more.
+        if (status == FetchStatus.OK && !stays && !homes.isLost(homes.extent(first))) {
+            settle(first, count, ofZeros[slot]);
+        } else {
+            for (int page = first; page < first + count; page++) {
+                release(page);
+            }
+        }
+        transfers.end(slot);
+    }
+
+    /** The home has the pages: takes out those that nobody wrote to or gave up since. Zeros need not be fetched again. */
+    private void settle(int first, int count, boolean zero) {
+        writtenBack.add(count);
+        for (int i = 0; i < count; ) {
+            int page = first + i;
+            table.clear(page, PageTable.WRITING);
+            if (table.kind(page) != PageTable.EVICTING) {
+                i++;
+                continue;
+            }
+            int run = 1;
+            while (i + run < count && table.kind(page + run) == PageTable.EVICTING) {
+                table.clear(page + run, PageTable.WRITING);
+                run++;
+            }
+            boolean out = punch(page, run);
+            for (int p = page; p < page + run; p++) {
+                table.become(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
+                if (out && zero) {
+                    table.clear(p, PageTable.HOMED);
+                }
+            }
+            evictions.add(out ? run : 0);
+            i += run;
+        }
+    }
+}

@@ -1,0 +1,341 @@
+package io.farpage.agent.data.pager;
+
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
+
+/**
+ * Resolves the page faults of one address space. A fault is served at once, or it is queued until the local limit leaves a free frame. The
+ * page that faulted is always requested before the pages that are prefetched behind it.
+ */
+final class FaultHandler implements KernelMessages.Receiver {
+    /** Bytes that one fault fetches at most, so few large pages. */
+    private static final int MAX_AHEAD_BYTES = 8 << 20;
+
+    private final PageTable table;
+    private final GuestLayout layout;
+    private final Homes homes;
+    private final Transfers transfers;
+    private final Installer installer;
+    private final Arrivals arrivals;
+    private final PagerCounters counters;
+    private final Heat heat;
+    private final Room room;
+    private final IntConsumer forked;
+    private final LongSupplier clock;
+    private final ReadaheadPredictor readPredictor;
+    private final ReadaheadPredictor writePredictor;
+    private final WaitingFaults queue;
+    private int fetched;
+
+    /** How many pages the local limit leaves room for. */
+    @FunctionalInterface
+    interface Room {
+        /** Pages of an extent that may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
+        int pages(int extent);
+    }
+
+    /**
+     * @param prefetchPages pages that one fault makes resident at most
+     * @param forked receives the descriptor of a child's memory
+     */
+    FaultHandler(
+            PageTable table,
+            GuestLayout layout,
+            Homes homes,
+            Transfers transfers,
+            Installer installer,
+            Arrivals arrivals,
+            PagerCounters counters,
+            Heat heat,
+            int prefetchPages,
+            Room room,
+            IntConsumer forked,
+            LongSupplier clock) {
+        this.table = table;
+        this.layout = layout;
+        this.homes = homes;
+        this.transfers = transfers;
+        this.installer = installer;
+        this.arrivals = arrivals;
+        this.counters = counters;
+        this.heat = heat;
+        this.room = room;
+        this.forked = forked;
+        this.clock = clock;
+        queue = new WaitingFaults(homes);
+        int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
+        readPredictor = new ReadaheadPredictor(Math.min(prefetchPages, ahead));
+        // A page that is wrongly made writable has to be written back, so the window of writes is smaller.
+        writePredictor = new ReadaheadPredictor(Math.min(prefetchPages, transfers.maxRun()));
+    }
+
+    /** Faults that wait until the limit leaves a free frame. */
+    WaitingFaults queue() {
+        return queue;
+    }
+
+    /** The predictor of reads and of first writes to zero pages. */
+    ReadaheadPredictor readPredictor() {
+        return readPredictor;
+    }
+
+    /**
+     * The guest gives pages up: they read as zeros from now on. The kernel removes them only after this message was read, so a page that is
+     * still resident for a moment must not be read again, and must not be written back. Threads that wait for one of these pages are
+     * woken; they fault again and get zeros.
+     */
+    @Override
+    public void removed(int first, int count) {
+        if (table.become(first, count, PageTable.ZERO, PageTable.FETCHING)) {
+            transfers.remove(first, count);
+            installer.wake(first, count);
+        }
+        counters.removed().add(count);
+    }
+
+    @Override
+    public void cut(int page) {
+        table.cut(page, clock.getAsLong());
+    }
+
+    @Override
+    public void forked(int descriptor) {
+        forked.accept(descriptor);
+    }
+
+    @Override
+    public void fault(int page, boolean write, boolean writeProtect, long seenAt) {
+        switch (table.kind(page)) {
+            case PageTable.ZERO, PageTable.REMOTE -> {
+                if (writeProtect) {
+                    // An evicted page is gone by now. One that was given up may still be in the file: a VMM that
+                    // punches the hole before
+                    // it calls madvise(MADV_DONTNEED) lets a fetch install the page between the two.
+                    installer.discard(page);
+                } else if (!table.has(page, PageTable.QUEUED) && !resolve(page, write, seenAt)) {
+                    await(page, write, seenAt);
+                }
+            }
+            case PageTable.FETCHING -> {
+                counters.repeated().add(1);
+                if (write) {
+                    transfers.wantForWrite(page);
+                }
+            }
+            case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> {
+                if (writeProtect) {
+                    if (!allowWrites(page)) {
+                        await(page, true, seenAt);
+                    }
+                } else {
+                    present(page);
+                }
+            }
+            case PageTable.LOST -> arrivals.poison(page);
+            default -> throw new AssertionError(table.kind(page));
+        }
+    }
+
+    @Override
+    public void minor(int page, long seenAt) {
+        boolean fetching = table.kind(page) == PageTable.FETCHING;
+        int mapped = installer.map(page);
+        if (mapped == Installer.ABSENT) {
+            // The page left the page cache after the fault.
+            fault(page, false, false, seenAt);
+            return;
+        }
+        counters.repeated().add(1);
+        if (mapped > 0 && fetching) {
+            transfers.remove(page);
+        } else if (mapped == 0 && !fetching && !table.has(page, PageTable.QUEUED)) {
+            await(page, false, seenAt);
+        }
+    }
+
+    private void await(int page, boolean write, long seenAt) {
+        table.set(page, PageTable.QUEUED);
+        queue.add(page, write, seenAt);
+        counters.waits().add(1);
+    }
+
+    /** Requests a page that is not resident, and the pages predicted to follow. False if no frame or no transfer is free. */
+    private boolean resolve(int page, boolean write, long seenAt) {
+        int extent = homes.extent(page);
+        int free = room.pages(extent);
+        if (free <= 0 || installer.isPaused()) {
+            return false;
+        }
+        int foreseen = readPredictor.fault(page);
+        heat.add(page);
+        int most = Math.min(free, foreseen);
+        int reach = most == 1 ? 1 : homes.contiguous(extent, page, layout.contiguous(page, most));
+        int covered = resolveRun(page, reach, write, seenAt);
+        if (covered == 0) {
+            readPredictor.undo();
+            return false;
+        }
+        if (covered < reach || (covered == free && covered < foreseen)) {
+            readPredictor.throttled(covered, fetched);
+        } else if (covered < foreseen) {
+            readPredictor.truncated(covered, fetched);
+        } else if (foreseen > 1) {
+            readPredictor.covered(covered + residentFrom(page + covered, foreseen), fetched);
+        }
+        for (int ahead = 1; ahead <= readPredictor.strides() && ahead < free; ahead++) {
+            arrivals.prefetch(page + ahead * readPredictor.stride(), 1);
+        }
+        return true;
+    }
+
+    /**
+     * Requests a page and those of the next {@code reach - 1} that are in the same state. Pages between them that are resident, such as pages
+     * that eviction skipped, do not end the run. Sets {@link #fetched} to the number of pages requested.
+     *
+     * @return how many pages the run covers: {@code reach}, fewer if a resource ran out, 0 if nothing could be requested
+     */
+    private int resolveRun(int page, int reach, boolean write, long seenAt) {
+        int kind = table.kind(page);
+        int run = 1 + run(page + 1, reach - 1, kind);
+        int covered = start(page, run, kind, write, seenAt);
+        fetched = covered;
+        boolean goesOn = covered == run;
+        while (goesOn && covered < reach) {
+            int next = page + covered;
+            run = run(next, reach - covered, kind);
+            int more = run == 0 ? 1 : start(next, run, kind, false, Arrivals.PREFETCH);
+            goesOn = run == 0 || more == run;
+            fetched += run == 0 ? 0 : more;
+            covered += more;
+        }
+        return covered;
+    }
+
+    /** How many pages from {@code page} on are in a state and have no fault in the queue. */
+    private int run(int page, int reach, int kind) {
+        int run = 0;
+        while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
+            run++;
+        }
+        return run;
+    }
+
+    private int start(int page, int count, int kind, boolean write, long seenAt) {
+        return kind == PageTable.ZERO ? installZeros(page, count, seenAt) : fetch(page, count, write, seenAt);
+    }
+
+    /** How many pages from {@code page} on are resident, up to {@code most}. */
+    private int residentFrom(int page, int most) {
+        int end = Math.min(table.pages() - page, most);
+        int resident = 0;
+        while (resident < end && table.isResident(page + resident)) {
+            resident++;
+        }
+        return resident;
+    }
+
+    /** Fetches a page and those behind it in transfers of at most {@code maxRun} pages, so that the first arrives early. Returns how many. */
+    private int fetch(int page, int count, boolean write, long seenAt) {
+        int most = transfers.maxRun();
+        int had = arrivals.fetch(page, Math.min(count, most), write, seenAt);
+        boolean goesOn = had == most;
+        while (goesOn && had < count) {
+            int run = Math.min(count - had, most);
+            int more = arrivals.fetch(page + had, run, false, Arrivals.PREFETCH);
+            goesOn = more == run;
+            had += more;
+        }
+        return had;
+    }
+
+    private int installZeros(int page, int count, long seenAt) {
+        int installed = installer.zero(page, count);
+        if (installed > 0) {
+            int asked = seenAt == Arrivals.PREFETCH ? 0 : 1;
+            counters.zeros().add(asked);
+            counters.prefetched().add((long) installed - asked);
+            if (asked > 0) {
+                table.set(page, PageTable.REFERENCED);
+            }
+        }
+        return installed;
+    }
+
+    /** Makes a clean page writable, and the pages predicted to be written next. False if that must be retried. */
+    private boolean allowWrites(int page) {
+        int foreseen = writePredictor.fault(page);
+        int reach = foreseen == 1 ? 1 : layout.contiguous(page, foreseen);
+        int run = 1;
+        while (run < reach && mayBeWritten(page + run)) {
+            run++;
+        }
+        int writable = installer.unprotect(page, run);
+        if (writable == 0) {
+            writePredictor.undo();
+            return false;
+        }
+        run = writable;
+        if (run < foreseen) {
+            writePredictor.truncated(run, run);
+        }
+        for (int i = 0; i < run; i++) {
+            // A write-back under way completes, but the page stays dirty.
+            table.become(page + i, PageTable.DIRTY);
+        }
+        table.set(page, PageTable.REFERENCED);
+        counters.writeProtect().add(1);
+        return true;
+    }
+
+    /** Whether a page may become writable together with another one: no write-back of it is under way. */
+    private boolean mayBeWritten(int page) {
+        int kind = table.kind(page);
+        return kind == PageTable.CLEAN || kind == PageTable.DIRTY;
+    }
+
+    /** A fault of a resident page: it was installed after the fault, or the VMM removed it without an event, and then it reads as zeros. */
+    private void present(int page) {
+        counters.repeated().add(1);
+        if (installer.zero(page, 1) == 0) {
+            await(page, false, clock.getAsLong());
+        }
+    }
+
+    /** Retries queued faults, for each home until one cannot be served. Returns how many were served. */
+    int serveQueue() {
+        int work = 0;
+        for (int number = queue.queues() - 1; number >= 0 && !queue.isEmpty(); number--) {
+            work += serve(number, queue.queue(number));
+        }
+        return work;
+    }
+
+    private int serve(int number, FaultQueue waiting) {
+        int work = 0;
+        for (int left = waiting.size(); left > 0; left--) {
+            int page = waiting.page();
+            boolean write = waiting.isWrite();
+            boolean served = switch (table.kind(page)) {
+                case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, waiting.seenAt());
+                case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> completeWaiting(page, write);
+                default -> true;
+            };
+            if (!served) {
+                return work;
+            }
+            queue.remove(number);
+            table.clear(page, PageTable.QUEUED);
+            work++;
+        }
+        return work;
+    }
+
+    /** Completes a queued fault of a page that is now resident: the waiting threads are woken, with write access if a write faulted. */
+    private boolean completeWaiting(int page, boolean write) {
+        if (write) {
+            return allowWrites(page);
+        }
+        installer.wake(page);
+        return true;
+    }
+}

@@ -1,0 +1,68 @@
+package io.farpage.agent.data.pager;
+
+import java.util.Arrays;
+
+/**
+ * Faults that wait, for room or for a free slot, in the order of their coming. Grows with the number of threads that wait at once: a
+ * fault that was read from the kernel must not be dropped, and one that is not read keeps what is behind it from being read.
+ */
+final class FaultQueue {
+    private int[] pages = new int[64];
+    private boolean[] writes = new boolean[64];
+    private long[] seenAt = new long[64];
+    private int head;
+    private int count;
+
+    boolean isEmpty() {
+        return count == 0;
+    }
+
+    int size() {
+        return count;
+    }
+
+    void add(int page, boolean write, long seenNanos) {
+        if (count == pages.length) {
+            grow();
+        }
+        int tail = (head + count) & (pages.length - 1);
+        pages[tail] = page;
+        writes[tail] = write;
+        seenAt[tail] = seenNanos;
+        count++;
+    }
+
+    int page() {
+        return pages[head];
+    }
+
+    boolean isWrite() {
+        return writes[head];
+    }
+
+    long seenAt() {
+        return seenAt[head];
+    }
+
+    void remove() {
+        head = (head + 1) & (pages.length - 1);
+        count--;
+    }
+
+    private void grow() {
+        int length = pages.length;
+        int[] oldPages = pages;
+        boolean[] oldWrites = writes;
+        long[] oldSeenAt = seenAt;
+        pages = Arrays.copyOf(oldPages, 2 * length);
+        writes = Arrays.copyOf(oldWrites, 2 * length);
+        seenAt = Arrays.copyOf(oldSeenAt, 2 * length);
+        for (int i = 0; i < length; i++) {
+            int from = (head + i) & (length - 1);
+            pages[i] = oldPages[from];
+            writes[i] = oldWrites[from];
+            seenAt[i] = oldSeenAt[from];
+        }
+        head = 0;
+    }
+}

@@ -1,0 +1,305 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.frames.FrameAllocator;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings what is left of a guest's memory to its homes once its VMM has ended: dirty pages, and zeros where a home holds something older.
+ * The memory file outlives the VMM, and nobody writes to it any more.
+ *
+ * <p>Each extent has a cursor of its own, so that a home that does not answer keeps back no other's pages. What a home did not take is
+ * written again, until no page at all has reached a home for as long as the deadline says. One turn looks at a bounded number of pages.
+ */
+final class Flush {
+    private static final Logger log = LoggerFactory.getLogger(Flush.class);
+    private static final int MAX_RUN = 32;
+    /** Pages that one turn looks at, and pages that it writes. */
+    private static final int MAX_LOOKS = 32_768;
+
+    private static final int MAX_WRITES = 8 * MAX_RUN;
+
+    private final String space;
+    private final GuestFile file;
+    private final PageTable table;
+    private final GuestLayout layout;
+    private final Homes homes;
+    private final Fetcher fetcher;
+    private final Transfers transfers;
+    private final PagePool pool;
+    private final long deadlineNanos;
+    private final LongSupplier clock;
+    private final boolean[] isOwn;
+
+    private int version = -1;
+    private int[] cursor = {};
+    private int extent;
+    private int writes;
+    private long savedAt;
+    private boolean waits;
+    private boolean busy = true;
+    private boolean incomplete;
+    private boolean givenUp;
+
+    /** @param deadline how long no page may reach a home before what is left is given up */
+    Flush(
+            String space,
+            Memory memory,
+            Homes homes,
+            Fetcher fetcher,
+            Transfers transfers,
+            PagePool pool,
+            Duration deadline,
+            LongSupplier clock) {
+        this.space = space;
+        this.file = memory.file();
+        this.table = memory.table();
+        this.layout = memory.layout();
+        this.homes = homes;
+        this.fetcher = fetcher;
+        this.transfers = transfers;
+        this.pool = pool;
+        this.deadlineNanos = deadline.toNanos();
+        this.clock = clock;
+        this.isOwn = new boolean[fetcher.capacity()];
+    }
+
+    /** What is to be saved. */
+    record Memory(GuestFile file, PageTable table, GuestLayout layout) {}
+
+    /** Whether all writes have been started, and none that ended is to be started again. */
+    boolean isDone() {
+        for (int i = 0; i < cursor.length; i++) {
+            if (cursor[i] < homes.endPage(i)) {
+                return false;
+            }
+        }
+        return version == homes.version();
+    }
+
+    /** Whether everything is at its home, once nothing is under way any more. */
+    boolean isComplete() {
+        return !incomplete && !homes.isAnyLost();
+    }
+
+    /** Whether the latest turn ended for another reason than that homes have to answer. */
+    boolean isBusy() {
+        return busy;
+    }
+
+    /** Starts as many writes as there is room for, within a turn's bounds. Returns how much was done. */
+    int doWork() {
+        if (version != homes.version()) {
+            begin();
+        }
+        if (clock.getAsLong() - savedAt > deadlineNanos && !isDone()) {
+            giveUp();
+        }
+        writes = 0;
+        int looks = 0;
+        int extents = cursor.length;
+        for (int i = 0; i < extents && looks < MAX_LOOKS && writes < MAX_WRITES; i++) {
+            looks += save(extent, MAX_LOOKS - looks);
+            extent = extent + 1 == extents ? 0 : extent + 1;
+        }
+        busy = looks > 0;
+        return looks;
+    }
+
+    private void begin() {
+        if (version < 0) {
+            savedAt = clock.getAsLong();
+        }
+        version = homes.version();
+        cursor = new int[homes.extents()];
+        for (int i = 0; i < cursor.length; i++) {
+            cursor[i] = homes.firstPage(i);
+        }
+        extent = 0;
+    }
+
+    private void giveUp() {
+        incomplete = true;
+        givenUp = true;
+        for (int i = 0; i < cursor.length; i++) {
+            if (cursor[i] < homes.endPage(i)) {
+                log.error(
+                        "space {}: no page has reached a home for {} s (guest.flush_deadline); what the guest left of pages"
+                                + " {} to {}, which live on {}, is given up",
+                        space,
+                        deadlineNanos / 1_000_000_000L,
+                        cursor[i],
+                        homes.endPage(i) - 1,
+                        homes.name(i));
+                cursor[i] = homes.endPage(i);
+            }
+        }
+    }
+
+    /** Writes what is stale of an extent, as long as there is room. Returns how many pages were looked at. */
+    private int save(int of, int most) {
+        int from = cursor[of];
+        int end = homes.endPage(of);
+        if (homes.isLost(of)) {
+            cursor[of] = end;
+            return end > from ? 1 : 0;
+        }
+        int until = from + Math.min(most, end - from);
+        int looks = 0;
+        while (cursor[of] < until && writes < MAX_WRITES) {
+            int page = table.nextUnsaved(cursor[of], until);
+            if (page < until && isStale(page)) {
+                int written = table.has(page, PageTable.WRITING) ? 0 : write(of, page);
+                looks += page - cursor[of] + written;
+                cursor[of] = page + written;
+                writes += written;
+                if (written == 0) {
+                    return looks;
+                }
+            } else if (page < until && table.has(page, PageTable.WRITING)) {
+                looks += page - cursor[of];
+                cursor[of] = page;
+                return looks;
+            } else {
+                int next = Math.min(until, page + 1);
+                looks += next - cursor[of];
+                cursor[of] = next;
+            }
+        }
+        return looks;
+    }
+
+    /** Whether the home does not hold what the guest last had. */
+    private boolean isStale(int page) {
+        return switch (table.kind(page)) {
+            case PageTable.DIRTY -> true;
+            case PageTable.ZERO -> table.has(page, PageTable.HOMED);
+            default -> false;
+        };
+    }
+
+    /** Starts to write a run of pages. Returns how many, 0 if there is no room, or no link, at the moment. */
+    private int write(int of, int first) {
+        Home home = homes.home(of);
+        if (home != null && !(home.isUp() && homes.mayTransfer(home))) {
+            return 0;
+        }
+        int count = 1;
+        int reach = homes.contiguous(of, first, Math.min(MAX_RUN, transfers.maxRun()));
+        while (count < reach && isStale(first + count) && !table.has(first + count, PageTable.WRITING)) {
+            count++;
+        }
+        int frame = transfers.allocate(count);
+        if (frame == FrameAllocator.NONE && count > 1) {
+            count = 1;
+            frame = transfers.allocate(count);
+        }
+        if (frame == FrameAllocator.NONE) {
+            return 0;
+        }
+        int filled = fill(first, count, frame);
+        if (filled < count) {
+            transfers.free(frame, filled, count - filled);
+        }
+        if (filled == 0) {
+            // What the home has is older, and better than nothing.
+            incomplete = true;
+            return 1;
+        }
+        return send(of, first, filled, frame);
+    }
+
+    private int send(int of, int first, int count, int frame) {
+        long offset = homes.offset(of, first);
+        int bytes = count * layout.pageBytes();
+        Home home = homes.home(of);
+        if (home == null) {
+            MemorySegment.copy(pool.staging(), transfers.stagingOffset(frame, 0), pool.exported(), offset, bytes);
+            transfers.free(frame, 0, count);
+            savedAt = clock.getAsLong();
+            return count;
+        }
+        int slot = fetcher.write(home.link(), homes.incarnation(of), offset, bytes, transfers.stagingAddress(frame, 0));
+        if (slot == Fetcher.NONE) {
+            transfers.free(frame, 0, count);
+            return 0;
+        }
+        transfers.begin(slot, first, count, frame, true, false, 0);
+        transfers.with(slot, home);
+        isOwn[slot] = true;
+        for (int page = first; page < first + count; page++) {
+            table.set(page, PageTable.WRITING);
+            if (table.kind(page) == PageTable.DIRTY) {
+                table.become(page, PageTable.EVICTING);
+            }
+        }
+        return count;
+    }
+
+    private int fill(int first, int count, int frame) {
+        int bytes = layout.pageBytes();
+        for (int i = 0; i < count; i++) {
+            long at = transfers.stagingOffset(frame, i);
+            if (table.kind(first + i) == PageTable.ZERO) {
+                pool.staging().asSlice(at, bytes).fill((byte) 0);
+            } else if (file.read(layout.offsetOf(first + i), pool.stagingAddress() + at, bytes) != bytes) {
+                return i;
+            }
+        }
+        return count;
+    }
+
+    /**
+     * Takes the end of a write, and ends its slot. What the evictor began to write of a page that was given up since is not the zeros that
+     * its home is to have.
+     */
+    void written(int slot, FetchStatus status) {
+        boolean ok = status == FetchStatus.OK;
+        boolean own = isOwn[slot];
+        isOwn[slot] = false;
+        int first = transfers.first(slot);
+        for (int page = first; page < first + transfers.count(slot); page++) {
+            table.clear(page, PageTable.WRITING);
+            if (table.kind(page) == PageTable.EVICTING) {
+                table.become(page, ok ? PageTable.CLEAN : PageTable.DIRTY);
+            } else if (ok && own && table.kind(page) == PageTable.ZERO) {
+                table.clear(page, PageTable.HOMED);
+            }
+        }
+        if (ok) {
+            savedAt = clock.getAsLong();
+            transfers.succeeded(slot);
+        } else {
+            again(first, status);
+        }
+        transfers.end(slot);
+    }
+
+    private void again(int first, FetchStatus status) {
+        if (status == FetchStatus.CLOSED || givenUp) {
+            incomplete = true;
+            return;
+        }
+        if (version == homes.version()) {
+            int of = homes.extent(first);
+            cursor[of] = Math.min(cursor[of], first);
+        }
+        if (!waits) {
+            waits = true;
+            log.warn(
+                    "space {}: page {} and more that the guest left are not written to their home yet: {}; trying again for"
+                            + " {} s (guest.flush_deadline)",
+                    space,
+                    first,
+                    status,
+                    deadlineNanos / 1_000_000_000L);
+        }
+    }
+}

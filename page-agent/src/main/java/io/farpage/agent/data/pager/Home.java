@@ -1,0 +1,87 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.PeerLink;
+
+/** A home on another node, and what one pager has under way there. The shard's thread only. */
+final class Home {
+    /** A home that has transfers under way and has completed none for so long does not answer. */
+    private static final long QUIET_NANOS = 100_000_000L;
+
+    private final int number;
+    private final PeerLink link;
+    private int transfers;
+    private int incoming;
+    private int writing;
+    private long answeredAt;
+    private long connections;
+
+    /** @param number counted from 1 among the homes of a pager */
+    Home(int number, PeerLink link) {
+        this.number = number;
+        this.link = link;
+    }
+
+    int number() {
+        return number;
+    }
+
+    PeerLink link() {
+        return link;
+    }
+
+    /** Transfers under way. */
+    int transfers() {
+        return transfers;
+    }
+
+    /** Pages on their way from the home. */
+    int incoming() {
+        return incoming;
+    }
+
+    /** Pages on their way to the home. */
+    int writing() {
+        return writing;
+    }
+
+    /** Whether its link is up. */
+    boolean isUp() {
+        return link.isUp();
+    }
+
+    /** Whether its link is up, and the home has not been silent about what is under way, since the link came up at the latest. */
+    boolean answers(long nowNanos) {
+        if (!link.isUp()) {
+            return false;
+        }
+        if (connections != link.connections()) {
+            connections = link.connections();
+            answeredAt = nowNanos;
+        }
+        return transfers == 0 || nowNanos - answeredAt < QUIET_NANOS;
+    }
+
+    void begin(int pages, boolean write, long nowNanos) {
+        if (transfers++ == 0) {
+            answeredAt = nowNanos;
+        }
+        if (write) {
+            writing += pages;
+        } else {
+            incoming += pages;
+        }
+    }
+
+    void end(int pages, boolean write) {
+        transfers--;
+        if (write) {
+            writing -= pages;
+        } else {
+            incoming -= pages;
+        }
+    }
+
+    void answered(long nowNanos) {
+        answeredAt = nowNanos;
+    }
+}

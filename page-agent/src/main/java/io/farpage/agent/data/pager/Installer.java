@@ -1,0 +1,425 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.Userfaultfd;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Puts pages into the guest and says in the table what became of them. Every call settles one page or more, or none because the kernel
+ * wants it to be tried again: while an event waits to be read, or while there is no memory.
+ *
+ * <p>The kernel refuses a range that is not in one mapping (ENOENT), and a VMM may split its mappings at any page: mprotect(2), mlock(2) and
+ * madvise(2) all do. Such a range is halved until it fits. A single page that is refused is no longer mapped there, and threads that wait for it
+ * are woken: they fault again at what is there now, or end by SIGSEGV.
+ */
+final class Installer {
+    private static final Logger log = LoggerFactory.getLogger(Installer.class);
+    /** Bytes of a page that the kernel can fill with zeros by itself (UFFDIO_ZEROPAGE). */
+    static final int BASE_PAGE = 4096;
+
+    /** A page that was to be mapped is not in the page cache. */
+    static final int ABSENT = -1;
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    /** Where the probe asks: as low as a process may map anything, so there is no memory of a guest. */
+    private static final long NOWHERE = 0x10000;
+
+    private final GuestLayout layout;
+    private final PageTable table;
+    private final String space;
+    private final boolean shared;
+    private @Nullable GuestFile file;
+    private final LongSupplier clock;
+    private PageFaults uffd;
+    private Heirs heirs = page -> null;
+    private boolean protects;
+    private boolean hasProtected;
+    private boolean gone;
+    private boolean starved;
+    private long residentThen;
+    private long pausedUntil;
+
+    /** What became of poisoning a page. */
+    enum Poison {
+        /** Threads that touch the page get SIGBUS, or find that it is not mapped. */
+        DONE,
+        /** An event waits to be read, or there is no memory: to be tried again. */
+        AGAIN,
+        /** The kernel has no UFFDIO_POISON. */
+        UNSUPPORTED
+    }
+
+    /** Who else maps the same file, for pages that are mapped here no more. */
+    @FunctionalInterface
+    interface Heirs {
+        /** The installer of another address space in which a page is mapped, or null if there is none. */
+        @Nullable
+        Installer of(int page);
+    }
+
+    /**
+     * @param shared whether the memory is a file's
+     * @param protects whether pages are installed write-protected, to learn which are written
+     * @param clock monotonic nanoseconds
+     */
+    Installer(
+            PageFaults uffd,
+            GuestLayout layout,
+            PageTable table,
+            String space,
+            boolean shared,
+            boolean protects,
+            LongSupplier clock) {
+        this.shared = shared;
+        this.uffd = uffd;
+        this.layout = layout;
+        this.table = table;
+        this.space = space;
+        this.protects = protects;
+        this.clock = clock;
+    }
+
+    /** Names the file behind the memory, for {@link #discard}. */
+    void backedBy(GuestFile memory) {
+        file = memory;
+    }
+
+    /** Takes a page that the guest has given up out of the file, if the kernel has it still, and has waiting threads fault again. */
+    void discard(int page) {
+        if (file != null) {
+            file.punchHole(layout.offsetOf(page), layout.pageBytes());
+        }
+        wake(page);
+    }
+
+    /** Tells who else maps the file. */
+    void heirs(Heirs others) {
+        heirs = others;
+    }
+
+    /** From now on pages go into another address space, the layout of which the caller puts in place. */
+    void moveTo(PageFaults other) {
+        uffd = other;
+        gone = false;
+    }
+
+    /** Whether the VMM's address space is gone. */
+    boolean isGone() {
+        return gone;
+    }
+
+    /** Whether pages can be write-protected: without that none can be evicted. */
+    boolean protects() {
+        return protects;
+    }
+
+    /** Where there was no memory for another page, those that were here then are as many as there can be. */
+    int mostResident(int limit) {
+        return starved ? (int) Math.min(limit, residentThen) : limit;
+    }
+
+    /** Whether there was no memory a moment ago. */
+    boolean isPaused() {
+        return starved && clock.getAsLong() - pausedUntil < 0;
+    }
+
+    /**
+     * Installs a run of pages.
+     *
+     * @param source where they are in this process
+     * @param write whether the guest is about to write to them, so that protecting them would only cost another fault
+     * @return pages settled, 0 to try again later
+     */
+    int copy(int page, int count, long source, boolean write) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            Installer heir = heirs.of(page);
+            return heir == null ? unmapped(page) : heir.copy(page, 1, source, true);
+        }
+        boolean protect = protects && !write;
+        int run = layout.contiguous(page, count);
+        long done = uffd.copy(address, source, (long) run * layout.pageBytes(), protect ? Userfaultfd.COPY_MODE_WP : 0);
+        if (done > 0) {
+            hasProtected |= protect;
+            return installed(page, done, protect ? PageTable.CLEAN : PageTable.DIRTY);
+        }
+        if (done == -Errno.ENOENT) {
+            if (run > 1) {
+                return copy(page, run / 2, source, write);
+            }
+            Installer heir = heirs.of(page);
+            if (heir != null) {
+                uffd.wake(address, layout.pageBytes());
+                return heir.copy(page, 1, source, true);
+            }
+        }
+        if (done == -Errno.EINVAL && protect) {
+            log.warn(
+                    "space {}: the VMM did not register its memory for write protection (UFFDIO_REGISTER_MODE_WP);"
+                            + " nothing of it can be evicted",
+                    space);
+            protects = false;
+            return copy(page, count, source, write);
+        }
+        return settle(page, address, done);
+    }
+
+    /** Installs a run of zeros, which the guest may write to; returns as {@link #copy}. */
+    int zero(int page, int count) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            Installer heir = heirs.of(page);
+            return heir == null ? unmapped(page) : heir.zero(page, 1);
+        }
+        int run = layout.pageBytes() == BASE_PAGE ? layout.contiguous(page, count) : 1;
+        long done = layout.pageBytes() == BASE_PAGE
+                ? uffd.zeropage(address, (long) run * BASE_PAGE)
+                : uffd.copy(address, Zeros.address(), layout.pageBytes(), 0);
+        if (done == -Errno.ENOENT) {
+            if (run > 1) {
+                return zero(page, run / 2);
+            }
+            Installer heir = heirs.of(page);
+            if (heir != null) {
+                uffd.wake(address, layout.pageBytes());
+                return heir.zero(page, 1);
+            }
+        }
+        return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
+    }
+
+    /** Maps a page that is in the page cache. Pages settled, 0 to try again later, or {@link #ABSENT} if it is not there. */
+    int map(int page) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return 1;
+        }
+        long done = uffd.continueAt(address, layout.pageBytes());
+        if (done > 0) {
+            return installed(page, done, PageTable.DIRTY);
+        }
+        return done == -Errno.EFAULT ? ABSENT : settle(page, address, done);
+    }
+
+    private int installed(int page, long bytes, int kind) {
+        int count = (int) (bytes / layout.pageBytes());
+        for (int i = 0; i < count; i++) {
+            table.become(page + i, kind);
+        }
+        starved = false;
+        return count;
+    }
+
+    private int settle(int page, long address, long failure) {
+        return switch ((int) -failure) {
+            case Errno.EEXIST ->
+                layout.pageBytes() == BASE_PAGE ? onExists(page, address) : onHugepageExists(page, address);
+            case Errno.EAGAIN -> 0;
+            case Errno.ENOENT, Errno.EFAULT -> {
+                // The range was unmapped, or the file was truncated before it.
+                uffd.wake(address, layout.pageBytes());
+                yield unmapped(page);
+            }
+            case Errno.ESRCH -> {
+                gone = true;
+                yield 0;
+            }
+            default -> {
+                pause((int) -failure);
+                yield 0;
+            }
+        };
+    }
+
+    /**
+     * The kernel already has the page: it was installed another way, and the waiting threads fault again. A page that the guest has given up
+     * stays only until the kernel removes it, and its bytes are not kept.
+     */
+    private int onExists(int page, long address) {
+        if (table.kind(page) != PageTable.ZERO) {
+            table.become(page, PageTable.DIRTY);
+        }
+        uffd.wake(address, layout.pageBytes());
+        return 1;
+    }
+
+    /**
+     * EEXIST of a large page: the kernel already has it, or no hugepage is free. For a page of a file UFFDIO_CONTINUE tells the two apart. Other
+     * memory is never evicted, so it is enough that the waiting threads fault again.
+     */
+    private int onHugepageExists(int page, long address) {
+        if (shared) {
+            long mapped = uffd.continueAt(address, layout.pageBytes());
+            if (mapped > 0) {
+                return installed(page, mapped, PageTable.DIRTY);
+            }
+            if (mapped == -Errno.EEXIST) {
+                return onExists(page, address);
+            }
+            return settle(page, address, mapped == -Errno.EFAULT ? -Errno.ENOMEM : mapped);
+        }
+        unmapped(page);
+        pause(Errno.ENOMEM);
+        uffd.wake(address, layout.pageBytes());
+        return 1;
+    }
+
+    /**
+     * The VMM has unmapped the range without an event. The page keeps its place: at its home if it was being fetched, nowhere if the guest gave
+     * it up, in the memory file if it was resident.
+     */
+    private int unmapped(int page) {
+        if (table.kind(page) == PageTable.FETCHING) {
+            table.become(page, table.has(page, PageTable.HOMED) ? PageTable.REMOTE : PageTable.ZERO);
+        }
+        return 1;
+    }
+
+    /** ENOMEM above all: this host or the VMM's control group is out of memory. */
+    private void pause(int errno) {
+        if (!starved) {
+            log.warn(
+                    "space {}: a page cannot be installed: {}; trying again every millisecond",
+                    space,
+                    ErrnoName.of(errno));
+        }
+        starved = true;
+        residentThen = table.resident();
+        pausedUntil = clock.getAsLong() + PAUSE_NANOS;
+    }
+
+    /**
+     * Lets the guest write to pages that are resident, and wakes threads that wait to.
+     *
+     * @return how many from the first on may be written to, or are no longer mapped; 0 to try again later
+     */
+    int unprotect(int page, int count) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return 1;
+        }
+        for (int run = layout.contiguous(page, count); ; run /= 2) {
+            int result = uffd.writeProtect(address, (long) run * layout.pageBytes(), false);
+            if (result == 0) {
+                return run;
+            }
+            if (result == -Errno.ESRCH) {
+                gone = true;
+                return 0;
+            }
+            if (result != -Errno.ENOENT) {
+                return 0;
+            }
+            if (run == 1) {
+                uffd.wake(address, layout.pageBytes());
+                return 1;
+            }
+        }
+    }
+
+    /**
+     * Keeps the guest from writing to pages that are resident.
+     *
+     * @return how many from the first on are protected; 0 if the first cannot be at the moment, or is no longer mapped
+     */
+    int protect(int page, int count) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return 0;
+        }
+        for (int run = layout.contiguous(page, count); ; run /= 2) {
+            int result = uffd.writeProtect(address, (long) run * layout.pageBytes(), true);
+            if (result == 0) {
+                hasProtected = true;
+                return run;
+            }
+            if (result == -Errno.ENOENT && run > 1) {
+                continue;
+            }
+            refused(-result);
+            return 0;
+        }
+    }
+
+    private void refused(int errno) {
+        switch (errno) {
+            case Errno.ESRCH -> gone = true;
+            case Errno.EAGAIN, Errno.EINTR, Errno.ENOMEM -> {}
+            default -> {
+                // Where other pages can be protected, the VMM has taken this one away without a word.
+                if (errno != Errno.ENOENT || !hasProtected) {
+                    log.warn(
+                            "space {}: memory cannot be write-protected: {}; nothing of it can be evicted",
+                            space,
+                            ErrnoName.of(errno));
+                    protects = false;
+                }
+            }
+        }
+    }
+
+    /**
+     * Asks for something whose refusal tells whether the VMM's address space is still there, where it does no harm if it is: to map a page of
+     * the guest would undo the protection of one that the kernel has taken out of the page table.
+     */
+    void probe() {
+        if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {
+            gone = true;
+        }
+    }
+
+    /** Wakes the threads that wait for a page; they fault again if they still have to. */
+    void wake(int page) {
+        wake(page, 1);
+    }
+
+    /** As {@link #wake(int)}, of pages that are mapped one after the other. */
+    void wake(int first, int count) {
+        long address = layout.addressOf(first);
+        if (address != GuestLayout.NONE) {
+            uffd.wake(address, (long) count * layout.pageBytes());
+        }
+    }
+
+    /** Has the kernel send SIGBUS to threads that touch a page. */
+    Poison poison(int page) {
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return Poison.DONE;
+        }
+        long result = uffd.poison(address, layout.pageBytes());
+        if (result == -Errno.EEXIST) {
+            // An evicted page leaves the marker of its protection in the page table, which the kernel does not replace.
+            int cleared = uffd.writeProtect(address, layout.pageBytes(), false);
+            if (cleared == -Errno.EAGAIN) {
+                return Poison.AGAIN;
+            }
+            result = uffd.poison(address, layout.pageBytes());
+        }
+        if (result > 0) {
+            return Poison.DONE;
+        }
+        return switch ((int) -result) {
+            case Errno.EEXIST, Errno.ENOENT, Errno.EFAULT -> {
+                // Poisoned before, or resident by another way, or not mapped, or beyond the file's end: the thread
+                // finds out.
+                uffd.wake(address, layout.pageBytes());
+                yield Poison.DONE;
+            }
+            case Errno.ESRCH -> {
+                gone = true;
+                yield Poison.DONE;
+            }
+            case Errno.EINVAL -> Poison.UNSUPPORTED;
+            default -> Poison.AGAIN;
+        };
+    }
+}

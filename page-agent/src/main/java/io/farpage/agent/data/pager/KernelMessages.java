@@ -1,0 +1,280 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads what the kernel tells of one address space, keeps the layout of it, and passes on what concerns its pages.
+ *
+ * <p>A call takes one batch of messages, and of that as much as fits its budget: a message may be about terabytes. A cursor keeps the
+ * place. Until {@link #isBehind} is false again nothing of that address space may be installed, written back or taken out: a removal that
+ * was read is carried out by the kernel at any moment, and what is brought before the page table knows of it would be taken for what was
+ * removed.
+ */
+final class KernelMessages {
+    private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
+    private static final int BATCH = 64;
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Looked up before it is needed: to load a class may take a descriptor, too. */
+    private static final String NO_DESCRIPTOR = ErrnoName.of(Errno.EMFILE);
+
+    /** In the place of an address: the event has not been begun. */
+    private static final long NOT_BEGUN = -1;
+
+    private final String space;
+    private final PageFaults uffd;
+    private final GuestLayout layout;
+    private final boolean shared;
+    private final int turnPages;
+    private final LongSupplier clock;
+    private final UffdMessages messages = new UffdMessages(BATCH);
+    private long strays;
+
+    private int count;
+    private boolean drained = true;
+    /** Index of the first message that may be an event that was not dealt with. */
+    private int event;
+    /** How far the event was dealt with. */
+    private long cursor = NOT_BEGUN;
+
+    private int budget;
+    private int unreadable;
+    private boolean paused;
+    private long pausedUntil;
+    private boolean logged;
+    private long loggedAt;
+
+    /** Whom it concerns. */
+    interface Receiver {
+        /**
+         * A thread waits for a page, or to write to one.
+         *
+         * @param writeProtect whether the page is there, and may not be written to
+         * @param seenAt when this was read, nanoseconds
+         */
+        void fault(int page, boolean write, boolean writeProtect, long seenAt);
+
+        /** A thread waits for a page that is in the page cache, written there past the guest's own mapping, and not mapped. */
+        void minor(int page, long seenAt);
+
+        /** Pages are given up: they read as zeros from now on. */
+        void removed(int first, int count);
+
+        /** A part of a large page is given up: the kernel fills it with zeros if the page is resident at that moment. */
+        void cut(int page);
+
+        /** The process has forked; the descriptor is for the child's memory, and the receiver's now. */
+        void forked(int descriptor);
+    }
+
+    /**
+     * @param layout of the address space; what the kernel tells of its changes is noted in it
+     * @param shared whether the memory is a file's, which keeps pages that are no longer mapped
+     * @param turnPages pages that one call gives up at most; a region of the layout that has to be rebuilt counts as much
+     * @param clock monotonic nanoseconds
+     */
+    KernelMessages(
+            String space, PageFaults uffd, GuestLayout layout, boolean shared, int turnPages, LongSupplier clock) {
+        this.space = space;
+        this.uffd = uffd;
+        this.layout = layout;
+        this.shared = shared;
+        this.turnPages = turnPages;
+        this.clock = clock;
+    }
+
+    /** Readable while messages wait; -1 while they cannot be read. */
+    int fd() {
+        return isPaused() ? -1 : uffd.fd();
+    }
+
+    /** Whether something that was read is not in the page table yet. */
+    boolean isBehind() {
+        return event < count;
+    }
+
+    /** Whether the latest read took all that waited. */
+    boolean isDrained() {
+        return drained;
+    }
+
+    /** Why messages can never be read, as an error number; 0 if they can. */
+    int failure() {
+        return unreadable;
+    }
+
+    private boolean isPaused() {
+        paused = paused && clock.getAsLong() - pausedUntil < 0;
+        return paused;
+    }
+
+    /** Passes on some of what waits. Returns how much was done, 0 if nothing waits. */
+    int read(Receiver to) {
+        if (!isBehind()) {
+            if (isPaused()) {
+                return 0;
+            }
+            int got = uffd.read(messages);
+            if (got <= 0) {
+                if (got < 0) {
+                    failed(-got);
+                }
+                return 0;
+            }
+            count = got;
+            event = 0;
+            drained = got < messages.capacity();
+        }
+        return take(to);
+    }
+
+    /**
+     * Events come first, though the kernel hands out faults before them. What is installed for a fault before the table knows of a removal
+     * would be taken for what was removed; and what faults bring that came with a fork is not in the child.
+     */
+    private int take(Receiver to) {
+        budget = turnPages;
+        int work = 0;
+        while (event < count) {
+            if (messages.event(event) != UffdMessages.EVENT_PAGEFAULT) {
+                work++;
+                if (!isDone(to)) {
+                    return work;
+                }
+            }
+            event++;
+            cursor = NOT_BEGUN;
+        }
+        long now = clock.getAsLong();
+        for (int i = 0; i < count; i++) {
+            if (messages.event(i) == UffdMessages.EVENT_PAGEFAULT) {
+                fault(i, now, to);
+                work++;
+            }
+        }
+        count = 0;
+        event = 0;
+        return work;
+    }
+
+    /** Deals with an event; false if some of it is left to the next call. */
+    private boolean isDone(Receiver to) {
+        long start = messages.address(event);
+        switch (messages.event(event)) {
+            case UffdMessages.EVENT_REMOVE -> {
+                return isRemoved(start, messages.end(event), to);
+            }
+            case UffdMessages.EVENT_UNMAP -> {
+                if ((!shared && !isRemoved(start, messages.end(event), to)) || !affords(layout.regions())) {
+                    return false;
+                }
+                layout.unmapped(start, messages.end(event));
+                // A thread that waits for a page of it is to find out.
+                uffd.wake(start, messages.end(event) - start);
+            }
+            case UffdMessages.EVENT_REMAP -> {
+                if (!affords(layout.regions())) {
+                    return false;
+                }
+                layout.moved(start, messages.movedTo(event), messages.movedLength(event));
+                uffd.wake(start, messages.movedLength(event));
+            }
+            case UffdMessages.EVENT_FORK -> to.forked(messages.forked(event));
+            default -> log.warn("space {}: unknown event 0x{}", space, Integer.toHexString(messages.event(event)));
+        }
+        return true;
+    }
+
+    /** Whether the budget has room for so much; the first thing of a call always finds it. */
+    private boolean affords(int cost) {
+        boolean enough = cost <= budget || budget == turnPages;
+        budget = enough ? Math.max(0, budget - cost) : budget;
+        return enough;
+    }
+
+    /**
+     * Gives up the pages of a range that are mapped, as many as the budget has room for; false if some are left. MADV_REMOVE on hugetlbfs tells
+     * of ranges that begin and end within a page: of such a page the rest stays.
+     */
+    private boolean isRemoved(long start, long end, Receiver to) {
+        int pageBytes = layout.pageBytes();
+        if (cursor == NOT_BEGUN) {
+            cursor = start;
+        }
+        while (true) {
+            long from = layout.mappedFrom(cursor);
+            if (from >= end) {
+                cursor = end;
+                return true;
+            }
+            if (budget == 0) {
+                return false;
+            }
+            long until = Math.min(end, layout.mappedUntil(from));
+            int first = layout.pageAt(from);
+            long pageEnd = (from & -pageBytes) + pageBytes;
+            if (from != pageEnd - pageBytes || until < pageEnd) {
+                to.cut(first);
+                budget--;
+                cursor = Math.min(until, pageEnd);
+                continue;
+            }
+            int pages = (int) Math.min(budget, (until - from) / pageBytes);
+            to.removed(first, pages);
+            budget -= pages;
+            cursor = from + (long) pages * pageBytes;
+        }
+    }
+
+    private void fault(int index, long now, Receiver to) {
+        int page = layout.pageAt(messages.address(index));
+        if (page == GuestLayout.NONE) {
+            if (strays++ == 0) {
+                log.error(
+                        "space {}: a fault at 0x{}, which is in no region that the VMM told of; it is not served",
+                        space,
+                        Long.toHexString(messages.address(index)));
+            }
+        } else if (messages.isMinor(index)) {
+            to.minor(page, now);
+        } else {
+            to.fault(page, messages.isWrite(index), messages.isWriteProtect(index), now);
+        }
+    }
+
+    /**
+     * A read that fails leaves what it would have read where it was: a fork for which there is no descriptor (EMFILE, ENFILE, ENOMEM) waits
+     * until there is one, and meanwhile the kernel refuses every installation. Only a descriptor that is no userfaultfd, or one on which
+     * nobody called UFFDIO_API, never gives anything.
+     */
+    private void failed(int errno) {
+        if (errno == Errno.EINTR) {
+            return;
+        }
+        if (errno == Errno.EINVAL || errno == Errno.EBADF) {
+            unreadable = errno;
+            return;
+        }
+        long now = clock.getAsLong();
+        paused = true;
+        pausedUntil = now + PAUSE_NANOS;
+        if (!logged || now - loggedAt >= LOG_NANOS) {
+            logged = true;
+            loggedAt = now;
+            log.warn(
+                    "space {}: reading the userfaultfd fails: {}; the guest waits until that succeeds{}",
+                    space,
+                    errno == Errno.EMFILE ? NO_DESCRIPTOR : ErrnoName.of(errno),
+                    errno == Errno.EMFILE ? "; a fork of the VMM needs a descriptor: raise RLIMIT_NOFILE" : "");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package io.farpage.agent.data.pager;
+
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the resident pages of extents whose home is lost, and marks them as the only copies (stranded). The evictor leaves them alone by
+ * itself; marked, they no longer count against the limit. Looks at a bounded number of pages in a turn, and now and then at all again, since
+ * the guest may have asked for more zeros of such an extent.
+ */
+final class Losses {
+    private static final Logger log = LoggerFactory.getLogger(Losses.class);
+    /** Extents, and pages of a lost extent, that one turn looks at. */
+    private static final int MAX_EXTENTS = 64;
+
+    private static final int MAX_PAGES = 32_768;
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final String space;
+    private final PageTable table;
+    private final Homes homes;
+    private final LongSupplier clock;
+    private int version;
+    /** Of each extent whether some of its pages are marked. */
+    private boolean[] isKnown;
+
+    private int extent;
+    private int page;
+    private long pausedUntil;
+
+    Losses(String space, PageTable table, Homes homes, LongSupplier clock) {
+        this.space = space;
+        this.table = table;
+        this.homes = homes;
+        this.clock = clock;
+        version = homes.version();
+        isKnown = new boolean[homes.extents()];
+        pausedUntil = clock.getAsLong();
+    }
+
+    /** Looks at some extents, and at some pages of one that is lost. Returns how many pages were looked at. */
+    int doWork() {
+        if (version != homes.version()) {
+            version = homes.version();
+            isKnown = new boolean[homes.extents()];
+            Arrays.fill(isKnown, table.stranded() > 0);
+            extent = 0;
+            page = 0;
+            pausedUntil = clock.getAsLong();
+        }
+        if (page == 0 && extent == 0 && clock.getAsLong() - pausedUntil < 0) {
+            return 0;
+        }
+        for (int looked = 0; looked < MAX_EXTENTS; looked++) {
+            if (extent == isKnown.length) {
+                extent = 0;
+                page = 0;
+                pausedUntil = clock.getAsLong() + PAUSE_NANOS;
+                return 0;
+            }
+            boolean lost = homes.isLost(extent);
+            if (lost || isKnown[extent]) {
+                return mark(lost);
+            }
+            extent++;
+            page = 0;
+        }
+        return 0;
+    }
+
+    private int mark(boolean lost) {
+        int end = homes.endPage(extent);
+        int from = Math.max(page, homes.firstPage(extent));
+        int until = from + Math.min(MAX_PAGES, end - from);
+        for (int at = table.nextResident(from, until); at < until; at = table.nextResident(at + 1, until)) {
+            if (lost) {
+                table.strand(at);
+            } else {
+                table.clear(at, PageTable.STRANDED);
+            }
+        }
+        page = until;
+        if (until == end) {
+            if (lost && !isKnown[extent]) {
+                log.error(
+                        "space {}: node {} has lost its memory, and with it pages {} to {}; those that are resident stay so",
+                        space,
+                        homes.name(extent),
+                        homes.firstPage(extent),
+                        end - 1);
+            }
+            isKnown[extent] = lost;
+            extent++;
+            page = 0;
+        }
+        return until - from;
+    }
+}

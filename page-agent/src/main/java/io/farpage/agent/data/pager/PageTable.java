@@ -1,0 +1,392 @@
+package io.farpage.agent.data.pager;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.agent.data.shard.Counter;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
+ * difference to the state that all pages begin with, so that a page which was never looked after costs no memory. The shard's thread writes;
+ * any thread may read the counts.
+ */
+final class PageTable {
+    /** All zeros: never written, removed, or found to be zeros when it was evicted. Nowhere to be fetched from. */
+    static final int ZERO = 0;
+
+    /** At its home, and nowhere else. */
+    static final int REMOTE = 1;
+
+    /** At its home, and on its way here. */
+    static final int FETCHING = 2;
+
+    /** Nowhere: its home is gone. Whoever touches it is told so by the kernel. */
+    static final int LOST = 3;
+
+    /** Resident, write-protected, and the same at its home. */
+    static final int CLEAN = 4;
+
+    /** Resident, and nowhere else that counts. */
+    static final int DIRTY = 5;
+
+    /** Resident, write-protected, and on its way to its home. */
+    static final int EVICTING = 6;
+
+    private static final int KINDS = 7;
+    private static final int KIND_MASK = 0x7;
+    /** The kind and {@link #STRANDED}: pages are counted by both. */
+    private static final int COUNTED = 0xf;
+
+    private static final int KINDS_AND_FLAG = 16;
+    /** Set in the kinds of pages that are resident, and in no other. */
+    private static final int RESIDENT = 0x4;
+
+    /** Resident while its home is lost: the only copy, which is never evicted. */
+    static final int STRANDED = 0x8;
+
+    /** A write to its home is under way, whatever has become of the page since; no other may start before it ended. */
+    static final int WRITING = 0x10;
+
+    /** Its home holds a version of it, so that zeros have to be written there, too, some time. */
+    static final int HOMED = 0x20;
+
+    /** Asked for since the eviction's hand last came by. */
+    static final int REFERENCED = 0x40;
+
+    /** In the queue of faults that wait for room. */
+    static final int QUEUED = 0x80;
+
+    private static final ValueLayout.OfLong WORD = JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final long EVERY_BYTE = 0x0101_0101_0101_0101L;
+
+    private final int pages;
+    private final MemorySegment states;
+    /** The state that all pages begin with, and eight of it. */
+    private final int initial;
+
+    private final long initialWord;
+    private final Counter[] counts = new Counter[KINDS_AND_FLAG];
+    /** Of pages that become something at once: how many were of each kind before, and are after. */
+    private final int[] left = new int[2 * KINDS_AND_FLAG];
+
+    private final Cuts cuts = new Cuts();
+    /** Tables of private children that have not copied all of this one yet. */
+    private final List<PageTable> children = new ArrayList<>(0);
+
+    private @Nullable Inheritance inheritance;
+
+    /**
+     * @param pages how many
+     * @param atHome whether they are at their homes, rather than zeros
+     * @throws PageTableException if there is no memory for so many
+     */
+    PageTable(int pages, boolean atHome) {
+        this.pages = pages;
+        initial = atHome ? REMOTE | HOMED : ZERO;
+        initialWord = initial * EVERY_BYTE;
+        states = OffHeap.allocate(bytes(pages));
+        for (int i = 0; i < counts.length; i++) {
+            counts[i] = new Counter();
+        }
+        counts[initial & KIND_MASK].add(pages);
+    }
+
+    /**
+     * For a private child of the process: pages that are resident in the parent are resident in the child, and pages on their way to the
+     * parent are still at their home. The states are copied in blocks: a block before the parent changes it or the child uses it, and
+     * one with each {@link #inheritBlock}. Both tables belong to one thread.
+     */
+    PageTable(PageTable parent) {
+        this(parent.pages, parent.initial != ZERO);
+        inheritance = new Inheritance(parent, pages);
+        parent.children.add(this);
+    }
+
+    /** Whether states are still to be copied from the parent's table. */
+    boolean isInheriting() {
+        return inheritance != null;
+    }
+
+    /** Copies the next block of states from the parent's table. Returns how many were copied, 0 or 1. */
+    int inheritBlock() {
+        if (inheritance == null) {
+            return 0;
+        }
+        inheritBlock(inheritance, inheritance.next());
+        return 1;
+    }
+
+    /** Copies the states of pages from {@code first} to before {@code end} if they are not copied yet. */
+    private void inherit(int first, int end) {
+        for (int block = first / Inheritance.BLOCK_PAGES;
+                inheritance != null && block * Inheritance.BLOCK_PAGES < end;
+                block++) {
+            if (inheritance.isMissing(block)) {
+                inheritBlock(inheritance, block);
+            }
+        }
+    }
+
+    private void inheritBlock(Inheritance from, int block) {
+        from.copied(block);
+        if (from.isComplete()) {
+            leaveParent(from);
+        }
+        PageTable parent = from.parent();
+        int end = Math.min(pages, (block + 1) * Inheritance.BLOCK_PAGES);
+        for (int page = parent.nextTouched(block * Inheritance.BLOCK_PAGES, end);
+                page < end;
+                page = parent.nextTouched(page + 1, end)) {
+            int state = parent.state(page);
+            int kind = state & KIND_MASK;
+            write(page, (kind == FETCHING ? REMOTE : kind) | (state & HOMED));
+        }
+    }
+
+    private void leaveParent(Inheritance from) {
+        from.parent().children.remove(this);
+        inheritance = null;
+    }
+
+    /** Copies the states of these pages to children that miss them. Every change of a state calls this first. */
+    private void beforeChange(int first, int end) {
+        inherit(first, end);
+        for (int i = children.size() - 1; i >= 0; i--) {
+            children.get(i).inherit(first, end);
+        }
+    }
+
+    /** Bytes outside the heap that a table of so many pages takes at most. */
+    static long bytes(int pages) {
+        return (pages + 7L) & -8L;
+    }
+
+    /** Gives the memory of the table back; to be called when no page is looked up any more. Children may still inherit from it. */
+    void discard() {
+        if (inheritance != null) {
+            leaveParent(inheritance);
+        }
+        if (children.isEmpty()) {
+            OffHeap.discard(states);
+        }
+    }
+
+    int pages() {
+        return pages;
+    }
+
+    private int state(int page) {
+        if (inheritance != null) {
+            inherit(page, page + 1);
+        }
+        return Byte.toUnsignedInt(states.get(JAVA_BYTE, page)) ^ initial;
+    }
+
+    private void put(int page, int state) {
+        if (!children.isEmpty()) {
+            beforeChange(page, page + 1);
+        }
+        write(page, state);
+    }
+
+    private void write(int page, int state) {
+        int was = state(page) & COUNTED;
+        int now = state & COUNTED;
+        if (was != now) {
+            counts[was].add(-1);
+            counts[now].add(1);
+        }
+        states.set(JAVA_BYTE, page, (byte) (state ^ initial));
+    }
+
+    /** The guest gives up a part of a page: what is resident of it counts as written to. */
+    void cut(int page, long nowNanos) {
+        cuts.add(page, nowNanos);
+        if (isResident(page)) {
+            become(page, DIRTY);
+        }
+    }
+
+    /** Whether the kernel may be about to fill a part of a page with zeros: the page counts as written to, and stays. */
+    boolean isCut(int page) {
+        return !cuts.isEmpty() && cuts.has(page);
+    }
+
+    /** Pages of which parts were given up, for a time. */
+    Cuts cuts() {
+        return cuts;
+    }
+
+    int kind(int page) {
+        return state(page) & KIND_MASK;
+    }
+
+    boolean has(int page, int flag) {
+        return (state(page) & flag) != 0;
+    }
+
+    void set(int page, int flag) {
+        put(page, state(page) | flag);
+    }
+
+    void clear(int page, int flag) {
+        put(page, state(page) & ~flag);
+    }
+
+    /** Changes where a page is; its flags stay. */
+    void become(int page, int kind) {
+        put(page, (state(page) & ~KIND_MASK) | kind);
+    }
+
+    /**
+     * As {@link #become(int, int)}, of pages from {@code first} on.
+     *
+     * @return whether one of them was of kind {@code watched}
+     */
+    boolean become(int first, int count, int kind, int watched) {
+        int end = first + count;
+        beforeChange(first, end);
+        Arrays.fill(left, 0);
+        int page = first;
+        while (page < end) {
+            if (kind == (initial & KIND_MASK) && (page & 7) == 0 && end - page >= 8 && states.get(WORD, page) == 0) {
+                left[kind] += 8;
+                left[KINDS_AND_FLAG + kind] += 8;
+                page += 8;
+                continue;
+            }
+            int was = state(page);
+            left[was & COUNTED]++;
+            left[KINDS_AND_FLAG + ((was & STRANDED) | kind)]++;
+            states.set(JAVA_BYTE, page, (byte) (((was & ~KIND_MASK) | kind) ^ initial));
+            page++;
+        }
+        for (int was = 0; was < counts.length; was++) {
+            counts[was].add(left[KINDS_AND_FLAG + was] - left[was]);
+        }
+        return left[watched] + left[STRANDED | watched] > 0;
+    }
+
+    /** The home of a resident page is lost: the page is the only copy from now on, and counts as written to. */
+    void strand(int page) {
+        int state = state(page);
+        put(page, (state & KIND_MASK) == CLEAN ? (state & ~KIND_MASK) | DIRTY | STRANDED : state | STRANDED);
+    }
+
+    /**
+     * Clean pages from {@code first} to before {@code end}, and pages on their way to their home, may have been written to without being
+     * seen.
+     */
+    void suspectClean(int first, int end) {
+        for (int page = nextResident(first, end); page < end; page = nextResident(page + 1, end)) {
+            int kind = kind(page);
+            if (kind == CLEAN || kind == EVICTING) {
+                become(page, DIRTY);
+            }
+        }
+    }
+
+    boolean isResident(int page) {
+        return (state(page) & RESIDENT) != 0;
+    }
+
+    /** The first resident page from {@code from} on, or {@code end} if there is none before that. Looks at eight at once. */
+    int nextResident(int from, int end) {
+        inherit(from, end);
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long resident = (states.get(WORD, page) ^ initialWord) & RESIDENT * EVERY_BYTE;
+                if (resident != 0) {
+                    return page + (Long.numberOfTrailingZeros(resident) >>> 3);
+                }
+                page += 8;
+            } else if (isResident(page)) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /**
+     * The first page from {@code from} on that its home has not in its newest version, or that is being written there; {@code end} if there is
+     * none before that. Such a page is dirty, or zeros while its home has something older. Looks at eight at once.
+     */
+    int nextUnsaved(int from, int end) {
+        inherit(from, end);
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long unsaved = unsaved(states.get(WORD, page) ^ initialWord);
+                if (unsaved != 0) {
+                    return page + (Long.numberOfTrailingZeros(unsaved) >>> 3);
+                }
+                page += 8;
+            } else if (unsaved(state(page)) != 0) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /** Of each byte of {@code states} the lowest bit: DIRTY is 101 in binary, ZERO is 000, and 111 is no kind. */
+    private static long unsaved(long states) {
+        long low = states;
+        long middle = states >>> 1;
+        long high = states >>> 2;
+        long dirty = low & high & ~middle;
+        long olderAtHome = ~(low | middle | high) & states >>> Integer.numberOfTrailingZeros(HOMED);
+        long writing = states >>> Integer.numberOfTrailingZeros(WRITING);
+        return (dirty | olderAtHome | writing) & EVERY_BYTE;
+    }
+
+    /** The first page from {@code from} on that is not as it was in the beginning, or {@code end}. Looks at eight at once. */
+    int nextTouched(int from, int end) {
+        inherit(from, end);
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long touched = states.get(WORD, page);
+                if (touched != 0) {
+                    return page + (Long.numberOfTrailingZeros(touched) >>> 3);
+                }
+                page += 8;
+            } else if (states.get(JAVA_BYTE, page) != 0) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
+    /** Resident pages. Any thread. */
+    long resident() {
+        return count(CLEAN) + count(DIRTY) + count(EVICTING);
+    }
+
+    /** Resident pages whose home is lost. Any thread. */
+    long stranded() {
+        long stranded = 0;
+        for (int kind = RESIDENT; kind < KINDS; kind++) {
+            stranded += counts[STRANDED | kind].get();
+        }
+        return stranded;
+    }
+
+    /** Pages of a kind. Any thread. */
+    long count(int kind) {
+        return counts[kind].get() + counts[STRANDED | kind].get();
+    }
+}

@@ -1,0 +1,496 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.DutyCycle;
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.linux.ErrnoName;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.pool.PagePool;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Serves the page faults of one guest. Belongs to its shard's thread, but for {@link #resize}, {@link #finish} and what is said to be for
+ * any thread.
+ *
+ * <p>Each turn takes what has arrived, installs it, reads what the kernel has to tell, and starts what faults ask for. While an event such
+ * as a balloon's removal waits to be read, the kernel refuses every installation: the turn reads it then, and the next one tries again.
+ * So nobody waits for a look at messages before getting a page, and who was woken by it may be heard again in the same turn.
+ */
+public final class Pager implements DutyCycle {
+    private static final Logger log = LoggerFactory.getLogger(Pager.class);
+    /** Pages that one turn looks at to learn which are resident at the guest's end. */
+    private static final int MAX_LOOKS = 32_768;
+
+    private final String space;
+    private final GuestLayout layout;
+    private final PageTable table;
+    private final Homes homes;
+    private final Losses losses;
+    private final Fetcher fetcher;
+    private final Transfers transfers;
+    private final Installer installer;
+    private final @Nullable Evictor evictor;
+    private final PinReserve reserve;
+    private final @Nullable Flush flush;
+    private final Arrivals arrivals;
+    private final Replay replay;
+    private final WorkingSet.Scan leaving;
+    private final FaultHandler faults;
+    private final Children children;
+    private final Heat heat;
+    private final LongSupplier clock;
+    private final Consumer<PagerEnd> ended;
+    private final PagerCounters counters = new PagerCounters();
+
+    private final int turnPages;
+    private KernelMessages messages;
+    /** The child in the place of the VMM, once that has left its memory to it. */
+    private @Nullable SharedChild heir;
+
+    private volatile long peakResident;
+    private boolean done;
+    /** What is turned in the place of all else since a turn threw. */
+    private @Nullable BrokenPager broken;
+
+    private PageFaults uffd;
+    /** Whether the latest look took all there was, and the shard cannot have slept since. */
+    private boolean emptied;
+
+    private @Nullable WorkingSet left;
+    private volatile int limit;
+    private volatile @Nullable String finishing;
+    private String reason = "";
+    private volatile boolean spinning;
+
+    /**
+     * What a pager works on.
+     *
+     * @param space its name, for messages
+     * @param uffd where the faults come from; the pager's from now on, but closed by its owner
+     * @param file what backs the memory; without it nothing can be evicted
+     * @param regions where the memory is
+     * @param pageBytes bytes of a page: 4096 or 2097152
+     * @param written whether the pages may hold something, rather than all being zeros
+     * @param workingSet what to fetch before it is asked for
+     * @param pins what may write to the memory past its write protection
+     */
+    public record Guest(
+            String space,
+            PageFaults uffd,
+            @Nullable GuestFile file,
+            List<GuestRegion> regions,
+            int pageBytes,
+            boolean written,
+            WorkingSet workingSet,
+            Pins pins) {}
+
+    /**
+     * Where pages come from and go to.
+     *
+     * @param node this node
+     * @param incarnation this node's incarnation
+     * @param map where the pages live as far as is known at the moment
+     * @param links the shard's side of the link to a node
+     * @param fetcher for this pager alone
+     * @param pool staging frames, and the pages that live on this node
+     */
+    public record Backing(
+            String node,
+            long incarnation,
+            Supplier<SpaceMap> map,
+            Function<String, PeerLink> links,
+            Fetcher fetcher,
+            PagePool pool) {}
+
+    /**
+     * @param clock monotonic nanoseconds
+     * @param ended told once, on the shard's thread, when nothing of this pager is under way any more
+     */
+    public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
+        space = guest.space();
+        uffd = guest.uffd();
+        PagePool pool = backing.pool();
+        GuestFile file = guest.file();
+        boolean shared = file != null;
+        fetcher = backing.fetcher();
+        layout = new GuestLayout(guest.regions(), guest.pageBytes());
+        table = new PageTable((int) backing.map().get().pages(), guest.written());
+        homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links(), fetcher, clock);
+        losses = new Losses(space, table, homes, clock);
+        transfers = new Transfers(fetcher, homes, pool, guest.pageBytes());
+        installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
+        if (file != null) {
+            installer.backedBy(file);
+        }
+        reserve = new PinReserve(guest.pins(), table.pages(), guest.pageBytes());
+        evictor = file == null
+                ? null
+                : new Evictor(
+                        space, file, table, layout, installer, homes, fetcher, transfers, pool, guest.pins(), clock);
+        flush = file == null
+                ? null
+                : new Flush(
+                        space,
+                        new Flush.Memory(file, table, layout),
+                        homes,
+                        fetcher,
+                        transfers,
+                        pool,
+                        options.flushDeadline(),
+                        clock);
+        leaving = new WorkingSet.Scan(table);
+        heat = new Heat(table.pages());
+        arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
+        replay = new Replay(guest.workingSet(), table, arrivals);
+        messages = new KernelMessages(space, guest.uffd(), layout, shared, options.turnPages(), clock);
+        children = new Children(
+                new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options, clock),
+                guest.uffd(),
+                shared,
+                table,
+                transfers);
+        faults = new FaultHandler(
+                table,
+                layout,
+                homes,
+                transfers,
+                installer,
+                arrivals,
+                counters,
+                heat,
+                options.prefetchPages(),
+                this::room,
+                this::forked,
+                clock);
+        installer.heirs(children::installerOf);
+        limit = options.localPages();
+        turnPages = options.turnPages();
+        this.clock = clock;
+        this.ended = ended;
+    }
+
+    /** Bytes outside the heap that the table of a pager with so many pages takes at most. */
+    public static long tableBytes(int pages) {
+        return PageTable.bytes(pages);
+    }
+
+    /** Whether the shard's thread should look without sleeping, because it spins anyway. */
+    public void spinning(boolean spin) {
+        spinning = spin;
+    }
+
+    /** Changes how many pages may be resident; what is above goes soon. Any thread, which wakes the shard. */
+    public void resize(int localPages) {
+        limit = localPages;
+    }
+
+    /** Pages that may be resident. Any thread. */
+    public int limit() {
+        return limit;
+    }
+
+    /** Pages that are here or on their way, apart from stranded ones. What comes later stays within {@link #limit()}. */
+    public long held() {
+        return table.resident() - table.stranded() + arrivals.incoming();
+    }
+
+    /** The VMM has ended: writes back what its memory held, and ends. Any thread, which wakes the shard. */
+    public void finish(String reason) {
+        finishing = reason;
+    }
+
+    /** Looks whether the VMM's address space is still there; if not, the next turn begins to {@link #finish}. */
+    public void probe() {
+        installer.probe();
+        children.probe();
+    }
+
+    /** Whether all pages at homes are lost to this pager and nothing of it is under way there. The shard's thread only. */
+    public boolean isCutOff() {
+        homes.refresh();
+        return homes.areLost() && fetcher.inUse() == 0;
+    }
+
+    /** How often pages were asked for. Any thread. */
+    public Heat heat() {
+        return heat;
+    }
+
+    /** What was counted. Any thread. */
+    public PagerCounters counters() {
+        return counters;
+    }
+
+    /** Where the pages are. Any thread. */
+    public PagerStatus status() {
+        return new PagerStatus(
+                table.pages(),
+                layout.pageBytes(),
+                table.resident(),
+                peakResident,
+                limit,
+                table.count(PageTable.REMOTE) + table.count(PageTable.FETCHING),
+                table.count(PageTable.ZERO),
+                table.count(PageTable.DIRTY) + table.count(PageTable.EVICTING),
+                table.count(PageTable.LOST),
+                table.stranded(),
+                evictor == null ? 0 : evictor.evictions().get(),
+                evictor == null ? 0 : evictor.writtenBack().get(),
+                evictor == null ? 0 : evictor.elided().get(),
+                faults.readPredictor().hits().get(),
+                faults.readPredictor().wasted().get(),
+                children.count());
+    }
+
+    @Override
+    public int fileDescriptor() {
+        if (done) {
+            return -1;
+        }
+        if (broken != null) {
+            return broken.fd();
+        }
+        if (!children.isEmpty()) {
+            return children.fd(messages.fd());
+        }
+        return installer.isGone() ? -1 : messages.fd();
+    }
+
+    @Override
+    public boolean needsPolling() {
+        return !done
+                && broken == null
+                && (spinning
+                        || isBehind()
+                        || arrivals.isWaiting()
+                        || faults.queue().isBusy()
+                        || (evictor != null && !children.share() && evictor.isBusy())
+                        || children.isBusy()
+                        || (finishing != null && children.isEmpty() && (flush == null || flush.isBusy())));
+    }
+
+    @Override
+    public int doWork() {
+        if (done) {
+            return 0;
+        }
+        if (broken != null) {
+            return turn(broken);
+        }
+        int work = 0;
+        if (isBehind()) {
+            work += messages.isBehind() ? readMessages() : children.catchUp();
+            if (isBehind()) {
+                return work;
+            }
+        }
+        homes.refresh();
+        if (!table.cuts().isEmpty()) {
+            table.cuts().expire(clock.getAsLong());
+        }
+        work += takeCompletions();
+        work += arrivals.install(finishing == null);
+        if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
+            work += readMessages();
+            emptied = work > 0 && messages.isDrained();
+        } else {
+            // Nothing was found now: before the next turn the shard sleeps, and is woken by what comes.
+            emptied = false;
+        }
+        if (isBehind()) {
+            return work;
+        }
+        work += faults.serveQueue();
+        if (!children.isEmpty()) {
+            work += children.doWork();
+            if (isBehind()) {
+                return work;
+            }
+        }
+        work += children.suspectClean();
+        if (finishing == null && (installer.isGone() || layout.isEmpty()) && !succeed()) {
+            finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
+        }
+        if (evictor != null && (finishing != null || children.share())) {
+            evictor.abandon();
+        }
+        if (finishing != null) {
+            return work + endSome();
+        }
+        work += losses.doWork();
+        if (evictor != null && !children.share()) {
+            int stranded = (int) table.stranded();
+            int most = (int) Math.min(
+                    reserve.below(limit), installer.mostResident(saturated(limit, stranded)) - (long) stranded);
+            work += evictor.doWork(arrivals.incoming() + faults.queue().served(), most);
+        }
+        if (!replay.isDone() && faults.queue().isEmpty()) {
+            work += replay.doWork(limit);
+        }
+        long resident = table.resident();
+        if (resident > peakResident) {
+            peakResident = resident;
+        }
+        return work;
+    }
+
+    @Override
+    public boolean failed(Throwable cause) {
+        if (done || broken != null) {
+            return false;
+        }
+        log.error(
+                "space {}: the guest is not paged any more: its pager threw {}; the guest gets SIGBUS where it touches a page that is not"
+                        + " resident, and what it has changed is lost when its VMM ends",
+                space,
+                cause.toString());
+        reason = "its pager threw " + cause;
+        broken = new BrokenPager(space, uffd, layout.pageBytes(), fetcher, transfers, installer::isGone);
+        return true;
+    }
+
+    private int turn(BrokenPager remains) {
+        int work = remains.doWork();
+        if (remains.isOver() || (finishing != null && fetcher.inUse() == 0)) {
+            done = true;
+            if (heir != null) {
+                heir.close();
+            }
+            ended.accept(new PagerEnd(reason, false, WorkingSet.EMPTY));
+        }
+        return work;
+    }
+
+    /** Whether a removal that was read is not in the table yet; of the VMM and of the children that share its memory, at most one is. */
+    private boolean isBehind() {
+        return messages.isBehind() || children.isBehind();
+    }
+
+    /** A child that shares the memory takes the place of the VMM; false if there is none. */
+    private boolean succeed() {
+        SharedChild eldest = children.takeEldest();
+        if (eldest == null) {
+            return false;
+        }
+        if (heir != null) {
+            heir.close();
+        }
+        heir = eldest;
+        layout.take(eldest.layout());
+        installer.moveTo(eldest.uffd());
+        uffd = eldest.uffd();
+        messages = new KernelMessages(space, eldest.uffd(), layout, true, turnPages, clock);
+        eldest.leaveWaiting();
+        return true;
+    }
+
+    private void forked(int descriptor) {
+        children.forked(descriptor, layout, table, faults);
+    }
+
+    private int readMessages() {
+        int work = messages.read(faults);
+        if (messages.failure() != 0 && finishing == null) {
+            String why = "faults cannot be read: " + ErrnoName.of(messages.failure());
+            log.error("space {}: {}", space, why);
+            finish(why);
+        }
+        return work;
+    }
+
+    private static int saturated(int one, int other) {
+        return (int) Math.min(Integer.MAX_VALUE, (long) one + other);
+    }
+
+    /**
+     * How many pages of an extent may come at the moment. Where nothing can be evicted, a limit would only stop the guest for good. One of
+     * several homes leaves room to the others: half of what is free, and more if it does not answer, since its own pages cannot be evicted
+     * then. If pages of such a home fill the limit all the same, those of others come beyond it, as many as would have been left to them.
+     * What is lost, and zeros of a lost home, do not count against the limit and wait for nothing.
+     */
+    private int room(int extent) {
+        if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
+            return PagerOptions.MAX_RUN;
+        }
+        long free = reserve.free(limit, held());
+        if (homes.isLost(extent)) {
+            return Math.clamp(free, 1, PagerOptions.MAX_RUN);
+        }
+        Home home = homes.home(extent);
+        boolean answers = home == null || homes.answers(home);
+        if (answers && free <= 0 && homes.isAnySilent()) {
+            free += Evictor.reserve(limit);
+        }
+        if (home != null && homes.areSeveral()) {
+            free = answers
+                    ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
+                    : free - Evictor.reserve(limit);
+        }
+        return (int) Math.min(PagerOptions.MAX_RUN, free);
+    }
+
+    private int takeCompletions() {
+        int work = 0;
+        for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
+            work++;
+            FetchStatus status = fetcher.status(slot);
+            if (!transfers.owns(slot)) {
+                children.completed(slot, status);
+            } else if (transfers.isWriteBack(slot)) {
+                if (finishing != null && flush != null) {
+                    flush.written(slot, status);
+                } else if (evictor != null) {
+                    evictor.written(slot, status, children.share());
+                }
+            } else if (status == FetchStatus.OK) {
+                arrivals.arrived(slot);
+            } else {
+                arrivals.failed(slot, status, finishing == null ? faults.queue() : null);
+            }
+        }
+        return work;
+    }
+
+    /** Gives the memory of the page table back. The pager has ended or was taken off its shard; its counts can still be read. */
+    public void close() {
+        table.discard();
+    }
+
+    /** The guest is gone: lets transfers end, writes back what has to be, and says so. */
+    private int endSome() {
+        if (arrivals.isWaiting()) {
+            return 1;
+        }
+        if (!children.isEmpty() || children.isSuspecting()) {
+            return 0;
+        }
+        WorkingSet working = left;
+        if (working == null) {
+            if (leaving.doWork(MAX_LOOKS)) {
+                left = leaving.found();
+            }
+            return 1;
+        }
+        if (flush != null && !flush.isDone()) {
+            return flush.doWork();
+        }
+        if (fetcher.inUse() > 0) {
+            return 0;
+        }
+        done = true;
+        if (heir != null) {
+            heir.close();
+        }
+        ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), working));
+        return 1;
+    }
+}

@@ -1,0 +1,93 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.Counter;
+import org.HdrHistogram.SingleWriterRecorder;
+
+/** What a pager counts and times. Its thread writes; any thread may read, and sample the recorders. */
+public final class PagerCounters {
+    private static final long HIGHEST_NANOS = 100_000_000_000L;
+
+    private final Counter fetched = new Counter();
+    private final Counter zeros = new Counter();
+    private final Counter writeProtect = new Counter();
+    private final Counter repeated = new Counter();
+    private final Counter removed = new Counter();
+    private final Counter waits = new Counter();
+    private final Counter prefetched = new Counter();
+    private final Counter lost = new Counter();
+    private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, 3);
+    private final SingleWriterRecorder fetch = new SingleWriterRecorder(HIGHEST_NANOS, 3);
+    private final SingleWriterRecorder install = new SingleWriterRecorder(HIGHEST_NANOS, 3);
+
+    PagerCounters() {}
+
+    /** Faults of pages that had to be fetched. */
+    public Counter fetched() {
+        return fetched;
+    }
+
+    /** Faults of pages of zeros, which need no fetch. */
+    public Counter zeros() {
+        return zeros;
+    }
+
+    /** Faults of stores to clean pages. */
+    public Counter writeProtect() {
+        return writeProtect;
+    }
+
+    /** Faults of pages that were here already, or on their way. */
+    public Counter repeated() {
+        return repeated;
+    }
+
+    /** Pages that the guest gave up, as a balloon does. */
+    public Counter removed() {
+        return removed;
+    }
+
+    /** Faults that had to wait for room or for staging frames. */
+    public Counter waits() {
+        return waits;
+    }
+
+    /** Pages installed ahead of being asked for. */
+    public Counter prefetched() {
+        return prefetched;
+    }
+
+    /** Pages that could not be had for good. */
+    public Counter lost() {
+        return lost;
+    }
+
+    /** All faults. */
+    public long faults() {
+        return fetched.get() + zeros.get() + writeProtect.get() + repeated.get();
+    }
+
+    /** From reading the fault to having installed the page, nanoseconds; of pages fetched. */
+    public SingleWriterRecorder fault() {
+        return fault;
+    }
+
+    /** The part of it until the page was here, nanoseconds. */
+    public SingleWriterRecorder fetch() {
+        return fetch;
+    }
+
+    /** The part of it from then on, nanoseconds. */
+    public SingleWriterRecorder install() {
+        return install;
+    }
+
+    void recordFault(long seenAt, long arrivedAt, long now) {
+        fault.recordValue(clamp(now - seenAt));
+        fetch.recordValue(clamp(arrivedAt - seenAt));
+        install.recordValue(clamp(now - arrivedAt));
+    }
+
+    private static long clamp(long nanos) {
+        return Math.max(0, Math.min(nanos, HIGHEST_NANOS));
+    }
+}

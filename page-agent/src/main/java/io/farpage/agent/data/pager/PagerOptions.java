@@ -1,0 +1,44 @@
+package io.farpage.agent.data.pager;
+
+import java.time.Duration;
+
+/**
+ * How a guest's memory is paged.
+ *
+ * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
+ * @param prefetchPages pages that one fetch may bring at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
+ * @param turnPages pages that a turn of the pager gives up at most, so that other guests have theirs
+ * @param flushDeadline how long, once its VMM has ended, no page may reach a home before what is left is given up
+ */
+public record PagerOptions(int localPages, int prefetchPages, int turnPages, Duration flushDeadline) {
+    /** What {@code guest.flush_deadline} is by default. */
+    public static final Duration FLUSH_DEADLINE = Duration.ofMinutes(10);
+
+    /** Pages that are fetched, installed or written back as one. */
+    public static final int MAX_RUN = 64;
+
+    /** Fewer than this many resident pages leave no room for what one instruction may touch while others are evicted. */
+    public static final int MIN_LOCAL_PAGES = 64;
+
+    /** What a turn goes through in a fraction of a millisecond. */
+    public static final int TURN_PAGES = 4_096;
+
+    /** With turns of {@link #TURN_PAGES} and {@link #FLUSH_DEADLINE}. */
+    public PagerOptions(int localPages, int prefetchPages) {
+        this(localPages, prefetchPages, TURN_PAGES, FLUSH_DEADLINE);
+    }
+
+    /** Checks the ranges. */
+    public PagerOptions {
+        if (localPages < MIN_LOCAL_PAGES) {
+            throw new IllegalArgumentException("a limit of " + localPages + " resident pages is too low; the least is "
+                    + MIN_LOCAL_PAGES + " pages");
+        }
+        if (prefetchPages < 1 || prefetchPages > MAX_RUN) {
+            throw new IllegalArgumentException("prefetching " + prefetchPages + " pages is not within 1.." + MAX_RUN);
+        }
+        if (turnPages < 1) {
+            throw new IllegalArgumentException("turns of " + turnPages + " pages come to no end; the least is 1");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package io.farpage.agent.data.pager;
+
+/**
+ * Runs of pages that are write-protected and wait for an inspection of pins before they are copied, oldest first. A page in it has the flag
+ * {@link PageTable#WRITING}, so that it is in it once. One thread.
+ */
+final class Protected {
+    private static final int CAPACITY = 256;
+
+    private final int[] firsts = new int[CAPACITY];
+    private final int[] counts = new int[CAPACITY];
+    private final long[] inspections = new long[CAPACITY];
+    private int head;
+    private int size;
+    /** Runs at the end for which no inspection has been asked yet. */
+    private int fresh;
+
+    boolean isEmpty() {
+        return size == 0;
+    }
+
+    boolean isFull() {
+        return size == CAPACITY;
+    }
+
+    /** Whether there are runs that were added since {@link #await}. */
+    boolean hasFresh() {
+        return fresh > 0;
+    }
+
+    /** Adds a run that has just been protected. */
+    void add(int first, int count) {
+        int at = (head + size) % CAPACITY;
+        firsts[at] = first;
+        counts[at] = count;
+        size++;
+        fresh++;
+    }
+
+    /** All runs that were added since the last call wait for an inspection that begins after they were protected. */
+    void await(long inspection) {
+        for (; fresh > 0; fresh--) {
+            inspections[(head + size - fresh) % CAPACITY] = inspection;
+        }
+    }
+
+    /** The first page of the oldest run. */
+    int first() {
+        return firsts[head];
+    }
+
+    /** What is left of the oldest run, pages. */
+    int count() {
+        return counts[head];
+    }
+
+    /** What the oldest run waits for. */
+    long inspection() {
+        return inspections[head];
+    }
+
+    /** Takes pages off the front of the oldest run. */
+    void take(int pages) {
+        firsts[head] += pages;
+        counts[head] -= pages;
+        if (counts[head] == 0) {
+            head = (head + 1) % CAPACITY;
+            size--;
+            fresh = Math.min(fresh, size);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package io.farpage.agent.data.pager;
+
+/** Fetches, before they are asked for, the pages that were here when the space's last guest ended. */
+final class Replay {
+    /** Runs, or parts of them, that one turn deals with. */
+    private static final int MAX_STEPS = 64;
+
+    private final WorkingSet workingSet;
+    private final PageTable table;
+    private final Arrivals arrivals;
+    private int run;
+    private int doneOfRun;
+
+    Replay(WorkingSet workingSet, PageTable table, Arrivals arrivals) {
+        this.workingSet = workingSet;
+        this.table = table;
+        this.arrivals = arrivals;
+    }
+
+    /** Whether there is nothing left of the working set. */
+    boolean isDone() {
+        return run >= workingSet.runs();
+    }
+
+    /**
+     * Fetches some of the working set, as long as no fault has need of what that takes.
+     *
+     * @param limit pages that may be resident; half of them are left to the faults
+     * @return how many runs were dealt with
+     */
+    int doWork(int limit) {
+        int work = 0;
+        while (!isDone() && work < MAX_STEPS && arrivals.hasSlotsToSpare()) {
+            int count = workingSet.count(run) - doneOfRun;
+            if (count > limit / 2 - table.resident() - arrivals.incoming()) {
+                run = workingSet.runs();
+                return work;
+            }
+            int had = arrivals.prefetch(workingSet.first(run) + doneOfRun, count);
+            if (had == 0) {
+                return work;
+            }
+            work++;
+            doneOfRun += had;
+            if (doneOfRun >= workingSet.count(run)) {
+                doneOfRun = 0;
+                run++;
+            }
+        }
+        return work;
+    }
+}

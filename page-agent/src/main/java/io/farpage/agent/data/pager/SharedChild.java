@@ -1,0 +1,214 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.linux.uffd.PageFaults;
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
+
+/**
+ * A child that maps the same memory file as its parent, and so has the same pages. What is missing in both is brought as if the parent had
+ * asked; once it is in the file, the child only has to look again.
+ */
+final class SharedChild implements Child, KernelMessages.Receiver {
+    private final PageFaults uffd;
+    private final GuestLayout layout;
+    private final PageTable table;
+    private final Transfers transfers;
+    private final FaultHandler parent;
+    private final IntConsumer forked;
+    private final LongSupplier clock;
+    private final Installer installer;
+    private final KernelMessages messages;
+    private final FaultQueue waiting = new FaultQueue();
+    /** Whether one of those that wait does so for something else than a page on its way. */
+    private boolean retries;
+
+    private boolean hasRemoved;
+    private long removedAt;
+
+    /**
+     * @param layout its own
+     * @param table the parent's, of the file
+     * @param parent brings what is missing
+     */
+    SharedChild(
+            String space,
+            PageFaults uffd,
+            GuestLayout layout,
+            PageTable table,
+            Transfers transfers,
+            FaultHandler parent,
+            IntConsumer forked,
+            int turnPages,
+            LongSupplier clock) {
+        this.uffd = uffd;
+        this.layout = layout;
+        this.table = table;
+        this.transfers = transfers;
+        this.parent = parent;
+        this.forked = forked;
+        this.clock = clock;
+        installer = new Installer(uffd, layout, table, space, true, false, clock);
+        messages = new KernelMessages(space, uffd, layout, true, turnPages, clock);
+    }
+
+    PageFaults uffd() {
+        return uffd;
+    }
+
+    GuestLayout layout() {
+        return layout;
+    }
+
+    Installer installer() {
+        return installer;
+    }
+
+    /** Whether it gave up resident pages. */
+    boolean hasRemoved() {
+        return hasRemoved;
+    }
+
+    /** When it last did, nanoseconds. */
+    long removedAt() {
+        return removedAt;
+    }
+
+    @Override
+    public int fd() {
+        return messages.fd();
+    }
+
+    @Override
+    public int descriptor() {
+        return uffd.fd();
+    }
+
+    @Override
+    public int doWork() {
+        int work = messages.read(this);
+        return messages.isBehind() ? work : work + serveWaiting();
+    }
+
+    @Override
+    public boolean isBusy() {
+        return retries || messages.isBehind();
+    }
+
+    @Override
+    public boolean holdsUpParent() {
+        return messages.isBehind();
+    }
+
+    @Override
+    public void fault(int page, boolean write, boolean writeProtect, long seenAt) {
+        if (!writeProtect) {
+            parent.fault(page, write, false, seenAt);
+            waiting.add(page, write, seenAt);
+        } else if (!table.isResident(page)) {
+            installer.wake(page);
+        } else if (installer.unprotect(page, 1) > 0) {
+            table.become(page, PageTable.DIRTY);
+        } else {
+            waiting.add(page, true, seenAt);
+        }
+    }
+
+    @Override
+    public void minor(int page, long seenAt) {
+        boolean fetching = table.kind(page) == PageTable.FETCHING;
+        int mapped = installer.map(page);
+        if (mapped == Installer.ABSENT) {
+            fault(page, false, false, seenAt);
+        } else if (mapped == 0) {
+            waiting.add(page, false, seenAt);
+        } else if (fetching) {
+            transfers.remove(page);
+        }
+    }
+
+    /** The page may have been taken out of the file, or out of the child alone: a page that is here is looked at anew when it goes. */
+    @Override
+    public void removed(int first, int count) {
+        for (int page = first; page < first + count; ) {
+            boolean resident = table.isResident(page);
+            int run = 1;
+            while (page + run < first + count && table.isResident(page + run) == resident) {
+                run++;
+            }
+            if (resident) {
+                removedAt = clock.getAsLong();
+                hasRemoved = true;
+                table.become(page, run, PageTable.DIRTY, PageTable.DIRTY);
+            } else {
+                parent.removed(page, run);
+            }
+            page += run;
+        }
+    }
+
+    @Override
+    public void cut(int page) {
+        table.cut(page, clock.getAsLong());
+    }
+
+    @Override
+    public void forked(int descriptor) {
+        forked.accept(descriptor);
+    }
+
+    private int serveWaiting() {
+        int work = 0;
+        retries = false;
+        for (int left = waiting.size(); left > 0; left--) {
+            int page = waiting.page();
+            boolean write = waiting.isWrite();
+            long seenAt = waiting.seenAt();
+            waiting.remove();
+            if (settle(page, write)) {
+                work++;
+            } else {
+                waiting.add(page, write, seenAt);
+                retries |= table.kind(page) != PageTable.FETCHING;
+            }
+        }
+        return work;
+    }
+
+    /** Whether the child need not wait for a page any more. */
+    private boolean settle(int page, boolean write) {
+        int kind = table.kind(page);
+        if (kind == PageTable.ZERO || kind == PageTable.REMOTE) {
+            parent.fault(page, write, false, clock.getAsLong());
+        }
+        if (table.isResident(page)) {
+            installer.wake(page);
+            return true;
+        }
+        if (table.kind(page) == PageTable.LOST) {
+            return installer.poison(page) != Installer.Poison.AGAIN;
+        }
+        return installer.isGone();
+    }
+
+    /** The child is in its parent's place now: whoever of it waits is one of those who wait there. */
+    void leaveWaiting() {
+        for (; !waiting.isEmpty(); waiting.remove()) {
+            parent.fault(waiting.page(), waiting.isWrite(), false, waiting.seenAt());
+        }
+    }
+
+    @Override
+    public void probe() {
+        installer.probe();
+    }
+
+    @Override
+    public boolean hasEnded() {
+        return installer.isGone();
+    }
+
+    @Override
+    public void close() {
+        uffd.close();
+    }
+}

@@ -1,0 +1,79 @@
+package io.farpage.agent.data.pager;
+
+import java.util.Arrays;
+
+/**
+ * Faults that wait, for room or for a free slot: a queue for each home, so that pages of a home that does not answer hold up no others, and
+ * one for pages of this node.
+ */
+final class WaitingFaults {
+    private final Homes homes;
+    private FaultQueue[] queues = {new FaultQueue()};
+    private int size;
+
+    WaitingFaults(Homes homes) {
+        this.homes = homes;
+    }
+
+    boolean isEmpty() {
+        return size == 0;
+    }
+
+    int size() {
+        return size;
+    }
+
+    /** How many wait for pages of homes that answer, or of this node. */
+    int served() {
+        int served = size;
+        for (int number = 1; size > 0 && number < queues.length; number++) {
+            if (!queues[number].isEmpty() && !homes.answers(homes.numbered(number))) {
+                served -= queues[number].size();
+            }
+        }
+        return served;
+    }
+
+    /** Whether some of them may be served without a completion or a link: the others wait for a home that does not answer. */
+    boolean isBusy() {
+        for (int number = 0; size > 0 && number < queues.length; number++) {
+            if (!queues[number].isEmpty() && (number == 0 || homes.answers(homes.numbered(number)))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void add(int page, boolean write, long seenNanos) {
+        Home home = homes.home(homes.extent(page));
+        int number = home == null ? 0 : home.number();
+        if (number >= queues.length) {
+            grow(number + 1);
+        }
+        queues[number].add(page, write, seenNanos);
+        size++;
+    }
+
+    /** How many queues there are; one may be empty. */
+    int queues() {
+        return queues.length;
+    }
+
+    FaultQueue queue(int number) {
+        return queues[number];
+    }
+
+    /** Removes the head of a queue. */
+    void remove(int number) {
+        queues[number].remove();
+        size--;
+    }
+
+    private void grow(int length) {
+        int had = queues.length;
+        queues = Arrays.copyOf(queues, length);
+        for (int number = had; number < length; number++) {
+            queues[number] = new FaultQueue();
+        }
+    }
+}

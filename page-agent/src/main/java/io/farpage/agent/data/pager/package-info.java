@@ -1,0 +1,9 @@
+/**
+ * The fault engine: one {@link io.farpage.agent.data.pager.Pager} for each guest takes the page faults of its VMM from a userfaultfd,
+ * fetches pages from their homes and installs them, and keeps what is resident under a limit by writing pages back. It is a source of
+ * transfers on a shard's thread, which owns everything here.
+ */
+@NullMarked
+package io.farpage.agent.data.pager;
+
+import org.jspecify.annotations.NullMarked;

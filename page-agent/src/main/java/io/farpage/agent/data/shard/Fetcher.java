@@ -1,0 +1,354 @@
+package io.farpage.agent.data.shard;
+
+import io.farpage.verbs.WcStatus;
+import java.util.Arrays;
+import org.HdrHistogram.SingleWriterRecorder;
+
+/**
+ * Moves pages between staging frames and their homes, a bounded number at a time. A transfer survives the loss of its link: it is posted
+ * again when the link is back, until its deadline.
+ *
+ * <p>A caller takes a slot with {@link #read} or {@link #write}, learns from {@link #poll()} which slots are done, looks at
+ * {@link #status} and gives them back with {@link #release}. It keeps at most one transfer of the same page under way, and leaves the
+ * staging bytes alone until the slot is done.
+ *
+ * <p>Belongs to its shard's thread. Allocates nothing.
+ */
+public final class Fetcher {
+    /** No slot. */
+    public static final int NONE = -1;
+
+    private static final byte FREE = 0;
+    private static final byte POSTED = 1;
+    private static final byte PARKED = 2;
+    private static final byte DONE = 3;
+    private static final byte REFUSED = 4;
+
+    private static final int REFUSALS_BEFORE_GIVING_UP = 2;
+    /** A source that asks again as soon as it learns of a refusal fails the link once in this time, not as fast as it can be made. */
+    private static final long REFUSAL_PAUSE_NANOS = 1_000_000_000L;
+
+    private static final long HIGHEST_LATENCY_NANOS = 100_000_000_000L;
+
+    private final Shard shard;
+    private final int index;
+    private final int capacity;
+    private final long deadlineNanos;
+
+    private final byte[] state;
+    private final boolean[] isWrite;
+    private final PeerLink[] link;
+    private final long[] incarnation;
+    private final long[] offset;
+    private final int[] length;
+    private final long[] local;
+    private final long[] startedAt;
+    private final long[] refusedAt;
+    private final int[] refusals;
+    private final char[] generation;
+    private final FetchStatus[] status;
+
+    private final int[] free;
+    private int freeCount;
+    private final int[] done;
+    private int doneHead;
+    private int doneCount;
+    private int parked;
+
+    private final SingleWriterRecorder readLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
+    private final SingleWriterRecorder writeLatency = new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
+    private final Counter pagesRead = new Counter();
+    private final Counter pagesWritten = new Counter();
+    private final Counter bytesRead = new Counter();
+    private final Counter bytesWritten = new Counter();
+    private final Counter failures = new Counter();
+    private final Counter replays = new Counter();
+
+    Fetcher(Shard shard, int index, int capacity, long deadlineNanos) {
+        this.shard = shard;
+        this.index = index;
+        this.capacity = capacity;
+        this.deadlineNanos = deadlineNanos;
+        state = new byte[capacity];
+        isWrite = new boolean[capacity];
+        link = new PeerLink[capacity];
+        incarnation = new long[capacity];
+        offset = new long[capacity];
+        length = new int[capacity];
+        local = new long[capacity];
+        startedAt = new long[capacity];
+        refusedAt = new long[capacity];
+        refusals = new int[capacity];
+        generation = new char[capacity];
+        status = new FetchStatus[capacity];
+        Arrays.fill(status, FetchStatus.PENDING);
+        free = new int[capacity];
+        for (int i = 0; i < capacity; i++) {
+            free[i] = capacity - 1 - i;
+        }
+        freeCount = capacity;
+        done = new int[capacity];
+    }
+
+    /** Transfers that may be under way at once. */
+    public int capacity() {
+        return capacity;
+    }
+
+    /** Transfers under way or not yet released. */
+    public int inUse() {
+        return capacity - freeCount;
+    }
+
+    /**
+     * Reads from a home into staging memory.
+     *
+     * @param home link to the node that holds the bytes
+     * @param homeIncarnation the incarnation of the home in which they live
+     * @param homeOffset where they start within the home's exported frames
+     * @param bytes how many
+     * @param stagingAddress where they go: within the staging frames of this agent's pool
+     * @return a slot, or {@link #NONE} if all are taken
+     */
+    public int read(PeerLink home, long homeIncarnation, long homeOffset, int bytes, long stagingAddress) {
+        return start(false, home, homeIncarnation, homeOffset, bytes, stagingAddress);
+    }
+
+    /** Writes back from staging memory to a home; parameters as for {@link #read}. */
+    public int write(PeerLink home, long homeIncarnation, long homeOffset, int bytes, long stagingAddress) {
+        return start(true, home, homeIncarnation, homeOffset, bytes, stagingAddress);
+    }
+
+    private int start(boolean write, PeerLink home, long homeIncarnation, long homeOffset, int bytes, long address) {
+        if (freeCount == 0) {
+            return NONE;
+        }
+        int slot = free[--freeCount];
+        isWrite[slot] = write;
+        link[slot] = home;
+        incarnation[slot] = homeIncarnation;
+        offset[slot] = homeOffset;
+        length[slot] = bytes;
+        local[slot] = address;
+        refusals[slot] = 0;
+        status[slot] = FetchStatus.PENDING;
+        startedAt[slot] = shard.now();
+        if (shard.isClosed()) {
+            finish(slot, FetchStatus.CLOSED);
+        } else {
+            submit(slot);
+        }
+        return slot;
+    }
+
+    private void submit(int slot) {
+        PeerLink home = link[slot];
+        if (home.hasLost(incarnation[slot])) {
+            finish(slot, FetchStatus.PAGE_LOST);
+        } else if (!home.isUp() || home.incarnation() != incarnation[slot]) {
+            park(slot);
+        } else if (!home.holds(offset[slot], length[slot])) {
+            refuse(slot);
+        } else if (home.prepare(
+                isWrite[slot], WrId.of(index, ++generation[slot], slot), offset[slot], length[slot], local[slot])) {
+            state[slot] = POSTED;
+            shard.mustPost(home);
+        } else {
+            park(slot);
+        }
+    }
+
+    private void refuse(int slot) {
+        state[slot] = REFUSED;
+        refusedAt[slot] = shard.now();
+    }
+
+    private void park(int slot) {
+        state[slot] = PARKED;
+        parked++;
+    }
+
+    /** Whether transfers wait for a link or for room in a send queue. */
+    boolean hasParked() {
+        return parked > 0;
+    }
+
+    /** Whether slots are done that {@link #poll()} has not returned. */
+    boolean hasDone() {
+        return doneCount > 0;
+    }
+
+    /** Tries again what was parked. */
+    void retryParked() {
+        int left = parked;
+        for (int slot = 0; left > 0 && slot < capacity; slot++) {
+            if (state[slot] == PARKED) {
+                left--;
+                parked--;
+                submit(slot);
+            }
+        }
+    }
+
+    /**
+     * Ends what is past its deadline: at once if it is parked, otherwise by giving up its link, since the device still owns the memory.
+     * Ends what was refused after a pause, and at its deadline at the latest.
+     */
+    void expire(long nowNanos) {
+        if (inUse() == doneCount) {
+            return;
+        }
+        for (int slot = 0; slot < capacity; slot++) {
+            if (state[slot] == PARKED && nowNanos - startedAt[slot] > deadlineNanos) {
+                parked--;
+                finish(slot, refusals[slot] > 0 ? FetchStatus.REFUSED : FetchStatus.DEADLINE);
+            } else if (state[slot] == POSTED && nowNanos - startedAt[slot] > deadlineNanos) {
+                shard.giveUp(link[slot], "a transfer was not answered within its deadline");
+            } else if (state[slot] == REFUSED
+                    && (nowNanos - refusedAt[slot] > REFUSAL_PAUSE_NANOS
+                            || nowNanos - startedAt[slot] > deadlineNanos)) {
+                finish(slot, FetchStatus.REFUSED);
+            }
+        }
+    }
+
+    /** Whether a completion with this generation is of the transfer now in {@code slot}, rather than of one taken back before. */
+    boolean isPosted(int slot, char postedGeneration) {
+        return state[slot] == POSTED && generation[slot] == postedGeneration;
+    }
+
+    /** Takes the completion of a posted transfer. */
+    void complete(int slot, WcStatus how) {
+        if (how == WcStatus.SUCCESS) {
+            recordSuccess(slot);
+            finish(slot, FetchStatus.OK);
+            return;
+        }
+        if (isRefusal(how) && ++refusals[slot] >= REFUSALS_BEFORE_GIVING_UP) {
+            refuse(slot);
+            return;
+        }
+        replays.add(1);
+        park(slot);
+    }
+
+    /** What a peer, or the own device, answers to a request that is wrong in itself, rather than to a link that broke. */
+    static boolean isRefusal(WcStatus how) {
+        return switch (how) {
+            case REM_ACCESS_ERR, REM_INV_REQ_ERR, REM_INV_RD_REQ_ERR, LOC_PROT_ERR, LOC_LEN_ERR, LOC_QP_OP_ERR -> true;
+            default -> false;
+        };
+    }
+
+    /** Takes back what was posted on a link whose queue pair is gone without a completion for it. */
+    void reclaim(PeerLink gone) {
+        for (int slot = 0; slot < capacity; slot++) {
+            if (state[slot] == POSTED && link[slot] == gone) {
+                replays.add(1);
+                park(slot);
+            }
+        }
+    }
+
+    /** Ends everything that is parked; for closing. */
+    void close() {
+        for (int slot = 0; slot < capacity; slot++) {
+            if (state[slot] == PARKED) {
+                parked--;
+                finish(slot, FetchStatus.CLOSED);
+            } else if (state[slot] == REFUSED) {
+                finish(slot, FetchStatus.CLOSED);
+            }
+        }
+    }
+
+    private void recordSuccess(int slot) {
+        long nanos = Math.min(shard.now() - startedAt[slot], HIGHEST_LATENCY_NANOS);
+        if (isWrite[slot]) {
+            writeLatency.recordValue(nanos);
+            pagesWritten.add(1);
+            bytesWritten.add(length[slot]);
+        } else {
+            readLatency.recordValue(nanos);
+            pagesRead.add(1);
+            bytesRead.add(length[slot]);
+        }
+    }
+
+    private void finish(int slot, FetchStatus how) {
+        state[slot] = DONE;
+        status[slot] = how;
+        if (how != FetchStatus.OK) {
+            failures.add(1);
+        }
+        int tail = doneHead + doneCount;
+        done[tail < capacity ? tail : tail - capacity] = slot;
+        doneCount++;
+    }
+
+    /** Takes the next slot that is done, or {@link #NONE}. */
+    public int poll() {
+        if (doneCount == 0) {
+            return NONE;
+        }
+        int slot = done[doneHead];
+        doneHead = doneHead + 1 == capacity ? 0 : doneHead + 1;
+        doneCount--;
+        return slot;
+    }
+
+    /** How the transfer in {@code slot} ended. */
+    public FetchStatus status(int slot) {
+        return status[slot];
+    }
+
+    /** Link that the transfer in {@code slot} went over. */
+    public PeerLink home(int slot) {
+        return link[slot];
+    }
+
+    /** Gives back a slot that {@link #poll()} returned. */
+    public void release(int slot) {
+        if (state[slot] != DONE) {
+            throw new IllegalStateException("slot " + slot + " is not done");
+        }
+        state[slot] = FREE;
+        free[freeCount++] = slot;
+    }
+
+    /** Latency of reads that succeeded, nanoseconds from {@link #read} to completion, waiting for a link included. Any thread may sample. */
+    public SingleWriterRecorder readLatency() {
+        return readLatency;
+    }
+
+    /** Latency of writes that succeeded. */
+    public SingleWriterRecorder writeLatency() {
+        return writeLatency;
+    }
+
+    public Counter pagesRead() {
+        return pagesRead;
+    }
+
+    public Counter pagesWritten() {
+        return pagesWritten;
+    }
+
+    public Counter bytesRead() {
+        return bytesRead;
+    }
+
+    public Counter bytesWritten() {
+        return bytesWritten;
+    }
+
+    /** Transfers that ended in another way than {@link FetchStatus#OK}. */
+    public Counter failures() {
+        return failures;
+    }
+
+    /** Times that a transfer was taken back from a broken link, to be posted again. */
+    public Counter replays() {
+        return replays;
+    }
+}

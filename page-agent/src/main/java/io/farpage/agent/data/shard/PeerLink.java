@@ -1,0 +1,303 @@
+package io.farpage.agent.data.shard;
+
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.SendFlag;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A shard's side of the link to one peer: at most one queue pair and what is outstanding on it. Lives as long as the agent, whereas queue
+ * pairs and incarnations of the peer come and go. A second one holds the queue pair of a trial, or the one that a trial has replaced.
+ *
+ * <p>Belongs to the shard's thread, except for {@link #peer()}, {@link #phase()}, {@link #lastFailure()} and {@link #transport()},
+ * which any thread may read.
+ */
+public final class PeerLink {
+    /** A link without a queue pair has no number. */
+    static final int NO_NUMBER = -1;
+
+    private final String peer;
+
+    private volatile LinkPhase phase = LinkPhase.DOWN;
+    private volatile String lastFailure = "";
+    private volatile String transport = "";
+
+    private @Nullable QueuePair queuePair;
+    private @Nullable Rail rail;
+    private @Nullable PeerMemory memory;
+    private long attempt;
+    private long incarnation;
+    private boolean isKnown;
+    private long knownIncarnation;
+    private int prepared;
+    private int outstanding;
+    private long drainDeadline;
+    private String drainReason = "";
+    private boolean released;
+    private boolean refused;
+    private long connections;
+    private int number = NO_NUMBER;
+    private @Nullable PeerLink successor;
+
+    /** @param peer node id */
+    public PeerLink(String peer) {
+        this.peer = peer;
+    }
+
+    /** Node id of the peer. */
+    public String peer() {
+        return peer;
+    }
+
+    public LinkPhase phase() {
+        return phase;
+    }
+
+    /** Why the last queue pair was given up; empty if none was. */
+    public String lastFailure() {
+        return lastFailure;
+    }
+
+    /** Name of the device that the current queue pair is on; empty while there is none. */
+    public String transport() {
+        return transport;
+    }
+
+    /** Whether pages move over it. Any thread. */
+    public boolean isUp() {
+        return phase == LinkPhase.UP;
+    }
+
+    long attempt() {
+        return attempt;
+    }
+
+    long incarnation() {
+        return incarnation;
+    }
+
+    /** Whether pages that lived in {@code homeIncarnation} of the peer are gone for good. The shard's thread only. */
+    public boolean hasLost(long homeIncarnation) {
+        return isKnown && knownIncarnation != homeIncarnation;
+    }
+
+    /** @param known 0 for a peer that is gone, and with it all that it held */
+    void knownIncarnation(long known) {
+        isKnown = true;
+        knownIncarnation = known;
+    }
+
+    @Nullable
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    Rail rail() {
+        return Objects.requireNonNull(rail);
+    }
+
+    PeerMemory memory() {
+        return Objects.requireNonNull(memory);
+    }
+
+    /** Whether there is a queue pair, and it completes to that queue. */
+    boolean isOn(Rail other) {
+        return rail == other;
+    }
+
+    int outstanding() {
+        return outstanding;
+    }
+
+    void attach(QueuePair newQueuePair, Rail newRail, long newIncarnation, PeerMemory newMemory, long newAttempt) {
+        queuePair = newQueuePair;
+        rail = newRail;
+        incarnation = newIncarnation;
+        memory = newMemory;
+        attempt = newAttempt;
+        prepared = 0;
+        outstanding = 0;
+        released = false;
+        refused = false;
+        transport = newRail.name();
+        phase = LinkPhase.VERIFYING;
+    }
+
+    void up() {
+        phase = LinkPhase.UP;
+        connections++;
+    }
+
+    /** How often it has come up, for which the peer has answered a READ each time. The shard's thread only. */
+    public long connections() {
+        return connections;
+    }
+
+    /** Reads the peer's pool header into {@code localAddress}. */
+    void prepareHeaderRead(long wrId, long localAddress, int length) {
+        PeerMemory from = memory();
+        Objects.requireNonNull(queuePair)
+                .prepareRead(
+                        wrId,
+                        localAddress,
+                        length,
+                        rail().stagingLkey(),
+                        from.headerAddress(),
+                        from.headerRkey(),
+                        SendFlag.SIGNALED);
+        prepared++;
+    }
+
+    /** Whether {@code length} bytes at {@code offset} lie within the peer's exported frames. */
+    boolean holds(long offset, int length) {
+        return offset >= 0 && length >= 0 && offset <= memory().exportedLength() - length;
+    }
+
+    /**
+     * Adds a transfer to the chain of this turn.
+     *
+     * @return false if the send queue is full
+     */
+    boolean prepare(boolean write, long wrId, long offset, int length, long localAddress) {
+        QueuePair qp = queuePair;
+        PeerMemory to = memory;
+        Rail on = rail;
+        if (qp == null || to == null || on == null || qp.sendQueueSpace() == 0) {
+            return false;
+        }
+        long remote = to.exportedAddress() + offset;
+        if (write) {
+            qp.prepareWrite(wrId, localAddress, length, on.stagingLkey(), remote, to.exportedRkey(), SendFlag.SIGNALED);
+        } else {
+            qp.prepareRead(wrId, localAddress, length, on.stagingLkey(), remote, to.exportedRkey(), SendFlag.SIGNALED);
+        }
+        prepared++;
+        return true;
+    }
+
+    boolean hasPrepared() {
+        return prepared > 0;
+    }
+
+    /** Rings the doorbell for the chain of this turn. */
+    void post() {
+        int count = prepared;
+        prepared = 0;
+        Objects.requireNonNull(queuePair).postSend();
+        outstanding += count;
+    }
+
+    void completed() {
+        outstanding--;
+    }
+
+    void drain(String reason, long deadlineNanos) {
+        successor = null;
+        phase = LinkPhase.DRAINING;
+        drainReason = reason;
+        drainDeadline = deadlineNanos;
+        lastFailure = reason;
+    }
+
+    /** Whether the control plane may destroy the queue pair and has not been told so. */
+    boolean isDrained(long nowNanos) {
+        return phase == LinkPhase.DRAINING && !released && (outstanding <= 0 || nowNanos - drainDeadline > 0);
+    }
+
+    /** Notes that the control plane has been told to destroy the queue pair. */
+    void released() {
+        released = true;
+    }
+
+    /** Notes whether the queue pair failed because a request was found wrong. */
+    void refused(boolean why) {
+        refused = why;
+    }
+
+    boolean isRefused() {
+        return refused;
+    }
+
+    boolean isReleased() {
+        return released;
+    }
+
+    int number() {
+        return number;
+    }
+
+    void number(int given) {
+        number = given;
+    }
+
+    /** Posts nothing more, so that {@code next}'s queue pair takes over once nothing is outstanding on this one. */
+    void yieldTo(PeerLink next, long deadlineNanos) {
+        successor = next;
+        drainDeadline = deadlineNanos;
+        phase = LinkPhase.SWITCHING;
+    }
+
+    /** The link whose queue pair takes over, if one is to. */
+    @Nullable
+    PeerLink successor() {
+        return successor;
+    }
+
+    boolean isQuiet() {
+        return outstanding == 0 && prepared == 0;
+    }
+
+    boolean isLate(long nowNanos) {
+        return phase == LinkPhase.SWITCHING && nowNanos - drainDeadline > 0;
+    }
+
+    /** Takes the queue pair of {@code other}, which is up, and gives it its own, if there is one, with nothing outstanding. */
+    void exchange(PeerLink other) {
+        boolean had = queuePair != null;
+        QueuePair otherQueuePair = other.queuePair;
+        Rail otherRail = other.rail;
+        PeerMemory otherMemory = other.memory;
+        long otherAttempt = other.attempt;
+        long otherIncarnation = other.incarnation;
+        int otherNumber = other.number;
+        String otherTransport = other.transport;
+        other.queuePair = queuePair;
+        other.rail = rail;
+        other.memory = memory;
+        other.attempt = attempt;
+        other.incarnation = incarnation;
+        other.number = number;
+        other.transport = transport;
+        other.phase = had ? LinkPhase.UP : LinkPhase.DOWN;
+        queuePair = otherQueuePair;
+        rail = otherRail;
+        memory = otherMemory;
+        attempt = otherAttempt;
+        incarnation = otherIncarnation;
+        number = otherNumber;
+        transport = otherTransport;
+        successor = null;
+        up();
+    }
+
+    String drainReason() {
+        return drainReason;
+    }
+
+    /** Forgets the queue pair. */
+    void release() {
+        queuePair = null;
+        released = false;
+        rail = null;
+        memory = null;
+        outstanding = 0;
+        prepared = 0;
+        transport = "";
+        phase = LinkPhase.DOWN;
+    }
+
+    @Override
+    public String toString() {
+        return "link to " + peer + " (" + phase + ")";
+    }
+}

@@ -1,0 +1,68 @@
+package io.farpage.agent.data.shard;
+
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.WorkCompletion;
+
+/** One device as one shard uses it: the completion queue that all the shard's queue pairs on the device complete to. */
+public final class Rail {
+    private static final int BATCH = 32;
+
+    private final String name;
+    private final CompletionQueue completionQueue;
+    private final CompletionChannel channel;
+    private final int stagingLkey;
+    private final int looks;
+    private volatile boolean failed;
+    private final WorkCompletion[] batch = WorkCompletion.array(BATCH);
+
+    /**
+     * @param name the device's name, for messages
+     * @param completionQueue polled by the shard's thread only
+     * @param channel wakes the shard's thread
+     * @param stagingLkey key of the pool's staging frames on this device
+     * @param looks how often a spinning turn looks into the completion queue while transfers are under way: often where that is a load from
+     *     memory, and less so where it is a system call
+     */
+    public Rail(String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey, int looks) {
+        this.name = name;
+        this.completionQueue = completionQueue;
+        this.channel = channel;
+        this.stagingLkey = stagingLkey;
+        this.looks = looks;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public CompletionQueue completionQueue() {
+        return completionQueue;
+    }
+
+    CompletionChannel channel() {
+        return channel;
+    }
+
+    int stagingLkey() {
+        return stagingLkey;
+    }
+
+    int looks() {
+        return looks;
+    }
+
+    /** Notes that the completion queue cannot be polled. The shard's thread. */
+    void fail() {
+        failed = true;
+    }
+
+    /** Whether the completion queue cannot be polled. Any thread. */
+    public boolean hasFailed() {
+        return failed;
+    }
+
+    WorkCompletion[] batch() {
+        return batch;
+    }
+}

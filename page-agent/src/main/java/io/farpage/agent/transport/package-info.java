@@ -1,8 +1,0 @@
-/**
- * Which devices the agent offers its peers, and why: every usable RDMA device first, TCP as the fallback. Opens them and registers the
- * pool with each, once, at start.
- */
-@NullMarked
-package io.farpage.agent.transport;
-
-import org.jspecify.annotations.NullMarked;

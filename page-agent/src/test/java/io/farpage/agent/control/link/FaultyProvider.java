@@ -1,0 +1,246 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.AsyncEvent;
+import io.farpage.verbs.Availability;
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.DeviceAttributes;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.PathLimits;
+import io.farpage.verbs.PortAttributes;
+import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.QpEndpoint;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.SharedReceiveQueue;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.VerbsProvider;
+import io.farpage.verbs.WorkCompletion;
+import io.farpage.verbs.soft.IdleStrategy;
+import io.farpage.verbs.soft.SoftOptions;
+import io.farpage.verbs.soft.SoftProvider;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Soft devices that pose as RDMA devices and can be made to fail in the ways that those do. */
+final class FaultyProvider implements VerbsProvider {
+    static final String DEVICE = "fake0";
+    private static final int NOBODY_LISTENS = 1;
+    private static final int EIO = 5;
+
+    private final SoftProvider soft = new SoftProvider(SoftOptions.DEFAULT.withIdle(IdleStrategy.BLOCK, Duration.ZERO));
+
+    /** Whether queue pairs that are connected from now on cannot reach their peers, as where UDP port 4791 is blocked. */
+    volatile boolean blocked;
+    /** How many attempts to destroy a queue pair are still refused. */
+    final AtomicInteger refusals = new AtomicInteger();
+    /** Whether the next post fails. */
+    volatile boolean postFails;
+    /** Whether the next poll of a completion queue fails. */
+    volatile boolean pollFails;
+    /** When a queue pair was connected that cannot reach its peer (nanoTime). */
+    final List<Long> blockedAt = new CopyOnWriteArrayList<>();
+
+    private final List<QueuePair> made = new CopyOnWriteArrayList<>();
+    /** Queue pairs that are not destroyed. */
+    final AtomicInteger open = new AtomicInteger();
+
+    @Override
+    public String name() {
+        return "faulty";
+    }
+
+    @Override
+    public Availability probe() {
+        return new Availability.Available(List.of(DEVICE));
+    }
+
+    @Override
+    public Device open(String device) {
+        return new FaultyDevice(soft.open(SoftProvider.DEVICE));
+    }
+
+    /** Destroys what agents have left behind. */
+    void closeAll() {
+        made.forEach(QueuePair::close);
+    }
+
+    @SuppressWarnings("ReferenceEquality") // a queue pair equals itself alone
+    private QueuePair faulty(QueuePair queuePair) {
+        open.incrementAndGet();
+        AtomicInteger closes = new AtomicInteger();
+        QueuePair faulty = (QueuePair) Proxy.newProxyInstance(
+                QueuePair.class.getClassLoader(), new Class<?>[] {QueuePair.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("equals")) {
+                        return proxy == arguments[0];
+                    }
+                    if (method.getName().equals("close")) {
+                        if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                            throw new VerbsException("destroy_qp on " + queuePair + ": EIO", EIO);
+                        }
+                        if (closes.getAndIncrement() == 0) {
+                            open.decrementAndGet();
+                        }
+                    }
+                    if (method.getName().equals("postSend") && postFails) {
+                        postFails = false;
+                        throw new VerbsException("post_send on " + queuePair + ": EIO", EIO);
+                    }
+                    if (method.getName().equals("modifyToRtr") && blocked) {
+                        blockedAt.add(System.nanoTime());
+                        QpEndpoint peer = (QpEndpoint) arguments[0];
+                        queuePair.modifyToRtr(
+                                new QpEndpoint(peer.qpn(), NOBODY_LISTENS, peer.gid(), peer.psn()),
+                                PathLimits.of(queuePair.options()));
+                        return null;
+                    }
+                    return invoke(queuePair, method, arguments);
+                });
+        made.add(faulty);
+        return faulty;
+    }
+
+    private static Object invoke(QueuePair queuePair, Method method, Object[] arguments) throws Throwable {
+        try {
+            return method.invoke(queuePair, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    private final class FaultyDevice implements Device {
+        private final Device device;
+
+        FaultyDevice(Device device) {
+            this.device = device;
+        }
+
+        @Override
+        public String name() {
+            return DEVICE;
+        }
+
+        @Override
+        public DeviceAttributes attributes() {
+            return device.attributes();
+        }
+
+        @Override
+        public PortAttributes queryPort() {
+            return device.queryPort();
+        }
+
+        @Override
+        public ProtectionDomain allocateProtectionDomain() {
+            return new FaultyDomain(this, device.allocateProtectionDomain());
+        }
+
+        @Override
+        public CompletionChannel createCompletionChannel() {
+            return device.createCompletionChannel();
+        }
+
+        @Override
+        public CompletionQueue createCompletionQueue(int cqe) {
+            return new FaultyQueue(device.createCompletionQueue(cqe));
+        }
+
+        @Override
+        public CompletionQueue createCompletionQueue(int cqe, CompletionChannel channel) {
+            return new FaultyQueue(device.createCompletionQueue(cqe, channel));
+        }
+
+        @Override
+        public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
+            return device.awaitAsyncEvent(timeout);
+        }
+
+        @Override
+        public void close() {
+            device.close();
+        }
+    }
+
+    private final class FaultyDomain implements ProtectionDomain {
+        private final Device device;
+        private final ProtectionDomain domain;
+
+        FaultyDomain(Device device, ProtectionDomain domain) {
+            this.device = device;
+            this.domain = domain;
+        }
+
+        @Override
+        public Device device() {
+            return device;
+        }
+
+        @Override
+        public MemoryRegion registerMemory(MemorySegment memory, Set<AccessFlag> access) {
+            return domain.registerMemory(memory, access);
+        }
+
+        @Override
+        public QueuePair createQueuePair(CompletionQueue sends, CompletionQueue receives, QpOptions options) {
+            return faulty(domain.createQueuePair(((FaultyQueue) sends).queue, ((FaultyQueue) receives).queue, options));
+        }
+
+        @Override
+        public QueuePair createQueuePair(
+                CompletionQueue sends, CompletionQueue receives, SharedReceiveQueue shared, QpOptions options) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
+            return domain.createSharedReceiveQueue(maxWr, maxSge);
+        }
+
+        @Override
+        public void close() {
+            domain.close();
+        }
+    }
+
+    private final class FaultyQueue implements CompletionQueue {
+        private final CompletionQueue queue;
+
+        FaultyQueue(CompletionQueue queue) {
+            this.queue = queue;
+        }
+
+        @Override
+        public int capacity() {
+            return queue.capacity();
+        }
+
+        @Override
+        public int poll(WorkCompletion[] into) {
+            if (pollFails) {
+                pollFails = false;
+                throw new VerbsException("poll_cq on " + queue + ": -1");
+            }
+            return queue.poll(into);
+        }
+
+        @Override
+        public void requestNotification() {
+            queue.requestNotification();
+        }
+
+        @Override
+        public void close() {
+            queue.close();
+        }
+    }
+}

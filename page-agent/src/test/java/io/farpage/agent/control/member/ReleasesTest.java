@@ -1,0 +1,147 @@
+package io.farpage.agent.control.member;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.Coordinator;
+import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.TransportKind;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A range of 1 GiB that a deleted space leaves, of a real coordinator. What zeroes it records what it was asked for. */
+@Timeout(60)
+class ReleasesTest {
+    private static final Incarnation INCARNATION = new Incarnation(7);
+    private static final long BYTES = 1L << 30;
+    /** What a closing agent gives all that moves pages. */
+    private static final Duration DRAIN = Duration.ofSeconds(20);
+
+    private record Range(long offset, long length) {}
+
+    private final List<Range> zeroed = new CopyOnWriteArrayList<>();
+
+    @TempDir
+    private Path directory;
+
+    private Coordinator coordinator;
+    private CoordinatorClient client;
+    private Hosting hosting;
+
+    @BeforeEach
+    void releaseARange() throws Exception {
+        coordinator = Coordinator.start(
+                Settings.SCHEMA.load(
+                        Optional.empty(),
+                        Map.of(),
+                        Map.of("server.listen", "127.0.0.1:0", "store.directory", directory.toString())),
+                Time.system());
+        client = new CoordinatorClient(URI.create("http://" + coordinator.listening()), Duration.ofSeconds(10));
+        hosting = new Hosting(client, "a", INCARNATION);
+        client.register(
+                "a",
+                new Registration(
+                        INCARNATION,
+                        "host",
+                        "127.0.0.1:7410",
+                        2,
+                        1L << 33,
+                        List.of(),
+                        new PoolInfo(BYTES, 4096),
+                        List.of(TransportKind.TCP),
+                        Optional.empty()));
+        client.createSpace(new SpaceRequest("gone", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))));
+        client.deleteSpace("gone");
+        assertEquals(BYTES, client.releases("a").getFirst().length());
+    }
+
+    @AfterEach
+    void end() {
+        client.close();
+        coordinator.close();
+    }
+
+    private Releases start(Releases.Zeroing zeroing) {
+        Releases releases = new Releases(client, "a", INCARNATION, zeroing, hosting);
+        releases.start();
+        releases.look();
+        return releases;
+    }
+
+    @Test
+    void shouldZeroTheWholeRangeInSlicesAndThenAcknowledgeIt() {
+        try (Releases releases = start((offset, length) -> zeroed.add(new Range(offset, length)))) {
+            await("the acknowledgement")
+                    .atMost(Duration.ofSeconds(30))
+                    .until(() -> client.releases("a").isEmpty());
+            releases.look();
+        }
+        long next = 0;
+        for (Range range : zeroed) {
+            assertEquals(next, range.offset());
+            assertTrue(range.length() > 0 && range.length() <= Releases.SLICE, range.toString());
+            next += range.length();
+        }
+        assertEquals(BYTES, next);
+    }
+
+    @Test
+    void shouldEndAfterTheSliceThatIsUnderWayWhenItIsClosed() throws Exception {
+        Releases releases = start((offset, length) -> {
+            zeroed.add(new Range(offset, length));
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+        });
+        await("a few slices").atMost(Duration.ofSeconds(30)).until(() -> zeroed.size() >= 3);
+        int before = zeroed.size();
+        releases.close();
+        assertTrue(zeroed.size() <= before + 2, before + " slices before, and then " + zeroed.size());
+        assertTrue(zeroed.size() * Releases.SLICE < BYTES, "the range was not finished");
+        assertEquals(1, client.releases("a").size(), "a range that is not zero throughout is not acknowledged");
+    }
+
+    @Test
+    @Tag("soak")
+    void shouldNotHoldUpAClosingAgentWhenASliceDoesNotEnd() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch stuck = new CountDownLatch(1);
+        Releases releases = start((offset, length) -> {
+            begun.countDown();
+            try {
+                stuck.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        assertTrue(begun.await(30, TimeUnit.SECONDS));
+        long began = System.nanoTime();
+        try {
+            releases.close();
+            Duration took = Duration.ofNanos(System.nanoTime() - began);
+            assertTrue(took.compareTo(DRAIN.dividedBy(2)) < 0, took.toString());
+        } finally {
+            stuck.countDown();
+        }
+    }
+}

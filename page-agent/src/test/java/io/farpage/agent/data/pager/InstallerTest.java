@@ -1,0 +1,209 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.UffdMessages;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the table says of a page after the kernel has refused to install it, and whether its thread is woken. */
+class InstallerTest {
+    private static final long BASE = 0x7f00_0000_0000L;
+    private static final int SMALL = 4096;
+    private static final int LARGE = 2 << 20;
+    private static final int PAGES = 8;
+    private static final int PAGE = 3;
+
+    private final Kernel kernel = new Kernel();
+    private final PageTable table = new PageTable(PAGES, false);
+    private long now = 1;
+
+    private Installer installer(int pageBytes, boolean shared) {
+        GuestLayout layout = new GuestLayout(List.of(new GuestRegion(BASE, (long) PAGES * pageBytes, 0)), pageBytes);
+        table.become(PAGE, PageTable.FETCHING);
+        return new Installer(kernel, layout, table, "test", shared, true, () -> now);
+    }
+
+    @Test
+    void shouldSayThatAPageThatIsNotMappedIsAtItsHomeIfItIs() {
+        Installer installer = installer(SMALL, true);
+        table.set(PAGE, PageTable.HOMED);
+        kernel.copyAnswer = -Errno.ENOENT;
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertEquals(PageTable.REMOTE, table.kind(PAGE));
+        assertEquals(List.of(BASE + PAGE * SMALL), kernel.woken);
+    }
+
+    @Test
+    void shouldSayThatAPageThatIsNotMappedIsZerosIfItsHomeHasNone() {
+        Installer installer = installer(SMALL, true);
+        kernel.copyAnswer = -Errno.ENOENT;
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertEquals(PageTable.ZERO, table.kind(PAGE));
+    }
+
+    @Test
+    void shouldTakeAPageThatIsResidentAlreadyForInstalledAndWakeItsThread() {
+        Installer installer = installer(SMALL, true);
+        kernel.copyAnswer = -Errno.EEXIST;
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+        assertEquals(List.of(BASE + PAGE * SMALL), kernel.woken);
+        assertFalse(installer.isPaused());
+    }
+
+    @Test
+    void shouldNotKeepAPageThatTheGuestHasGivenUpThoughItIsStillResident() {
+        Installer installer = installer(SMALL, true);
+        table.become(PAGE, PageTable.ZERO);
+        kernel.zeroAnswer = -Errno.EEXIST;
+        assertEquals(1, installer.zero(PAGE, 1));
+        assertEquals(PageTable.ZERO, table.kind(PAGE));
+    }
+
+    @Test
+    void shouldTryAgainWithoutAPauseWhileAnEventIsUnread() {
+        Installer installer = installer(SMALL, true);
+        kernel.copyAnswer = -Errno.EAGAIN;
+        assertEquals(0, installer.copy(PAGE, 1, 0, false));
+        assertEquals(PageTable.FETCHING, table.kind(PAGE));
+        assertFalse(installer.isPaused());
+        assertTrue(kernel.woken.isEmpty());
+    }
+
+    @Test
+    void shouldPauseForAMillisecondWhenThereIsNoMemory() {
+        Installer installer = installer(SMALL, true);
+        table.become(0, PageTable.DIRTY);
+        kernel.copyAnswer = -Errno.ENOMEM;
+        assertEquals(0, installer.copy(PAGE, 1, 0, false));
+        assertTrue(installer.isPaused());
+        assertEquals(1, installer.mostResident(100), "as many as were resident then");
+        now += 999_999;
+        assertTrue(installer.isPaused());
+        now += 1;
+        assertFalse(installer.isPaused());
+
+        kernel.copyAnswer = SMALL;
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertEquals(100, installer.mostResident(100));
+    }
+
+    /** The kernel says EEXIST where it has no hugepage, and of private memory it cannot be asked in another way. */
+    @Test
+    void shouldPauseWhenThereIsNoHugepageForPrivateMemory() {
+        Installer installer = installer(LARGE, false);
+        table.set(PAGE, PageTable.HOMED);
+        kernel.copyAnswer = -Errno.EEXIST;
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertTrue(installer.isPaused());
+        assertEquals(PageTable.REMOTE, table.kind(PAGE));
+        assertEquals(List.of(BASE + (long) PAGE * LARGE), kernel.woken);
+    }
+
+    @Test
+    void shouldPauseWhenThereIsNoHugepageForAFile() {
+        Installer installer = installer(LARGE, true);
+        kernel.copyAnswer = -Errno.EEXIST;
+        kernel.continueAnswer = -Errno.EFAULT;
+        assertEquals(0, installer.copy(PAGE, 1, 0, false));
+        assertTrue(installer.isPaused());
+        assertEquals(PageTable.FETCHING, table.kind(PAGE));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {LARGE, -Errno.EEXIST})
+    void shouldTakeALargePageOfAFileThatIsThereForInstalled(long answer) {
+        Installer installer = installer(LARGE, true);
+        kernel.copyAnswer = -Errno.EEXIST;
+        kernel.continueAnswer = answer;
+        assertEquals(1, installer.copy(PAGE, 1, 0, false));
+        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+        assertFalse(installer.isPaused());
+    }
+
+    @Test
+    void shouldSayThatTheAddressSpaceIsGone() {
+        Installer installer = installer(SMALL, true);
+        kernel.copyAnswer = -Errno.ESRCH;
+        assertEquals(0, installer.copy(PAGE, 1, 0, false));
+        assertTrue(installer.isGone());
+    }
+
+    @Test
+    void shouldInstallWriteProtectedPagesAsCleanUnlessTheyAreAboutToBeWritten() {
+        Installer installer = installer(SMALL, true);
+        kernel.copyAnswer = 2 * SMALL;
+        assertEquals(2, installer.copy(PAGE, 2, 0, false));
+        assertEquals(PageTable.CLEAN, table.kind(PAGE));
+        assertEquals(PageTable.CLEAN, table.kind(PAGE + 1));
+        assertEquals(PageTable.ZERO, table.kind(PAGE + 2));
+        kernel.copyAnswer = SMALL;
+        installer.copy(PAGE, 1, 0, true);
+        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+    }
+
+    /** Answers as a test says, and notes which threads it wakes. */
+    private static final class Kernel implements PageFaults {
+        long copyAnswer;
+        long zeroAnswer;
+        long continueAnswer;
+        final List<Long> woken = new ArrayList<>();
+
+        @Override
+        public long copy(long destination, long source, long length, long mode) {
+            return copyAnswer;
+        }
+
+        @Override
+        public long zeropage(long start, long length) {
+            return zeroAnswer;
+        }
+
+        @Override
+        public long continueAt(long start, long length) {
+            return continueAnswer;
+        }
+
+        @Override
+        public PageFaults child(int descriptor) {
+            throw new AssertionError("nobody forks");
+        }
+
+        @Override
+        public void close() {}
+
+        @Override
+        public int wake(long start, long length) {
+            woken.add(start);
+            return 0;
+        }
+
+        @Override
+        public int fd() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public int read(UffdMessages messages) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public long poison(long start, long length) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public int writeProtect(long start, long length, boolean protect) {
+            throw new UnsupportedOperationException();
+        }
+    }
+}

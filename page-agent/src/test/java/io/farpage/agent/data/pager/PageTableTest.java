@@ -1,0 +1,206 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class PageTableTest {
+    private static final int KINDS = 7;
+    private static final int PAGES = 50;
+
+    @Test
+    void shouldCountThePagesOfEachKind() {
+        SplittableRandom random = new SplittableRandom(1);
+        PageTable table = new PageTable(PAGES, false);
+        for (int i = 0; i < 10_000; i++) {
+            table.become(random.nextInt(PAGES), random.nextInt(KINDS));
+            for (int kind = 0; kind < KINDS; kind++) {
+                assertEquals(pagesOf(table, kind), table.count(kind));
+            }
+            assertEquals(
+                    pagesOf(table, PageTable.CLEAN)
+                            + pagesOf(table, PageTable.DIRTY)
+                            + pagesOf(table, PageTable.EVICTING),
+                    table.resident());
+        }
+    }
+
+    @Test
+    void shouldKeepFlagsWhenAPageGoesSomewhereElse() {
+        PageTable table = new PageTable(1, true);
+        table.set(0, PageTable.WRITING | PageTable.QUEUED);
+        for (int kind = 0; kind < KINDS; kind++) {
+            table.become(0, kind);
+            assertEquals(kind, table.kind(0));
+            assertTrue(table.has(0, PageTable.WRITING));
+            assertTrue(table.has(0, PageTable.HOMED));
+            assertTrue(table.has(0, PageTable.QUEUED));
+            assertFalse(table.has(0, PageTable.REFERENCED));
+        }
+        table.clear(0, PageTable.QUEUED);
+        assertFalse(table.has(0, PageTable.QUEUED));
+        assertTrue(table.has(0, PageTable.WRITING));
+    }
+
+    @Test
+    void shouldBeginWithWhatTheHomesHave() {
+        PageTable written = new PageTable(PAGES, true);
+        assertEquals(PAGES, written.count(PageTable.REMOTE));
+        assertTrue(written.has(PAGES - 1, PageTable.HOMED));
+        PageTable fresh = new PageTable(PAGES, false);
+        assertEquals(PAGES, fresh.count(PageTable.ZERO));
+        assertFalse(fresh.has(PAGES - 1, PageTable.HOMED));
+    }
+
+    @Test
+    void shouldFindWhatIsNotSavedWhereverItIsInAWord() {
+        for (boolean atHome : new boolean[] {false, true}) {
+            for (int page = 0; page < PAGES; page++) {
+                PageTable table = new PageTable(PAGES, atHome);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                table.become(page, PageTable.CLEAN);
+                table.set(page, PageTable.REFERENCED | PageTable.QUEUED);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                assertEquals(page, table.nextResident(0, PAGES));
+                assertEquals(page, table.nextTouched(0, PAGES));
+                assertEquals(PAGES, table.nextResident(page + 1, PAGES));
+                assertEquals(page, table.nextResident(0, page));
+                table.become(page, PageTable.DIRTY);
+                assertEquals(page, table.nextUnsaved(0, PAGES));
+                table.become(page, PageTable.EVICTING);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                table.set(page, PageTable.WRITING);
+                assertEquals(page, table.nextUnsaved(0, PAGES));
+                table.clear(page, PageTable.WRITING | PageTable.HOMED);
+                table.become(page, PageTable.ZERO);
+                assertEquals(PAGES, table.nextUnsaved(0, PAGES));
+                table.set(page, PageTable.HOMED);
+                assertEquals(page, table.nextUnsaved(0, PAGES));
+            }
+        }
+    }
+
+    @Test
+    void shouldCountStrandedPagesOnlyWhileTheyAreResident() {
+        PageTable table = new PageTable(PAGES, true);
+        table.become(3, PageTable.CLEAN);
+        table.become(4, PageTable.EVICTING);
+        table.strand(3);
+        table.strand(4);
+        assertEquals(2, table.stranded());
+        assertEquals(PageTable.DIRTY, table.kind(3));
+        assertEquals(PageTable.EVICTING, table.kind(4));
+        assertEquals(2, table.resident());
+        table.become(0, 8, PageTable.ZERO, PageTable.FETCHING);
+        assertEquals(0, table.stranded());
+        assertEquals(8, table.count(PageTable.ZERO));
+        assertEquals(PAGES - 8, table.count(PageTable.REMOTE));
+        table.become(3, PageTable.DIRTY);
+        assertEquals(1, table.stranded());
+        table.clear(3, PageTable.STRANDED);
+        assertEquals(0, table.stranded());
+        assertEquals(1, table.resident());
+    }
+
+    private static long pagesOf(PageTable table, int kind) {
+        long count = 0;
+        for (int page = 0; page < table.pages(); page++) {
+            count += table.kind(page) == kind ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Three generations, each changed at random while its children still copy from it, beside plain copies made at the fork. */
+    @Test
+    void shouldInheritWhatWasThereAtTheForkWhateverChangesLater() {
+        int pages = 3 * Inheritance.BLOCK_PAGES + 5;
+        for (int seed = 0; seed < 20; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            List<PageTable> tables = new ArrayList<>(List.of(new PageTable(pages, random.nextBoolean())));
+            List<int[]> expected = new ArrayList<>(List.of(kinds(tables.getFirst(), pages)));
+            for (int step = 0; step < 400; step++) {
+                int which = random.nextInt(tables.size());
+                PageTable table = tables.get(which);
+                int page = random.nextInt(pages);
+                switch (random.nextInt(8)) {
+                    case 0 -> {
+                        if (tables.size() < 6) {
+                            int[] inherited = expected.get(which).clone();
+                            Arrays.setAll(
+                                    inherited,
+                                    i -> inherited[i] == PageTable.FETCHING ? PageTable.REMOTE : inherited[i]);
+                            tables.add(new PageTable(table));
+                            expected.add(inherited);
+                        }
+                    }
+                    case 1 -> {
+                        int count = random.nextInt(pages - page + 1);
+                        table.become(page, count, PageTable.ZERO, PageTable.DIRTY);
+                        Arrays.fill(expected.get(which), page, page + count, PageTable.ZERO);
+                    }
+                    case 2 -> table.inheritBlock();
+                    case 3 -> assertEquals(expected.get(which)[page], table.kind(page), "seed " + seed);
+                    default -> {
+                        int kind = random.nextInt(KINDS);
+                        table.become(page, kind);
+                        expected.get(which)[page] = kind;
+                    }
+                }
+            }
+            for (int i = 0; i < tables.size(); i++) {
+                while (tables.get(i).isInheriting()) {
+                    tables.get(i).inheritBlock();
+                }
+            }
+            for (int i = 0; i < tables.size(); i++) {
+                assertArrayEquals(expected.get(i), kinds(tables.get(i), pages), "seed " + seed + ", table " + i);
+                for (int kind = 0; kind < KINDS; kind++) {
+                    int counted = kind;
+                    assertEquals(
+                            IntStream.of(expected.get(i))
+                                    .filter(each -> each == counted)
+                                    .count(),
+                            tables.get(i).count(kind));
+                }
+            }
+        }
+    }
+
+    /** A parent that ends, and a child that ends, before all is copied. */
+    @Test
+    void shouldInheritFromAParentThatHasEndedAndOutliveAChildThatHas() {
+        int pages = 300 * Inheritance.BLOCK_PAGES;
+        PageTable parent = new PageTable(pages, false);
+        parent.become(pages - 1, PageTable.DIRTY);
+        PageTable ended = new PageTable(parent);
+        PageTable child = new PageTable(parent);
+        ended.discard();
+        parent.discard();
+        assertEquals(PageTable.DIRTY, child.kind(pages - 1));
+        assertFalse(ended.isInheriting());
+    }
+
+    @Test
+    void shouldCopyABoundedNumberOfStatesAtOnce() {
+        int pages = 4 * Inheritance.BLOCK_PAGES;
+        PageTable parent = new PageTable(pages, false);
+        parent.become(0, pages, PageTable.DIRTY, PageTable.ZERO);
+        PageTable child = new PageTable(parent);
+        for (int blocks = 0; blocks <= 4; blocks++) {
+            assertEquals((long) blocks * Inheritance.BLOCK_PAGES, child.count(PageTable.DIRTY));
+            assertEquals(blocks < 4 ? 1 : 0, child.inheritBlock());
+        }
+    }
+
+    private static int[] kinds(PageTable table, int pages) {
+        return IntStream.range(0, pages).map(table::kind).toArray();
+    }
+}

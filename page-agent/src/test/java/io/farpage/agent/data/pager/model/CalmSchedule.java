@@ -1,0 +1,81 @@
+package io.farpage.agent.data.pager.model;
+
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thing after the other: each step comes when all that the one before it set off is done. Then the run ends, as things are. A direct read
+ * lasts until the program ends it.
+ */
+final class CalmSchedule implements Schedule {
+    /** Turns of the agent after which it has nothing left to do. */
+    private static final int REST = 20;
+
+    private final Deque<Function<World, Step>> program = new ArrayDeque<>();
+    private int rest = REST;
+
+    /** A guest's thread stores to pages. */
+    CalmSchedule write(int first, int end) {
+        program.addAll(steps(Step.Kind.WRITE, first, end));
+        return this;
+    }
+
+    /** A guest's thread reads pages. */
+    CalmSchedule read(int first, int end) {
+        program.addAll(steps(Step.Kind.READ, first, end));
+        return this;
+    }
+
+    /** Looks at the world, or changes it. */
+    CalmSchedule then(Consumer<World> what) {
+        program.add(world -> {
+            what.accept(world);
+            return Step.AGENT;
+        });
+        return this;
+    }
+
+    private static Collection<Function<World, Step>> steps(Step.Kind kind, int first, int end) {
+        return IntStream.range(first, end)
+                .mapToObj(page -> (Function<World, Step>) world -> new Step(kind, 0, page))
+                .toList();
+    }
+
+    @Override
+    public @Nullable Step next(World world, boolean inTurn) {
+        if (inTurn) {
+            return null;
+        }
+        for (GuestThread thread : world.threads) {
+            if (World.canRun(thread) && thread.state != GuestThread.State.PINNED) {
+                return Step.of(Step.Kind.RUN, thread.number);
+            }
+        }
+        for (int home = 0; home < world.fabric.homes().size(); home++) {
+            if (!world.fabric.home(home).underWay().isEmpty()) {
+                return Step.of(Step.Kind.COMPLETE, home);
+            }
+        }
+        if (rest > 0) {
+            rest--;
+            return Step.AGENT;
+        }
+        rest = REST;
+        return program.isEmpty() ? null : program.remove().apply(world);
+    }
+
+    @Override
+    public long turnNanos() {
+        return World.LONG_NANOS;
+    }
+
+    @Override
+    public boolean settles() {
+        return false;
+    }
+}

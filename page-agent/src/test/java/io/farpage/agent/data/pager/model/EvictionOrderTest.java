@@ -1,0 +1,115 @@
+package io.farpage.agent.data.pager.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.linux.Errno;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Which pages the agent takes out, when, and what becomes of those that it cannot. */
+final class EvictionOrderTest {
+    private static final int PAGES = 40;
+    private static final int LIMIT = 32;
+    /** Room that is kept free for faults at this limit; eviction makes twice as much when that is used up. */
+    private static final int SLACK = 8;
+
+    private static void run(int limit, CalmSchedule schedule) {
+        new World(new Setup(PAGES, 0, 1, limit, 1, 8, World.MAX_FRAMES), schedule).run();
+    }
+
+    private static List<Integer> resident(World world) {
+        return IntStream.range(0, PAGES)
+                .filter(world.kernel()::isCached)
+                .boxed()
+                .toList();
+    }
+
+    private static void requireTableAgrees(World world) {
+        assertEquals(world.resident(), world.pager.status().residentPages(), world::toString);
+    }
+
+    @Test
+    void shouldEvictNothingUntilTheSlackIsUsedAndThenMakeTwiceTheRoom() {
+        run(
+                LIMIT,
+                new CalmSchedule()
+                        .write(0, LIMIT - SLACK)
+                        .then(world -> assertEquals(LIMIT - SLACK, world.resident()))
+                        .write(LIMIT - SLACK, LIMIT - SLACK + 1)
+                        .then(world -> assertEquals(LIMIT - 2 * SLACK, world.resident())));
+    }
+
+    @Test
+    void shouldPassOverPagesThatWereAskedForSinceTheHandCameBy() {
+        run(
+                LIMIT,
+                new CalmSchedule()
+                        .write(0, 12)
+                        .write(20, 33)
+                        .then(world -> assertFalse(world.kernel().isCached(8), "the first nine are out"))
+                        .then(world -> assertTrue(world.kernel().isCached(9)))
+                        .write(12, 20)
+                        .write(33, 34)
+                        .then(world -> assertEquals(
+                                IntStream.concat(IntStream.range(12, 20), IntStream.range(26, 34))
+                                        .boxed()
+                                        .toList(),
+                                resident(world))));
+    }
+
+    /** Fewer pages than may be resident, since a pager that cannot evict does not hold faults up. */
+    @Test
+    void shouldKeepDirtyPagesResidentWhenTheirHoleCannotBePunched() {
+        run(
+                4,
+                new CalmSchedule()
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
+                        .write(0, 4)
+                        .then(world -> assertEquals(4, world.resident()))
+                        .then(EvictionOrderTest::requireTableAgrees));
+    }
+
+    @Test
+    void shouldKeepWrittenPagesResidentWhenTheirHoleCannotBePunchedAfterwards() {
+        run(
+                LIMIT,
+                new CalmSchedule()
+                        .write(0, LIMIT - SLACK)
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
+                        .write(LIMIT - SLACK, LIMIT - SLACK + 1)
+                        .then(world -> assertTrue(
+                                world.pager.status().writtenBackPages() > 0, "pages have reached their home"))
+                        .then(world -> assertEquals(LIMIT - SLACK + 1, world.resident()))
+                        .then(EvictionOrderTest::requireTableAgrees));
+    }
+
+    @Test
+    void shouldKeepPagesOfZerosResidentWhenTheirHoleCannotBePunched() {
+        run(
+                4,
+                new CalmSchedule()
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
+                        .read(0, 4)
+                        .then(world -> assertEquals(4, world.resident()))
+                        .then(EvictionOrderTest::requireTableAgrees));
+    }
+
+    @Test
+    void shouldKeepCleanPagesResidentWhenTheirHoleCannotBePunched() {
+        run(
+                LIMIT,
+                new CalmSchedule()
+                        .write(0, PAGES)
+                        .read(0, PAGES)
+                        .read(0, PAGES)
+                        .then(world -> assertEquals(0, world.pager.status().dirtyPages()))
+                        .then(EvictionOrderTest::requireTableAgrees)
+                        .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
+                        .read(0, SLACK)
+                        .then(world -> assertTrue(world.resident() > LIMIT - SLACK, world::toString))
+                        .then(EvictionOrderTest::requireTableAgrees));
+    }
+}

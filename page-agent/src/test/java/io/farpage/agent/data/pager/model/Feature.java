@@ -1,0 +1,13 @@
+package io.farpage.agent.data.pager.model;
+
+/** What a world has beside the rule: a guest on a memory file with pages of 4 KiB, one home on another node, and a kernel that can poison. */
+enum Feature {
+    /** The pages on other nodes live on two of them, either of which may fall silent or be lost while the other goes on. */
+    TWO_HOMES,
+    /** The guest's memory is private (MAP_PRIVATE): nothing of it is evicted or saved, and a child has a copy of its own. */
+    PRIVATE,
+    /** Pages of 2 MiB on hugetlbfs. */
+    LARGE_PAGES,
+    /** The kernel has no UFFDIO_POISON (Linux before 6.6). */
+    NO_POISON
+}

@@ -1,0 +1,97 @@
+package io.farpage.agent.data.pager.model;
+
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolConfig;
+import io.farpage.pool.PoolException;
+import io.farpage.pool.frames.FrameAllocator;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The agent's pool, one for each page size, which all worlds have one after the other, since a pool takes longer to make than a world. Its
+ * frames are of 4 KiB, as an agent's are.
+ */
+final class ModelPool {
+    static final String NODE = "a";
+    static final long INCARNATION = 3;
+    /** Pages that the staging memory has room for. */
+    static final int PAGES = 16;
+
+    private static final ModelPool SMALL = new ModelPool(Memory.PAGE);
+
+    private final int framesPerPage;
+    private final PagePool pool;
+
+    private ModelPool(int pageBytes) {
+        framesPerPage = pageBytes / Memory.PAGE;
+        long bytes = (long) PAGES * pageBytes;
+        try {
+            pool = PagePool.open(PoolConfig.of(NODE, INCARNATION, bytes, bytes)
+                    .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
+        } catch (PoolException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The pool for large pages, opened when the first world has them. */
+    private static final class Large {
+        static final ModelPool POOL = new ModelPool(Memory.LARGE_PAGE);
+
+        private Large() {}
+    }
+
+    private static ModelPool of(Setup setup) {
+        return setup.has(Feature.LARGE_PAGES) ? Large.POOL : SMALL;
+    }
+
+    static PagePool pool(Setup setup) {
+        return of(setup).pool;
+    }
+
+    /** Pages that the free frames of the staging memory make up. */
+    static int freePages(Setup setup) {
+        ModelPool of = of(setup);
+        return of.pool.stagingFrames().available() / of.framesPerPage;
+    }
+
+    /** Makes the pool as new, with as many staging frames to be had as the setup says. */
+    static void reset(Setup setup) {
+        of(setup).reset(setup.frames());
+    }
+
+    private void reset(int pages) {
+        FrameAllocator staging = pool.stagingFrames();
+        for (int frame = 0; frame < PAGES * framesPerPage; frame++) {
+            if (!staging.isFree(frame)) {
+                staging.free(frame);
+            }
+        }
+        for (int page = 0; page < PAGES; page++) {
+            Memory.version(pool.stagingAddress() + pool.offset(page * framesPerPage), 0);
+            Memory.version(pool.exportedAddress() + pool.offset(page * framesPerPage), 0);
+        }
+        if (pages < PAGES) {
+            staging.allocateRun((PAGES - pages) * framesPerPage);
+        }
+    }
+
+    /** Where the pages live: each at the same place within its home's frames as within the space. */
+    static SpaceMap map(Setup setup, String first, String second) {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        int from = setup.secondHomeFrom();
+        add(extents, setup, 0, from, first, SimulatedNetwork.INCARNATION);
+        add(extents, setup, from, setup.remotePages(), second, SimulatedNetwork.INCARNATION);
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION);
+        return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents);
+    }
+
+    private static void add(List<SpaceMap.Extent> to, Setup setup, int first, int end, String node, long incarnation) {
+        if (first < end) {
+            long offset = (long) first * setup.pageBytes();
+            to.add(new SpaceMap.Extent(first, end - first, node, incarnation, offset, false));
+        }
+    }
+}

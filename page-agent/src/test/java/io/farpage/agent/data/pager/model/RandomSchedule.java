@@ -1,0 +1,142 @@
+package io.farpage.agent.data.pager.model;
+
+import io.farpage.agent.data.pager.model.GuestThread.State;
+import io.farpage.agent.data.pager.model.Step.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/** Something that can happen, at random, for a number of steps, and what it was. */
+final class RandomSchedule implements Schedule {
+    private static final Kind[] OPERATIONS = {
+        Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO, Kind.DISCARD
+    };
+
+    /** How often a guest that reads directly does so: once in so many operations. */
+    private static final int DIRECT_ONE_IN = 5;
+
+    /** How often a guest gives up parts of large pages: once in so many operations. */
+    private static final int CUT_ONE_IN = 5;
+
+    private static final int TROUBLES = 19;
+
+    private final SplittableRandom random;
+    private final List<Step> taken = new ArrayList<>();
+    private final int steps;
+    /** How often things go wrong: once in so many steps. */
+    private final int peace;
+
+    private final long turnNanos;
+    /** What goes wrong most. */
+    private final int favourite;
+
+    /** Whether the guest reads directly; only then inspections of pins take their time. */
+    private final boolean readsDirectly;
+
+    RandomSchedule(SplittableRandom random, int steps) {
+        this.random = random;
+        this.steps = steps;
+        this.peace = random.nextBoolean() ? random.nextInt(3, 13) : 200;
+        this.turnNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
+        this.favourite = random.nextInt(TROUBLES);
+        this.readsDirectly = random.nextBoolean();
+    }
+
+    @Override
+    public boolean inspectsSlowly() {
+        return readsDirectly;
+    }
+
+    @Override
+    public long turnNanos() {
+        return turnNanos;
+    }
+
+    List<Step> taken() {
+        return taken;
+    }
+
+    @Override
+    public @Nullable Step next(World world, boolean inTurn) {
+        if (taken.size() >= steps && !inTurn) {
+            return null;
+        }
+        Step step = choose(world, inTurn);
+        taken.add(step);
+        return step;
+    }
+
+    private Step choose(World world, boolean inTurn) {
+        if (taken.size() >= steps || random.nextInt(8) < (inTurn ? 6 : 2)) {
+            return Step.AGENT;
+        }
+        if (!world.kernel().isAlive() && !inTurn && random.nextInt(8) == 0) {
+            return Step.LIFE;
+        }
+        if (random.nextInt(peace) == 0) {
+            Step trouble = trouble(world);
+            return world.isPossible(trouble, inTurn) ? trouble : Step.AGENT;
+        }
+        List<Step> possible = possible(world);
+        return possible.isEmpty() ? Step.AGENT : possible.get(random.nextInt(possible.size()));
+    }
+
+    private List<Step> possible(World world) {
+        List<Step> possible = new ArrayList<>();
+        for (GuestThread thread : world.threads) {
+            if (World.canRun(thread)) {
+                possible.add(Step.of(Kind.RUN, thread.number));
+            } else if (thread.state == State.IDLE) {
+                Step step = new Step(operation(world), thread.number, random.nextInt(world.setup.pages()));
+                if (world.isPossible(step, true)) {
+                    possible.add(step);
+                }
+            }
+        }
+        world.fabric.addSteps(possible);
+        world.pins.addSteps(possible);
+        return possible;
+    }
+
+    private Kind operation(World world) {
+        if (readsDirectly && random.nextInt(DIRECT_ONE_IN) == 0) {
+            return Kind.DIRECT;
+        }
+        if (world.setup.has(Feature.LARGE_PAGES) && random.nextInt(CUT_ONE_IN) == 0) {
+            return random.nextBoolean() ? Kind.CUT : Kind.CUT_ACROSS;
+        }
+        return OPERATIONS[random.nextInt(OPERATIONS.length)];
+    }
+
+    /** A child comes, lives for a while, goes, and the agent finds that it has gone. */
+    private Step family(World world) {
+        if (world.guest.hasChild()) {
+            return random.nextInt(8) == 0 ? Step.of(Kind.CHILD_END) : Step.AGENT;
+        }
+        boolean probes = world.guest.hasForked() && random.nextBoolean();
+        return probes ? Step.of(Kind.PROBE) : Step.of(Kind.FORK, random.nextInt(world.threads.size()));
+    }
+
+    private Step trouble(World world) {
+        int home = world.setup.has(Feature.TWO_HOMES) ? random.nextInt(2) : 0;
+        return switch (random.nextBoolean() ? favourite : random.nextInt(TROUBLES)) {
+            case 0 -> Step.of(Kind.BREAK, home);
+            case 1, 2 -> Step.of(Kind.CONNECT, home);
+            case 3 -> Step.of(Kind.EXPIRE);
+            case 4 -> Step.of(Kind.WAIT);
+            case 5 -> Step.of(Kind.RESIZE, random.nextInt(1, World.MAX_LIMIT + 1));
+            case 6 -> Step.of(Kind.RECLAIM, random.nextInt(world.setup.pages()));
+            case 7 -> Step.of(Kind.STARVE, random.nextInt(3));
+            case 8 -> Step.of(Kind.PROBE);
+            case 9 -> Step.of(Kind.LAND_LATE);
+            case 10 -> Step.of(Kind.SPLIT, random.nextInt(world.setup.pages()));
+            case 11, 12 -> family(world);
+            case 13 -> Step.of(Kind.LOSE, home);
+            case 14 -> Step.of(Kind.INSPECT);
+            case 15 -> Step.of(Kind.SILENCE, home);
+            case 16, 17 -> Step.of(Kind.ANSWER, home);
+            default -> Step.of(Kind.END);
+        };
+    }
+}

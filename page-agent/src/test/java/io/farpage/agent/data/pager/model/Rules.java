@@ -1,0 +1,83 @@
+package io.farpage.agent.data.pager.model;
+
+import io.farpage.agent.data.pager.model.SimulatedNetwork.Transfer;
+import java.util.List;
+
+/** Which steps mean something at the moment. */
+final class Rules {
+    private Rules() {}
+
+    /** Whether a step means something now; if not, it is passed over. */
+    static boolean allow(Step step, boolean inTurn, World world) {
+        Setup setup = world.setup;
+        Fabric fabric = world.fabric;
+        Processes guest = world.guest;
+        SimulatedKernel kernel = world.kernel();
+        int first = step.first();
+        int second = step.second();
+        return switch (step.kind()) {
+            case AGENT -> !inTurn;
+            // The kernel takes out what a part of a page is given up of long before the agent forgets that.
+            case WAIT, EXPIRE -> !inTurn && !guest.isCutting();
+            case LIFE -> !inTurn && !world.isAnyHomeLost();
+            case LOSE ->
+                fabric.isHome(first, home -> !home.isLost())
+                        && kernel.isAlive()
+                        && (world.isPrivate() || !guest.hasChild());
+            case PROBE -> !inTurn && world.ended == null;
+            case FORK -> (world.isPrivate() || !world.isAnyHomeLost()) && guest.canFork(first);
+            case CHILD_END -> guest.hasChild();
+            case READ, WRITE, ZERO -> guest.isIdle(first) && second < setup.pages();
+            case DIRECT -> canReadDirectly(world, first, second);
+            case REMOVE -> guest.isIdle(first) && canRemove(world, second, 1);
+            case REMOVE_TWO -> guest.isIdle(first) && canRemove(world, second, 2);
+            case DISCARD ->
+                !world.isPrivate() && !guest.hasForked() && guest.isIdle(first) && canRemove(world, second, 1);
+            case CUT -> canCut(world) && guest.isIdle(first) && canRemove(world, second, 1);
+            case CUT_ACROSS -> canCut(world) && guest.isIdle(first) && canRemove(world, second, 3);
+            case INSPECT -> world.pins.canBegin();
+            case INSPECTED -> world.pins.canEnd();
+            case RUN -> first < world.threads.size() && World.canRun(world.threads.get(first));
+            case LAND -> canLand(world, first, second);
+            case LAND_LATE -> first < fabric.late();
+            case COMPLETE -> fabric.isHome(first, home -> !home.underWay().isEmpty());
+            case BREAK -> fabric.isHome(first, SimulatedHome::isUp);
+            case CONNECT -> fabric.isHome(first, SimulatedHome::canConnect);
+            case SILENCE -> fabric.isHome(first, home -> !home.isSilent() && !home.isLost());
+            case ANSWER -> fabric.isHome(first, SimulatedHome::isSilent);
+            case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;
+            case STARVE -> true;
+            case SPLIT -> first > 0 && first < setup.pages();
+            case RECLAIM -> first < setup.pages() && kernel.isMapped(first) && !setup.has(Feature.LARGE_PAGES);
+            case END -> kernel.isAlive();
+        };
+    }
+
+    private static boolean canReadDirectly(World world, int thread, int page) {
+        return !world.isPrivate()
+                && world.guest.isIdle(thread)
+                && page < world.setup.pages()
+                && !world.truth().isBeingRemoved(page)
+                && !world.truth().isBeingCut(page);
+    }
+
+    private static boolean canRemove(World world, int page, int count) {
+        boolean can = page + count <= world.setup.pages();
+        for (int i = 0; i < count && can; i++) {
+            can = !world.guest.isTarget(page + i);
+        }
+        return can;
+    }
+
+    /** Only MADV_REMOVE of a file with large pages gives up parts of pages; MADV_DONTNEED is refused or rounds. */
+    private static boolean canCut(World world) {
+        return world.setup.has(Feature.LARGE_PAGES) && !world.isPrivate();
+    }
+
+    private static boolean canLand(World world, int transfer, int page) {
+        List<Transfer> underWay = world.fabric.underWay();
+        return transfer < underWay.size()
+                && page < underWay.get(transfer).pages()
+                && !underWay.get(transfer).landed().get(page);
+    }
+}

@@ -1,0 +1,116 @@
+package io.farpage.agent.data.pager.model;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+
+/**
+ * How large a world is, and what is special about it.
+ *
+ * @param pages of the guest
+ * @param localPages of them at the end, whose home is the agent's own node
+ * @param threads of the guest
+ * @param limit pages that may be resident
+ * @param prefetch pages that one fetch may bring
+ * @param slots transfers under way at once
+ * @param frames of staging memory, pages
+ * @param features what is special
+ */
+record Setup(
+        int pages, int localPages, int threads, int limit, int prefetch, int slots, int frames, Set<Feature> features) {
+    /** With nothing special. */
+    Setup(int pages, int localPages, int threads, int limit, int prefetch, int slots, int frames) {
+        this(pages, localPages, threads, limit, prefetch, slots, frames, Set.of());
+    }
+
+    /** The same with features. */
+    Setup with(Feature... added) {
+        EnumSet<Feature> all = EnumSet.noneOf(Feature.class);
+        all.addAll(features);
+        all.addAll(List.of(added));
+        return new Setup(pages, localPages, threads, limit, prefetch, slots, frames, all);
+    }
+
+    boolean has(Feature feature) {
+        return features.contains(feature);
+    }
+
+    /** Bytes of a page. */
+    int pageBytes() {
+        return has(Feature.LARGE_PAGES) ? Memory.LARGE_PAGE : Memory.PAGE;
+    }
+
+    /** Pages that live on other nodes; they are the first ones. */
+    int remotePages() {
+        return pages - localPages;
+    }
+
+    /** The first page of the second home on another node; all remote pages are the first home's if there is only one. */
+    int secondHomeFrom() {
+        return has(Feature.TWO_HOMES) ? remotePages() / 2 : remotePages();
+    }
+
+    /** Something that makes trouble in few steps, as often with one feature or several as without. */
+    static Setup random(SplittableRandom random) {
+        EnumSet<Feature> features = EnumSet.noneOf(Feature.class);
+        if (random.nextBoolean()) {
+            oneIn(2, Feature.TWO_HOMES, random, features);
+            oneIn(3, Feature.PRIVATE, random, features);
+            oneIn(3, Feature.LARGE_PAGES, random, features);
+            oneIn(6, Feature.NO_POISON, random, features);
+        }
+        return random(random, features);
+    }
+
+    /** As {@link #random(SplittableRandom)}, with these features. */
+    static Setup random(SplittableRandom random, Set<Feature> features) {
+        boolean two = features.contains(Feature.TWO_HOMES);
+        if (random.nextInt(two ? 2 : 6) == 0) {
+            return roomy(random, features);
+        }
+        int pages = random.nextInt(two ? 4 : 2, 9);
+        return new Setup(
+                pages,
+                random.nextInt(4) == 0 ? 1 : 0,
+                random.nextInt(1, 4),
+                random.nextInt(1, pages + 1),
+                random.nextBoolean() ? 1 : 4,
+                random.nextInt(two ? 2 : 1, 6),
+                random.nextInt(two ? 4 : 2, World.MAX_FRAMES + 1),
+                features);
+    }
+
+    /** Room enough for pages to stay some time, and for the agent to share it out to homes; and threads enough to want more. */
+    private static Setup roomy(SplittableRandom random, Set<Feature> features) {
+        int pages = random.nextInt(24, 41);
+        return new Setup(
+                pages,
+                0,
+                random.nextInt(4, 9),
+                random.nextInt(18, pages),
+                random.nextBoolean() ? 1 : 4,
+                random.nextInt(2, 6),
+                World.MAX_FRAMES,
+                features);
+    }
+
+    private static void oneIn(int times, Feature feature, SplittableRandom random, Set<Feature> to) {
+        if (random.nextInt(times) == 0) {
+            to.add(feature);
+        }
+    }
+
+    /** As it is written in a test. */
+    @Override
+    public String toString() {
+        String size = "new Setup(%d, %d, %d, %d, %d, %d, %d)"
+                .formatted(pages, localPages, threads, limit, prefetch, slots, frames);
+        String names = features.stream()
+                .sorted()
+                .map(feature -> "Feature." + feature.name())
+                .collect(Collectors.joining(", "));
+        return names.isEmpty() ? size : size + ".with(" + names + ")";
+    }
+}

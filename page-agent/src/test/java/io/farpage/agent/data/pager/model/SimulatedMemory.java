@@ -1,0 +1,138 @@
+package io.farpage.agent.data.pager.model;
+
+import io.farpage.linux.uffd.GuestFile;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** The pages of a memory file, which all address spaces have, or the private ones of one address space, which no file backs. */
+final class SimulatedMemory implements GuestFile {
+    private final Host host;
+    private final int pageBytes;
+    private final boolean[] cached;
+    private final long[] content;
+    private final int[] frames;
+    /** Whether a page was installed protected, and neither it nor its protection was touched since. */
+    private final boolean[] isUntouched;
+
+    private final List<SimulatedKernel> mappers = new ArrayList<>();
+
+    SimulatedMemory(Host host) {
+        this.host = host;
+        pageBytes = host.setup.pageBytes();
+        int pages = host.setup.pages();
+        cached = new boolean[pages];
+        content = new long[pages];
+        frames = new int[pages];
+        isUntouched = new boolean[pages];
+    }
+
+    private SimulatedMemory(SimulatedMemory parent) {
+        host = parent.host;
+        pageBytes = parent.pageBytes;
+        cached = parent.cached.clone();
+        content = parent.content.clone();
+        frames = new int[cached.length];
+        isUntouched = new boolean[cached.length];
+    }
+
+    /** What a child has: the same file, or a copy of private pages. */
+    SimulatedMemory fork() {
+        return host.setup.has(Feature.PRIVATE) ? new SimulatedMemory(this) : this;
+    }
+
+    void mappedBy(SimulatedKernel space) {
+        mappers.add(space);
+    }
+
+    boolean isCached(int page) {
+        return cached[page];
+    }
+
+    boolean isUntouched(int page) {
+        return cached[page] && isUntouched[page];
+    }
+
+    void touched(int page) {
+        isUntouched[page] = false;
+    }
+
+    long content(int page) {
+        return content[page];
+    }
+
+    int frame(int page) {
+        return frames[page];
+    }
+
+    void install(int page, long version, boolean isProtected) {
+        cached[page] = true;
+        content[page] = version;
+        isUntouched[page] = isProtected;
+    }
+
+    void store(int page, long version) {
+        content[page] = version;
+        touched(page);
+    }
+
+    /** A device writes to memory that is pinned, whatever has become of the page. */
+    void storeByDevice(int page, int frame, long version) {
+        if (cached[page] && frames[page] == frame) {
+            store(page, version);
+        }
+    }
+
+    /** Takes a page out, as fallocate(2) does. */
+    void zap(int page) {
+        frames[page] += cached[page] ? 1 : 0;
+        cached[page] = false;
+        mappers.forEach(space -> space.unmap(page));
+    }
+
+    /** Fills a part of a page with zeros, as fallocate(2) does of a large page that is in the file, whatever its protection. */
+    void cut(int page) {
+        if (cached[page] && content[page] != 0) {
+            store(page, content[page] | Memory.CUT);
+        }
+    }
+
+    @Override
+    public long read(long offset, long address, long length) {
+        host.called();
+        int first = (int) (offset / pageBytes);
+        for (int i = 0; i < length / pageBytes; i++) {
+            host.reads(first + i);
+            Memory.version(address + (long) i * pageBytes, cached[first + i] ? content[first + i] : 0);
+        }
+        return length;
+    }
+
+    @Override
+    public int punchHole(long offset, long length) {
+        host.called();
+        if (host.holeRefusal() != 0) {
+            return host.holeRefusal();
+        }
+        if (offset % pageBytes != 0 || length % pageBytes != 0) {
+            throw new AssertionError("a hole from " + offset + " of " + length + " bytes cuts a page");
+        }
+        int first = (int) (offset / pageBytes);
+        for (int i = 0; i < length / pageBytes; i++) {
+            if (isUntouched(first + i)) {
+                host.dropsClean(first + i);
+            }
+            zap(first + i);
+        }
+        return 0;
+    }
+
+    String describe(int page) {
+        long version = content[page] & ~Memory.CUT;
+        return cached[page] ? "version " + version + (content[page] == version ? "" : " cut") : "absent";
+    }
+
+    String shape() {
+        return Arrays.toString(cached) + Arrays.toString(content) + Arrays.toString(isUntouched);
+    }
+}

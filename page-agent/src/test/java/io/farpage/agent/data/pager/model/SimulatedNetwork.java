@@ -1,0 +1,233 @@
+package io.farpage.agent.data.pager.model;
+
+import io.farpage.agent.data.shard.PeerMemory;
+import io.farpage.agent.data.shard.Rail;
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.WcOpcode;
+import io.farpage.verbs.WcStatus;
+import io.farpage.verbs.WorkCompletion;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * A home and the way there. Each page of a transfer is carried out at a moment of its own, in any order, between posting and completion;
+ * completions come in the order of posting. A WRITE whose link broke may still reach the home, until the home has a new queue pair, which it
+ * makes only after it has closed the old one.
+ */
+final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
+    static final long INCARNATION = 7;
+    private static final long HEADER = 1L << 40;
+    private static final long EXPORTED = 1L << 41;
+
+    private final String node;
+    private final int pageBytes;
+    private final long[] home;
+    private final Deque<Transfer> underWay = new ArrayDeque<>();
+    private final List<LateWrite> late = new ArrayList<>();
+    private final Deque<Completion> completions = new ArrayDeque<>();
+    private final Rail rail = new Rail("simulated", this, this, 0, 1);
+    private int links;
+    private long completed;
+
+    /** @param node the home's name */
+    SimulatedNetwork(String node, int pages, int pageBytes) {
+        this.node = node;
+        this.pageBytes = pageBytes;
+        home = new long[pages];
+    }
+
+    /** A READ or WRITE, and which of its pages have been carried out. */
+    record Transfer(long wrId, boolean write, long local, long remote, int pageBytes, int pages, BitSet landed) {
+        boolean isHeader() {
+            return remote < EXPORTED;
+        }
+
+        int page(int index) {
+            return (int) ((remote - EXPORTED) / pageBytes) + index;
+        }
+
+        long address(int index) {
+            return local + (long) index * pageBytes;
+        }
+
+        /** Itself, and no other with the same numbers. */
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
+        }
+
+        /** The first page that has not been carried out, or -1. */
+        int firstLeft() {
+            int left = landed.nextClearBit(0);
+            return left < pages ? left : -1;
+        }
+
+        /** For messages, and what it is apart from its number. */
+        String shape() {
+            return (write ? "W" : "R") + local % (1L << 32) + ">" + (remote - EXPORTED) / pageBytes + "*" + pages
+                    + landed;
+        }
+    }
+
+    private record LateWrite(int page, long version) {}
+
+    private record Completion(long wrId, WcStatus status) {}
+
+    Rail rail() {
+        return rail;
+    }
+
+    PeerMemory memory() {
+        return new PeerMemory(HEADER, 0, EXPORTED, exportedBytes(), 0);
+    }
+
+    private long exportedBytes() {
+        return (long) home.length * pageBytes;
+    }
+
+    int pageBytes() {
+        return pageBytes;
+    }
+
+    /** What the home has. */
+    long home(int page) {
+        return home[page];
+    }
+
+    /** Sets what the home has. */
+    void home(int page, long version) {
+        home[page] = version;
+    }
+
+    /** A queue pair to a new one of the home's, which closes its old one for it. */
+    SimulatedQueuePair connect() {
+        late.clear();
+        return new SimulatedQueuePair(++links, this);
+    }
+
+    List<Transfer> underWay() {
+        return new ArrayList<>(underWay);
+    }
+
+    boolean isIdle() {
+        return underWay.isEmpty() && completions.isEmpty();
+    }
+
+    /** Pages of WRITEs that may still reach the home although they have failed. */
+    int late() {
+        return late.size();
+    }
+
+    void post(Transfer transfer) {
+        underWay.add(transfer);
+    }
+
+    /** Carries out a page of a transfer. */
+    void land(Transfer transfer, int index) {
+        transfer.landed().set(index);
+        if (transfer.isHeader()) {
+            new PoolHeader(node, INCARNATION, Memory.PAGE, exportedBytes())
+                    .writeTo(Memory.at(transfer.local(), PoolHeader.BYTES));
+            return;
+        }
+        long address = transfer.address(index);
+        int page = transfer.page(index);
+        if (transfer.write()) {
+            home[page] = Memory.version(address);
+        } else {
+            Memory.version(address, home[page]);
+        }
+    }
+
+    /** A page of a WRITE that the sender has given up reaches the home, with the bytes as they were when it left. */
+    void landLate(int number) {
+        LateWrite write = late.remove(number);
+        home[write.page()] = write.version();
+    }
+
+    /** Completes the oldest transfer. */
+    void complete() {
+        Transfer transfer = underWay.remove();
+        for (int i = transfer.firstLeft(); i >= 0; i = transfer.firstLeft()) {
+            land(transfer, i);
+        }
+        completions.add(new Completion(transfer.wrId(), WcStatus.SUCCESS));
+        completed++;
+    }
+
+    /** How many transfers were completed. */
+    long completed() {
+        return completed;
+    }
+
+    /** Fails all that is under way. */
+    void flush(WcStatus first) {
+        WcStatus status = first;
+        for (Transfer transfer : underWay) {
+            completions.add(new Completion(transfer.wrId(), status));
+            status = WcStatus.WR_FLUSH_ERR;
+            leaveBehind(transfer);
+        }
+        underWay.clear();
+    }
+
+    /** What of a WRITE has not been carried out may be yet. */
+    private void leaveBehind(Transfer transfer) {
+        for (int i = 0; transfer.write() && i < transfer.pages(); i++) {
+            if (!transfer.landed().get(i)) {
+                late.add(new LateWrite(transfer.page(i), Memory.version(transfer.address(i))));
+            }
+        }
+    }
+
+    @Override
+    public int poll(WorkCompletion[] into) {
+        int count = 0;
+        while (count < into.length && !completions.isEmpty()) {
+            Completion next = completions.remove();
+            into[count++].set(next.wrId(), next.status(), WcOpcode.RDMA_READ, 0, 0, 0, false, links);
+        }
+        return count;
+    }
+
+    /** All that decides how the network goes on, but for the numbers of the transfers. */
+    String shape() {
+        StringBuilder shape = new StringBuilder(Arrays.toString(home));
+        underWay.forEach(transfer -> shape.append(transfer.shape()));
+        shape.append(late);
+        completions.forEach(completion -> shape.append(completion.status()).append((int) completion.wrId()));
+        return shape.toString();
+    }
+
+    @Override
+    public int capacity() {
+        return Integer.MAX_VALUE;
+    }
+
+    @Override
+    public int fileDescriptor() {
+        return -1;
+    }
+
+    @Override
+    public boolean await(long timeoutNanos) {
+        return false;
+    }
+
+    @Override
+    public void requestNotification() {}
+
+    @Override
+    public void close() {}
+}

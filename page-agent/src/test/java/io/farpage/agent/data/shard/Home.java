@@ -1,0 +1,94 @@
+package io.farpage.agent.data.shard;
+
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.link.ShardRails;
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolConfig;
+import io.farpage.pool.PoolException;
+import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.soft.IdleStrategy;
+import io.farpage.verbs.soft.SoftOptions;
+import io.farpage.verbs.soft.SoftProvider;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+
+/** A node's pool and its soft device on loopback: what a shard works with, or what its peer offers it. */
+final class Home implements AutoCloseable {
+    static final long INCARNATION = 7;
+    static final int BYTES = 2 << 20;
+
+    private static final int QUEUE = 8;
+
+    final PagePool pool;
+    final ShardRails rails;
+    private final Transports transports;
+    private final List<QueuePair> queuePairs = new ArrayList<>();
+
+    Home(String id) {
+        SoftProvider soft = new SoftProvider(SoftOptions.DEFAULT.withIdle(IdleStrategy.BLOCK, Duration.ZERO));
+        try {
+            pool = PagePool.open(PoolConfig.of(id, INCARNATION, BYTES, BYTES)
+                    .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
+        } catch (PoolException e) {
+            throw new IllegalStateException(e);
+        }
+        transports = Transports.open(TransportMode.TCP, soft, soft, pool);
+        rails = new ShardRails(transports.devices(), 16 * QUEUE);
+    }
+
+    Rail rail() {
+        return rails.rails().getFirst();
+    }
+
+    private OpenDevice device() {
+        return transports.devices().getFirst();
+    }
+
+    /** A queue pair in INIT. */
+    QueuePair queuePair() {
+        QueuePair queuePair = device().domain()
+                .createQueuePair(
+                        rail().completionQueue(),
+                        rail().completionQueue(),
+                        QpOptions.DEFAULT
+                                .withQueueSizes(QUEUE, 1)
+                                .withLimits(1, 0, QUEUE)
+                                .withAccess(EnumSet.of(
+                                        AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
+        queuePair.modifyToInit();
+        queuePairs.add(queuePair);
+        return queuePair;
+    }
+
+    /** What a peer needs to reach the pool. */
+    PeerMemory memory() {
+        return new PeerMemory(
+                device().header().address(),
+                device().header().rkey(),
+                device().exported().address(),
+                device().exported().length(),
+                device().exported().rkey());
+    }
+
+    /** Destroys the queue pairs that it has made. */
+    void closeQueuePairs() {
+        queuePairs.forEach(QueuePair::close);
+        queuePairs.clear();
+    }
+
+    @Override
+    public void close() {
+        closeQueuePairs();
+        rails.close();
+        transports.close();
+        pool.close();
+    }
+}

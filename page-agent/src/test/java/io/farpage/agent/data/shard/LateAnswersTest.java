@@ -1,0 +1,283 @@
+package io.farpage.agent.data.shard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.verbs.WcStatus;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A shard whose home answers late, never, or to a request of an earlier queue pair. */
+class LateAnswersTest {
+    private static final long DEADLINE = TimeUnit.SECONDS.toNanos(10);
+    private static final int PAGE = 4096;
+
+    private final MemorySegment headerFrames = Arena.ofAuto().allocate(PoolHeader.BYTES, 4096);
+    private final ScriptedHome home = new ScriptedHome(headerFrames);
+    private final PeerLink link = new PeerLink(ScriptedHome.NODE);
+    private final Rail rail = home.rail();
+    private long now = 1_000_000_000L;
+    private final Shard shard = new Shard(List.of(rail), headerFrames, () -> now, () -> {});
+    private final Fetcher fetcher = shard.newFetcher(4, DEADLINE);
+
+    @BeforeEach
+    void connect() {
+        attach(1);
+        home.answerHeader(home.posted.getLast());
+        shard.doWork();
+        assertEquals(LinkPhase.UP, link.phase());
+    }
+
+    @Test
+    void shouldGiveUpTheLinkWhenAPostedTransferIsNotAnsweredWithinItsDeadline() {
+        int slot = read(ScriptedHome.INCARNATION);
+        move(DEADLINE);
+        assertEquals(LinkPhase.UP, link.phase(), "the deadline is not over");
+
+        move(TimeUnit.MILLISECONDS.toNanos(1));
+
+        assertEquals(LinkPhase.DRAINING, link.phase());
+        assertEquals("a transfer was not answered within its deadline", link.lastFailure());
+        assertFalse(fetcher.hasDone(), "the device may still write into the staging frame");
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(LinkPhase.DOWN, link.phase());
+        move(TimeUnit.MILLISECONDS.toNanos(1));
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldNotPostATransferToAnotherIncarnationThanItsPageLivesIn() {
+        int earlier = read(ScriptedHome.INCARNATION - 1);
+        int later = read(ScriptedHome.INCARNATION + 1);
+        int right = read(ScriptedHome.INCARNATION);
+        shard.doWork();
+
+        assertEquals(
+                List.of(right), home.posted.stream().skip(1).map(WrId::slot).toList());
+        assertTrue(fetcher.hasParked());
+        move(DEADLINE + 1);
+        assertEquals(earlier, fetcher.poll());
+        assertEquals(later, fetcher.poll());
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(later));
+    }
+
+    @Test
+    void shouldIgnoreACompletionOfATransferThatWasTakenBackAndPostedAgain() {
+        int slot = read(ScriptedHome.INCARNATION);
+        shard.doWork();
+        long first = home.posted.getLast();
+        reconnect();
+        long second = home.posted.getLast();
+        assertEquals(slot, WrId.slot(second));
+
+        home.answer(first, WcStatus.SUCCESS);
+        shard.doWork();
+
+        assertFalse(fetcher.hasDone(), "the page is not there yet");
+        home.answer(second, WcStatus.SUCCESS);
+        shard.doWork();
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.OK, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldKeepTheLinkWhenAnEarlierQueuePairReportsItsFailureLate() {
+        read(ScriptedHome.INCARNATION);
+        shard.doWork();
+        long first = home.posted.getLast();
+        reconnect();
+
+        home.answer(first, WcStatus.RETRY_EXC_ERR);
+        shard.doWork();
+
+        assertEquals(LinkPhase.UP, link.phase());
+        assertFalse(fetcher.hasDone());
+    }
+
+    @Test
+    void shouldNotTakeTheHeaderThatAnEarlierAttemptHasRead() {
+        giveUpAndRelease();
+        attach(2);
+        long second = home.posted.getLast();
+        giveUpAndRelease();
+        attach(3);
+        long third = home.posted.getLast();
+
+        home.answerHeader(second);
+        shard.doWork();
+
+        assertEquals(LinkPhase.VERIFYING, link.phase());
+        home.answerHeader(third);
+        shard.doWork();
+        assertEquals(LinkPhase.UP, link.phase());
+    }
+
+    @Test
+    void shouldReportARefusalAfterTheSecondOne() {
+        int slot = read(ScriptedHome.INCARNATION);
+        shard.doWork();
+        home.answer(home.posted.getLast(), WcStatus.REM_ACCESS_ERR);
+        shard.doWork();
+        reconnect();
+        assertEquals(slot, WrId.slot(home.posted.getLast()), "posted once more");
+        home.answer(home.posted.getLast(), WcStatus.REM_ACCESS_ERR);
+        shard.doWork();
+        int posted = home.posted.size();
+        reconnect();
+
+        assertEquals(posted + 1, home.posted.size(), "the header alone");
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldIgnoreACompletionOfATransferThatWaitsForALink() {
+        read(ScriptedHome.INCARNATION);
+        shard.doWork();
+        giveUpAndRelease();
+
+        home.answer(home.posted.getLast(), WcStatus.SUCCESS);
+        shard.doWork();
+
+        assertFalse(fetcher.hasDone());
+        assertTrue(fetcher.hasParked());
+    }
+
+    @Test
+    void shouldKeepAQueuePairThatIsDrainingUntilEverythingHasCompleted() {
+        read(ScriptedHome.INCARNATION);
+        shard.doWork();
+        shard.giveUp(link, "for a test");
+        move(TimeUnit.MILLISECONDS.toNanos(900));
+        assertEquals(LinkPhase.DRAINING, link.phase());
+
+        home.answer(home.posted.getLast(), WcStatus.WR_FLUSH_ERR);
+        move(TimeUnit.MILLISECONDS.toNanos(2));
+
+        assertEquals(LinkPhase.DOWN, link.phase());
+    }
+
+    @Test
+    void shouldNotBringTheLinkUpWhenReadingTheHeaderFailed() {
+        giveUpAndRelease();
+        attach(2);
+        home.answer(home.posted.getLast(), WcStatus.RETRY_EXC_ERR);
+        shard.doWork();
+        assertTrue(link.lastFailure().contains("reading the pool header of home failed"), link.lastFailure());
+        assertEquals(LinkPhase.DRAINING, link.phase());
+    }
+
+    @Test
+    void shouldParkWhatTheSendQueueHasNoRoomForAndPostItAfterACompletion() {
+        Fetcher wide = shard.newFetcher(ScriptedHome.SPACE + 1, DEADLINE);
+        for (int i = 0; i <= ScriptedHome.SPACE; i++) {
+            wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
+        }
+        assertTrue(wide.hasParked());
+        shard.doWork();
+        assertEquals(1 + ScriptedHome.SPACE, home.posted.size());
+
+        home.answer(home.posted.getLast(), WcStatus.SUCCESS);
+        shard.doWork();
+
+        assertFalse(wide.hasParked());
+        assertEquals(1 + ScriptedHome.SPACE + 1, home.posted.size());
+    }
+
+    @Test
+    void shouldNotBeSettledAfterATurnThatTookAsManyCompletionsAsItCan() {
+        Fetcher wide = shard.newFetcher(40, DEADLINE);
+        for (int i = 0; i < 33; i++) {
+            wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
+        }
+        shard.doWork();
+        home.posted.stream().skip(1).forEach(wrId -> home.answer(wrId, WcStatus.SUCCESS));
+        shard.doWork();
+        int done = 0;
+        for (int slot = wide.poll(); slot != Fetcher.NONE; slot = wide.poll()) {
+            wide.release(slot);
+            done++;
+        }
+        assertEquals(32, done);
+        assertFalse(shard.isSettled(), "a completion is still in the queue");
+        shard.doWork();
+        wide.release(wide.poll());
+        assertTrue(shard.isSettled());
+    }
+
+    @Test
+    void shouldPostTheLastPageOfThePeerAndRefuseWhatReachesAByteBeyondIt() {
+        fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE, PAGE, 0);
+        shard.doWork();
+        assertEquals(2, home.posted.size());
+
+        int beyond = fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE + 1, PAGE, 0);
+        int before = fetcher.read(link, ScriptedHome.INCARNATION, -1, PAGE, 0);
+        shard.doWork();
+
+        assertEquals(2, home.posted.size());
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(beyond, fetcher.poll());
+        assertEquals(before, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(beyond));
+    }
+
+    @Test
+    void shouldKeepAllBitsOfTheNumbersInAWorkRequestId() {
+        long wrId = WrId.of(0xFFFE, (char) 0xFEDC, Integer.MAX_VALUE);
+        assertEquals(0xFFFE, WrId.fetcher(wrId));
+        assertEquals(0xFEDC, WrId.generation(wrId));
+        assertEquals(Integer.MAX_VALUE, WrId.slot(wrId));
+        assertFalse(WrId.isHeader(wrId));
+        assertTrue(WrId.isHeader(WrId.header((char) 0, 0)));
+    }
+
+    private void attach(long attempt) {
+        shard.submit(new ShardCommand.Attach(
+                link, home.queuePair(), rail, ScriptedHome.INCARNATION, home.memory(), attempt));
+        shard.doWork();
+        assertEquals(LinkPhase.VERIFYING, link.phase());
+    }
+
+    private void giveUpAndRelease() {
+        shard.giveUp(link, "for a test");
+        // Nothing answers, so the queue pair is released when it has had a second.
+        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(LinkPhase.DOWN, link.phase());
+    }
+
+    /** Another queue pair in the place of the one that is up, which transfers that were taken back are posted on. */
+    private void reconnect() {
+        giveUpAndRelease();
+        attach(link.attempt() + 1);
+        home.answerHeader(home.posted.getLast());
+        shard.doWork();
+        shard.doWork();
+        assertEquals(LinkPhase.UP, link.phase());
+    }
+
+    private int read(long incarnation) {
+        return fetcher.read(link, incarnation, 0, PAGE, 0);
+    }
+
+    /** Lets time go by. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
+    private void move(long nanos) {
+        now += nanos;
+        shard.clockIsStale();
+        shard.doWork();
+        for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
+            if (notice instanceof ShardNotice.Released released) {
+                shard.submit(new ShardCommand.Destroyed(released.link(), released.attempt()));
+                shard.doWork();
+            }
+        }
+    }
+}

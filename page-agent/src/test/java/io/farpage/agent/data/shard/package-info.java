@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.data.shard;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.agent.link;
-
-import org.jspecify.annotations.NullMarked;

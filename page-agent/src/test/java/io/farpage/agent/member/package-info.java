@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.agent.member;
-
-import org.jspecify.annotations.NullMarked;

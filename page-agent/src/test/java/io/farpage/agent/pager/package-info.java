@@ -1,5 +1,0 @@
-/** The parts of the pager, each by itself; the whole of it runs against the kernel in the integration tests. */
-@NullMarked
-package io.farpage.agent.pager;
-
-import org.jspecify.annotations.NullMarked;

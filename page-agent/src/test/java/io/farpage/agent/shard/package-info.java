@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.agent.shard;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.agent.space;
-
-import org.jspecify.annotations.NullMarked;

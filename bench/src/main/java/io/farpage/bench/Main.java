@@ -5,10 +5,10 @@ import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
-import io.farpage.bench.process.BenchException;
-import io.farpage.bench.stress.StressCommand;
-import io.farpage.bench.vmm.GuestVmCommand;
 import io.farpage.config.Version;
+import io.farpage.guest.command.CommandException;
+import io.farpage.guest.stress.StressCommand;
+import io.farpage.guest.vmm.GuestVmCommand;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -69,7 +69,7 @@ public final class Main implements Callable<Integer> {
 
     private static int fail(Exception e, CommandLine line, CommandLine.ParseResult parsed) throws Exception {
         return switch (e) {
-            case BenchException said -> fail(said);
+            case CommandException said -> fail(said);
             case BaselineException said -> fail(said);
             default -> throw e;
         };

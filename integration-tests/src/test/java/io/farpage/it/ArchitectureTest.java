@@ -122,10 +122,21 @@ class ArchitectureTest {
     void shouldKeepTheBenchmarkAtTheTop() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage("io.farpage.bench..")
+                .resideOutsideOfPackages("io.farpage.bench..", "io.farpage.guest..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAPackage("io.farpage.bench..")
+                .resideInAnyPackage("io.farpage.bench..", "io.farpage.guest..")
+                .check(ALL);
+    }
+
+    @Test
+    void shouldKeepTheGuestForMeasuringFromAgentsAndTheBenchmark() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.farpage.guest..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.farpage.agent..", "io.farpage.bench..", "io.farpage.coordinator..")
                 .check(ALL);
     }
 
@@ -200,7 +211,8 @@ class ArchitectureTest {
                 .that()
                 .areNotAnnotatedWith(Command.class)
                 .and()
-                .resideOutsideOfPackages("io.farpage.agent", "io.farpage.coordinator", "io.farpage.bench..")
+                .resideOutsideOfPackages(
+                        "io.farpage.agent", "io.farpage.coordinator", "io.farpage.bench..", "io.farpage.guest..")
                 .should(GeneralCodingRules.ACCESS_STANDARD_STREAMS)
                 .check(ALL);
     }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.bench.Main;
-import io.farpage.bench.vmm.GuestMemory.Backing;
+import io.farpage.guest.vmm.GuestMemory.Backing;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;

@@ -1,6 +1,6 @@
 package io.farpage.bench.jmh;
 
-import io.farpage.bench.content.PageContent;
+import io.farpage.guest.content.PageContent;
 import java.lang.foreign.Arena;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;

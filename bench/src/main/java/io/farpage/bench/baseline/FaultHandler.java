@@ -1,8 +1,8 @@
 package io.farpage.bench.baseline;
 
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
+import io.farpage.guest.command.CommandException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -54,10 +54,10 @@ public final class FaultHandler implements AutoCloseable {
                 return new FaultHandler(child, socket, line.substring(READY.length()));
             }
             child.awaitEnd(FAREWELL);
-            throw new BenchException(child.lastWords());
+            throw new CommandException(child.lastWords());
         } catch (TimeoutException | ExecutionException e) {
             child.close();
-            throw new BenchException(
+            throw new CommandException(
                     "the fault baseline was not ready within " + patience.toSeconds() + " s: " + child.lastWords(), e);
         }
     }

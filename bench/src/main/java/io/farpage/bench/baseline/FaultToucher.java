@@ -1,9 +1,9 @@
 package io.farpage.bench.baseline;
 
 import io.farpage.bench.pattern.PagePattern;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
+import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -108,15 +108,15 @@ public record FaultToucher(Path program, Children children) {
             try {
                 text = said.get(patience.plus(SLACK).toMillis(), TimeUnit.MILLISECONDS);
             } catch (TimeoutException e) {
-                throw new BenchException(
+                throw new CommandException(
                         "the toucher is not done after " + patience.plus(SLACK).toSeconds() + " s", e);
             } catch (ExecutionException e) {
-                throw new BenchException("the toucher cannot be heard: " + e.getCause(), e);
+                throw new CommandException("the toucher cannot be heard: " + e.getCause(), e);
             } finally {
                 child.awaitEnd(said.isDone() ? SLACK : Duration.ZERO);
             }
             if (child.process().exitValue() != 0) {
-                throw new BenchException(child.lastWords());
+                throw new CommandException(child.lastWords());
             }
             return text.strip();
         }

@@ -1,6 +1,6 @@
 package io.farpage.bench.cluster;
 
-import io.farpage.bench.process.BenchException;
+import io.farpage.guest.command.CommandException;
 import io.farpage.rest.Health;
 import java.io.IOException;
 import java.io.InputStream;
@@ -30,7 +30,7 @@ public final class HomeHealth {
                         .replace('_', '-');
             }
         } catch (IOException | JacksonException e) {
-            throw new BenchException("the home does not say how it is at " + address + ": " + e.getMessage(), e);
+            throw new CommandException("the home does not say how it is at " + address + ": " + e.getMessage(), e);
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.farpage.bench.command;
 
 import io.farpage.bench.cluster.Coordinator;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.process.Cpus;
 import io.farpage.bench.process.Installation;
@@ -13,6 +12,7 @@ import io.farpage.bench.report.FetchResult;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.ReportFiles;
 import io.farpage.bench.report.ReportTable;
+import io.farpage.guest.command.CommandException;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.io.IOException;
@@ -79,7 +79,7 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
         try {
             ReportFiles.write(report, plan.report());
         } catch (IOException e) {
-            throw new BenchException("cannot write the report into " + plan.report() + ": " + e, e);
+            throw new CommandException("cannot write the report into " + plan.report() + ": " + e, e);
         }
         System.out.println("report: " + plan.report().resolve(plan.subject().label() + ".html"));
         long wrong =
@@ -107,7 +107,7 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
             try (Coordinator coordinator = Coordinator.start(children)) {
                 return new FetchReport(
                         plan.subject(), conditions, measure(plan, new Running(children, coordinator, progress)));
-            } catch (BenchException e) {
+            } catch (CommandException e) {
                 if (children.isEnding()) {
                     // The signal that is ending this process has ended the others: no news.
                     Thread.sleep(OWN_END);

@@ -8,8 +8,8 @@ import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.cluster.HomeHealth;
 import io.farpage.bench.cluster.Idle;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Children;
+import io.farpage.guest.command.CommandException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -95,7 +95,7 @@ final class FaultAgents implements AutoCloseable {
                 plan.pages());
         GuestStatus end = awaitEnd();
         if (end.detail().contains(NOT_HOME)) {
-            throw new BenchException("the pages could not be brought home after they were filled: "
+            throw new CommandException("the pages could not be brought home after they were filled: "
                     + node.child().lastWords());
         }
     }
@@ -131,7 +131,7 @@ final class FaultAgents implements AutoCloseable {
             }
             Thread.sleep(LOOK_MILLIS);
         }
-        throw new BenchException("the agent did not see the toucher's end within " + END_PATIENCE.toSeconds() + " s: "
+        throw new CommandException("the agent did not see the toucher's end within " + END_PATIENCE.toSeconds() + " s: "
                 + node.child().lastWords());
     }
 

@@ -8,10 +8,10 @@ import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.pattern.PagePattern;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.FetchRun;
+import io.farpage.guest.command.CommandException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -57,7 +57,7 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
         return switch (BaselineProgram.build(program, plan.report().resolve("baseline"), COMPILER_PATIENCE)) {
             case BaselineProgram.Built(Path built, Path _) -> built;
             case BaselineProgram.Unavailable(String reason) ->
-                throw new BenchException("what touches the memory is a C program: " + reason);
+                throw new CommandException("what touches the memory is a C program: " + reason);
         };
     }
 

@@ -3,7 +3,7 @@ package io.farpage.bench.fault;
 import io.farpage.bench.baseline.FaultToucher.Backing;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.RunOptions;
-import io.farpage.bench.option.TimeSpan;
+import io.farpage.guest.command.TimeSpan;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

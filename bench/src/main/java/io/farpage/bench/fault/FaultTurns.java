@@ -3,12 +3,12 @@ package io.farpage.bench.fault;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.bench.baseline.FaultHandler;
 import io.farpage.bench.baseline.FaultToucher;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.Cost;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.RunSettings;
+import io.farpage.guest.command.CommandException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -100,8 +100,8 @@ final class FaultTurns {
                                     plan.roundPatience()),
                             walk)
                     .round());
-        } catch (BenchException e) {
-            throw c.lastWords().map(why -> new BenchException(why, e)).orElse(e);
+        } catch (CommandException e) {
+            throw c.lastWords().map(why -> new CommandException(why, e)).orElse(e);
         } finally {
             agents.resume();
         }

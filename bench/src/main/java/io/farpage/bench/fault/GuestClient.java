@@ -2,7 +2,7 @@ package io.farpage.bench.fault;
 
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
-import io.farpage.bench.process.BenchException;
+import io.farpage.guest.command.CommandException;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.net.URI;
@@ -56,7 +56,7 @@ final class GuestClient {
                 .filter(link -> link.get("peer").asString().equals(peer))
                 .map(link -> link.get("transport").asString())
                 .findFirst()
-                .orElseThrow(() -> new BenchException("the agent has no link with " + peer));
+                .orElseThrow(() -> new CommandException("the agent has no link with " + peer));
     }
 
     private HttpResponse<byte[]> send(HttpRequest.Builder builder) throws InterruptedException {
@@ -64,20 +64,20 @@ final class GuestClient {
         try {
             return http.send(request, BodyHandlers.ofByteArray());
         } catch (IOException e) {
-            throw new BenchException(request.method() + " " + request.uri() + ": " + e, e);
+            throw new CommandException(request.method() + " " + request.uri() + ": " + e, e);
         }
     }
 
     private static <T> T read(HttpResponse<byte[]> answer, Class<T> type) {
         String what = answer.request().method() + " " + answer.uri() + ": ";
         if (answer.statusCode() != OK) {
-            throw new BenchException(
+            throw new CommandException(
                     what + answer.statusCode() + " " + new String(answer.body(), StandardCharsets.UTF_8));
         }
         try {
             return Json.LENIENT.readValue(answer.body(), type);
         } catch (JacksonException e) {
-            throw new BenchException(what + e.getMessage(), e);
+            throw new CommandException(what + e.getMessage(), e);
         }
     }
 }

@@ -7,9 +7,9 @@ import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Lines;
 import io.farpage.bench.node.NodeSettings;
 import io.farpage.bench.node.Order;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
+import io.farpage.guest.command.CommandException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -123,19 +123,19 @@ final class Pair implements AutoCloseable {
     private <T extends Answer> T expect(Class<T> kind, String order, Duration patience) throws InterruptedException {
         Answer answer = switch (heard.poll(patience.toMillis(), TimeUnit.MILLISECONDS)) {
             case null ->
-                throw new BenchException("the fetching node did not answer '" + order + "' within "
+                throw new CommandException("the fetching node did not answer '" + order + "' within "
                         + patience.toSeconds() + " s: " + node.lastWords());
             case Heard.Line(String text) -> {
                 Optional<Answer> said = Lines.answer(text);
-                yield said.orElseThrow(() -> new BenchException("the fetching node said '" + text + "'"));
+                yield said.orElseThrow(() -> new CommandException("the fetching node said '" + text + "'"));
             }
             case Heard.Ended(Child who) -> {
                 who.process().waitFor(FAREWELL.toMillis(), TimeUnit.MILLISECONDS);
-                throw new BenchException(who.lastWords());
+                throw new CommandException(who.lastWords());
             }
         };
         if (answer instanceof Answer.Failed(String reason)) {
-            throw new BenchException("the fetching node gave up: " + reason + aboutOthers());
+            throw new CommandException("the fetching node gave up: " + reason + aboutOthers());
         }
         return kind.cast(answer);
     }

@@ -3,13 +3,13 @@ package io.farpage.bench.fetch;
 import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Order;
-import io.farpage.bench.process.BenchException;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.Cost;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.RunSettings;
+import io.farpage.guest.command.CommandException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,7 +50,7 @@ final class Turns {
             progress.accept(scenario.name() + ": filling and checking " + plan.pages() + " pages");
             Answer.Filled filled = pair.fill(Duration.ofSeconds(60).plusMillis(plan.pages() * 20));
             if (filled.mismatches() > 0) {
-                throw new BenchException("%d of %d pages were wrong after they were filled, the first: %s"
+                throw new CommandException("%d of %d pages were wrong after they were filled, the first: %s"
                         .formatted(filled.mismatches(), filled.pages(), filled.firstMismatch()));
             }
             if (plan.warmup().isPositive()) {

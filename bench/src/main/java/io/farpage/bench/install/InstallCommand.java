@@ -1,8 +1,8 @@
 package io.farpage.bench.install;
 
 import io.farpage.bench.baseline.BaselineProgram;
-import io.farpage.bench.option.TimeSpan;
-import io.farpage.bench.process.BenchException;
+import io.farpage.guest.command.CommandException;
+import io.farpage.guest.command.TimeSpan;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.io.IOException;
@@ -62,10 +62,10 @@ public final class InstallCommand implements Callable<Integer> {
         Path directory = Files.createTempDirectory("farpage-install");
         try (HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, HUGEPAGES)) {
             if (!hugepages.isSufficient()) {
-                throw new BenchException(hugepages.description());
+                throw new CommandException(hugepages.description());
             }
             return switch (BaselineProgram.build(BaselineProgram.INSTALL, directory, COMPILER_PATIENCE)) {
-                case BaselineProgram.Unavailable(String reason) -> throw new BenchException(reason);
+                case BaselineProgram.Unavailable(String reason) -> throw new CommandException(reason);
                 case BaselineProgram.Built(Path program, Path _) -> run(program);
             };
         } finally {
@@ -84,7 +84,7 @@ public final class InstallCommand implements Callable<Integer> {
                 .start();
         try {
             if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new BenchException("install_baseline is not done after " + patience.toSeconds() + " s");
+                throw new CommandException("install_baseline is not done after " + patience.toSeconds() + " s");
             }
             return process.exitValue();
         } finally {

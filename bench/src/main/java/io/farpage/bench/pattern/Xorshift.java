@@ -1,6 +1,6 @@
 package io.farpage.bench.pattern;
 
-import io.farpage.bench.content.PageContent;
+import io.farpage.guest.content.PageContent;
 
 /** Vigna's xorshift64*: three shifts and a multiplication per number, period 2<sup>64</sup> - 1. */
 final class Xorshift {

@@ -1,5 +1,6 @@
 package io.farpage.bench.process;
 
+import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -88,13 +89,13 @@ public final class Child implements AutoCloseable {
                     return Files.readString(file).strip();
                 }
             } catch (IOException e) {
-                throw new BenchException("cannot read " + file + ": " + e.getMessage(), e);
+                throw new CommandException("cannot read " + file + ": " + e.getMessage(), e);
             }
             if (process.waitFor(10, TimeUnit.MILLISECONDS)) {
-                throw new BenchException(lastWords());
+                throw new CommandException(lastWords());
             }
         }
-        throw new BenchException("not ready within " + patience.toSeconds() + " s: " + lastWords());
+        throw new CommandException("not ready within " + patience.toSeconds() + " s: " + lastWords());
     }
 
     /** Ends it at once. Any thread. */

@@ -1,5 +1,6 @@
 package io.farpage.bench.process;
 
+import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,7 +44,7 @@ public final class Children implements AutoCloseable {
             Runtime.getRuntime().addShutdownHook(children.hook);
             return children;
         } catch (IOException e) {
-            throw new BenchException("cannot prepare to start other programs: " + e, e);
+            throw new CommandException("cannot prepare to start other programs: " + e, e);
         }
     }
 
@@ -57,7 +58,7 @@ public final class Children implements AutoCloseable {
         try {
             watchdog.borrowed(hugepages);
         } catch (IOException e) {
-            throw new BenchException("the shell that cleans up after this process is gone: " + e.getMessage(), e);
+            throw new CommandException("the shell that cleans up after this process is gone: " + e.getMessage(), e);
         }
     }
 
@@ -94,7 +95,7 @@ public final class Children implements AutoCloseable {
             }
             return child;
         } catch (IOException e) {
-            throw new BenchException("cannot start the " + name + ": " + e.getMessage(), e);
+            throw new CommandException("cannot start the " + name + ": " + e.getMessage(), e);
         }
     }
 

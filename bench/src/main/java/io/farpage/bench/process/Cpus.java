@@ -1,5 +1,6 @@
 package io.farpage.bench.process;
 
+import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +22,7 @@ public final class Cpus {
                     .map(line -> parse(line.substring(FIELD.length()).strip()))
                     .orElse(List.of(0));
         } catch (IOException e) {
-            throw new BenchException("cannot read which CPUs this process may use: " + e.getMessage(), e);
+            throw new CommandException("cannot read which CPUs this process may use: " + e.getMessage(), e);
         }
     }
 

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.farpage.bench.content.PageContent;
 import io.farpage.bench.pattern.PageNumbers;
 import io.farpage.bench.pattern.PagePattern;
+import io.farpage.guest.content.PageContent;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

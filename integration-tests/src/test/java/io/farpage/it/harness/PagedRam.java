@@ -1,8 +1,8 @@
 package io.farpage.it.harness;
 
-import io.farpage.bench.vmm.GuestMemory;
-import io.farpage.bench.vmm.Handoff;
-import io.farpage.bench.vmm.PagedAccess;
+import io.farpage.guest.vmm.GuestMemory;
+import io.farpage.guest.vmm.Handoff;
+import io.farpage.guest.vmm.PagedAccess;
 import io.farpage.linux.uffd.MemoryFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

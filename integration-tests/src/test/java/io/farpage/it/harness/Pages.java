@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import io.farpage.bench.content.PageContent;
+import io.farpage.guest.content.PageContent;
 import java.lang.foreign.MemorySegment;
 
 /** Pages whose every byte follows from a seed and a number. */

@@ -4,9 +4,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.awaitility.Awaitility.await;
 
-import io.farpage.bench.vmm.GuestMemory;
-import io.farpage.bench.vmm.Handoff;
-import io.farpage.bench.vmm.PagedAccess;
+import io.farpage.guest.vmm.GuestMemory;
+import io.farpage.guest.vmm.Handoff;
+import io.farpage.guest.vmm.PagedAccess;
 import io.farpage.linux.Errno;
 import io.farpage.linux.Libc;
 import io.farpage.linux.uffd.MemoryFile;

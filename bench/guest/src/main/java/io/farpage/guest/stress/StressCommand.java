@@ -1,0 +1,150 @@
+package io.farpage.guest.stress;
+
+import io.farpage.guest.command.ByteSize;
+import io.farpage.guest.command.CommandException;
+import io.farpage.guest.command.TimeSpan;
+import io.farpage.guest.vmm.GuestMemory;
+import io.farpage.guest.vmm.GuestMemory.Backing;
+import io.farpage.guest.vmm.Handoff;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import tools.jackson.databind.json.JsonMapper;
+
+/** {@code page-bench stress}. */
+@Command(
+        name = "stress",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description =
+                "Reads, writes, zeroes and gives up pages that an agent serves, at random, and compares every page read"
+                        + " with a shadow copy. Prints its seed, and one line of JSON.")
+public final class StressCommand implements Callable<Integer> {
+    private static final int WRONG = 1;
+
+    @Option(
+            names = "--socket",
+            required = true,
+            paramLabel = "PATH",
+            description = "Where an agent waits for the memory (page-agent attach)")
+    private Path socket = Path.of("");
+
+    @Option(
+            names = "--memory",
+            defaultValue = "16MiB",
+            converter = ByteSize.class,
+            description = "How much, a multiple of the backing's page, up to 1GiB (${DEFAULT-VALUE})")
+    private long memory;
+
+    @Option(
+            names = "--backing",
+            defaultValue = "memfd",
+            description = "memfd, or hugetlb for pages of 2 MiB (${DEFAULT-VALUE})")
+    private Backing backing = Backing.MEMFD;
+
+    @Option(
+            names = "--pagers",
+            defaultValue = "1",
+            description = "Parts of the memory that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
+    private int pagers;
+
+    @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (${DEFAULT-VALUE})")
+    private int threads;
+
+    @Option(
+            names = "--operations",
+            defaultValue = "1000000",
+            description = "Operations of all threads together (${DEFAULT-VALUE})")
+    private long operations;
+
+    @Option(names = "--seed", description = "Of what is done; chosen, and printed, when left out")
+    private @Nullable Long seed;
+
+    @Option(
+            names = "--patience",
+            defaultValue = "300s",
+            converter = TimeSpan.class,
+            description = "How long all of it may take (${DEFAULT-VALUE})")
+    private Duration patience = Duration.ZERO;
+
+    /**
+     * What came of it.
+     *
+     * @param seed of what was done
+     * @param operations done
+     * @param mismatches 1 if a page did not hold what was written to it, and then everything stopped
+     * @param firstMismatch which; empty if there was none
+     * @param ns nanoseconds that it took
+     */
+    record Result(long seed, long operations, int mismatches, String firstMismatch, long ns) {}
+
+    @Override
+    public Integer call() throws InterruptedException {
+        int pageBytes = backing.pageBytes();
+        if (backing != Backing.MEMFD && backing != Backing.HUGETLB) {
+            throw new CommandException(
+                    "--backing " + backing + ": nothing of it can be evicted; take memfd or hugetlb");
+        }
+        if (memory < pageBytes || memory > 1 << 30 || memory % pageBytes != 0) {
+            throw new CommandException("--memory " + memory + " is not a multiple of " + pageBytes + " up to 1GiB");
+        }
+        if (threads < 1 || threads > 64 || threads > memory / pageBytes) {
+            throw new CommandException("--threads " + threads + " is not within 1..64, or there are more than pages");
+        }
+        long chosen = seed == null ? ThreadLocalRandom.current().nextLong(1L << 40) : seed;
+        System.err.println("page-bench: seed " + chosen);
+        Result result = run(chosen);
+        System.out.println(new JsonMapper().writeValueAsString(result));
+        return result.mismatches() > 0 ? WRONG : 0;
+    }
+
+    private Result run(long chosen) throws InterruptedException {
+        int pages = (int) (memory / backing.pageBytes());
+        long start = System.nanoTime();
+        try (Arena arena = Arena.ofShared();
+                GuestMemory guest = GuestMemory.map(backing, memory);
+                Handoff _ = Handoff.of(guest, socket, pagers)) {
+            Shadow shadow = new Shadow(pages, backing.pageBytes());
+            AtomicBoolean stop = new AtomicBoolean();
+            List<Toucher> touchers = new ArrayList<>();
+            List<Thread> running = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                Toucher toucher = new Toucher(
+                        guest.address(), pages, threads, i, operations / threads, chosen, shadow, stop, arena);
+                touchers.add(toucher);
+                running.add(Thread.ofPlatform().daemon().name("toucher-" + i).start(toucher));
+            }
+            await(running, touchers, stop);
+            String wrong = touchers.stream()
+                    .map(Toucher::mismatch)
+                    .filter(Objects::nonNull)
+                    .findFirst()
+                    .orElse("");
+            long done = touchers.stream().mapToLong(Toucher::done).sum();
+            return new Result(chosen, done, wrong.isEmpty() ? 0 : 1, wrong, System.nanoTime() - start);
+        }
+    }
+
+    private void await(List<Thread> running, List<Toucher> touchers, AtomicBoolean stop) throws InterruptedException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        for (Thread thread : running) {
+            if (!thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
+                stop.set(true);
+                long done = touchers.stream().mapToLong(Toucher::done).sum();
+                System.err.println("page-bench: not done after " + patience.toSeconds() + " s: " + done
+                        + " operations; a page that was asked for may never have come");
+                // Threads that wait for a page cannot be stopped, and hold on to the memory.
+                Runtime.getRuntime().halt(WRONG);
+            }
+        }
+    }
+}

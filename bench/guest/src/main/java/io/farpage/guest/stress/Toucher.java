@@ -1,0 +1,120 @@
+package io.farpage.guest.stress;
+
+import io.farpage.guest.vmm.PagedAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** One thread's share of the work: the pages whose number leaves its own remainder, so that neighbours are other threads'. */
+final class Toucher implements Runnable {
+    private static final int PHASE = 2_000;
+
+    private final long base;
+    private final int pages;
+    private final int threads;
+    private final int self;
+    private final long operations;
+    private final Shadow shadow;
+    private final AtomicBoolean stop;
+    private final SplittableRandom random;
+    private final MemorySegment page;
+    private final MemorySegment slot;
+    private long version;
+    private int cursor;
+    private @Nullable String mismatch;
+    private volatile long done;
+
+    /** @param stop set when any thread has found a mismatch */
+    Toucher(
+            long base,
+            int pages,
+            int threads,
+            int self,
+            long operations,
+            long seed,
+            Shadow shadow,
+            AtomicBoolean stop,
+            Arena arena) {
+        this.base = base;
+        this.pages = pages;
+        this.threads = threads;
+        this.self = self;
+        this.operations = operations;
+        this.shadow = shadow;
+        this.stop = stop;
+        this.random = new SplittableRandom(seed * 31 + self);
+        this.page = arena.allocate(shadow.pageBytes(), 8);
+        this.slot = page.asSlice(0, shadow.slotBytes());
+    }
+
+    @Override
+    public void run() {
+        for (long i = 0; i < operations && !stop.get(); i++) {
+            operate((int) (i / PHASE % 3));
+            done = i + 1;
+        }
+        for (int p = self; p < pages && !stop.get(); p += threads) {
+            check(p);
+        }
+    }
+
+    private void operate(int phase) {
+        int chosen = choose(phase);
+        int what = random.nextInt(100);
+        if (what < 45) {
+            check(chosen);
+        } else if (what < 85) {
+            write(chosen, random.nextInt(Shadow.SLOTS), ++version);
+        } else if (what < 95) {
+            for (int s = 0; s < Shadow.SLOTS; s++) {
+                write(chosen, s, 0);
+            }
+        } else {
+            PagedAccess.remove(address(chosen), shadow.pageBytes());
+            shadow.removed(chosen);
+        }
+    }
+
+    /** A page of this thread's: anywhere, or the next one, or one of few. */
+    private int choose(int phase) {
+        int own = (pages - self + threads - 1) / threads;
+        cursor = switch (phase) {
+            case 0 -> random.nextInt(own);
+            case 1 -> (cursor + 1) % own;
+            default -> random.nextInt(Math.max(1, own / 8));
+        };
+        return self + cursor * threads;
+    }
+
+    private long address(int p) {
+        return base + (long) p * shadow.pageBytes();
+    }
+
+    private void write(int p, int number, long what) {
+        Shadow.fill(slot, p, number, what);
+        PagedAccess.write(address(p) + (long) number * shadow.slotBytes(), slot);
+        shadow.wrote(p, number, what);
+    }
+
+    private void check(int p) {
+        PagedAccess.read(address(p), page);
+        int wrong = shadow.mismatch(page, p);
+        if (wrong >= 0) {
+            mismatch = shadow.describe(page, p, wrong);
+            stop.set(true);
+        }
+    }
+
+    /** Operations so far. Any thread. */
+    long done() {
+        return done;
+    }
+
+    /** The first difference found, once the thread has ended. */
+    @Nullable
+    String mismatch() {
+        return mismatch;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.guest.content;
+
+import org.jspecify.annotations.NullMarked;

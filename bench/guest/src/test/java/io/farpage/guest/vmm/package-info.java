@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.guest.vmm;
+
+import org.jspecify.annotations.NullMarked;

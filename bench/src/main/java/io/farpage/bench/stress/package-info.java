@@ -1,5 +1,0 @@
-/** {@code page-bench stress}: whether memory that an agent pages is what was written to it, whatever is done to it. */
-@NullMarked
-package io.farpage.bench.stress;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.bench.content;
-
-import org.jspecify.annotations.NullMarked;

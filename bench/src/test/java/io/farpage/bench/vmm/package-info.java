@@ -1,4 +1,0 @@
-@NullMarked
-package io.farpage.bench.vmm;
-
-import org.jspecify.annotations.NullMarked;

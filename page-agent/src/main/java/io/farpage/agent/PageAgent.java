@@ -62,9 +62,9 @@ public final class PageAgent implements AutoCloseable {
 
     private static final Duration DRAIN = Duration.ofSeconds(20);
 
-    private final Parts parts;
+    private final CloseStack parts;
     /** What moves pages or has them moved. Closed first, and within {@link #DRAIN}. */
-    private final Parts movers;
+    private final CloseStack movers;
 
     private final String node;
     private final Incarnation incarnation;
@@ -82,7 +82,12 @@ public final class PageAgent implements AutoCloseable {
     private final Announcement announcement;
 
     private PageAgent(
-            Parts parts, Parts movers, Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
+            CloseStack parts,
+            CloseStack movers,
+            Config config,
+            VerbsProvider rdma,
+            VerbsProvider tcp,
+            Consumer<Ending> ended)
             throws PoolException {
         this.parts = parts;
         this.movers = movers;
@@ -196,8 +201,8 @@ public final class PageAgent implements AutoCloseable {
      */
     public static PageAgent open(Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
             throws PoolException {
-        Parts parts = new Parts();
-        Parts movers = new Parts();
+        CloseStack parts = new CloseStack();
+        CloseStack movers = new CloseStack();
         try {
             return new PageAgent(parts, movers, config, rdma, tcp, ended);
         } catch (PoolException | RuntimeException e) {

@@ -28,7 +28,7 @@ public final class FetchCommand extends MeasuringCommand<FetchPlan> {
     @Override
     protected List<FetchRun> measure(FetchPlan plan, Running running) throws InterruptedException {
         running.progress().show("building the baseline");
-        Yardsticks yardsticks = Yardsticks.prepare(plan, running.children().scratch());
+        Baselines yardsticks = Baselines.prepare(plan, running.children().scratch());
         List<FetchRun> runs = new ArrayList<>();
         for (Scenario scenario : plan.scenarios()) {
             Turns turns = new Turns(plan, scenario, yardsticks, running.progress()::show);

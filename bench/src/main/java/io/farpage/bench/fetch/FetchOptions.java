@@ -109,7 +109,7 @@ final class FetchOptions {
             description = "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device) or none."
                     + " Left out: perftest with --transport rdma, otherwise c")
     @Nullable
-    Yardstick baseline;
+    BaselineKind baseline;
 
     @Option(
             names = "--bounds",

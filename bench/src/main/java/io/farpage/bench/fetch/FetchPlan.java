@@ -44,7 +44,7 @@ record FetchPlan(
         Duration roundTime,
         Duration warmup,
         long settle,
-        Yardstick yardstick,
+        BaselineKind yardstick,
         Bounds bounds,
         Path report)
         implements Plan {
@@ -121,18 +121,18 @@ record FetchPlan(
         return Optional.of(new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
     }
 
-    private static Yardstick yardstick(FetchOptions o) {
-        Yardstick given = o.baseline;
+    private static BaselineKind yardstick(FetchOptions o) {
+        BaselineKind given = o.baseline;
         require(
-                !o.run.noBaseline() || given == null || given == Yardstick.NONE,
+                !o.run.noBaseline() || given == null || given == BaselineKind.NONE,
                 "--no-baseline: contradicts --baseline; leave one of them out");
-        Yardstick chosen =
-                given != null ? given : o.run.transport() == Transport.RDMA ? Yardstick.PERFTEST : Yardstick.C;
+        BaselineKind chosen =
+                given != null ? given : o.run.transport() == Transport.RDMA ? BaselineKind.PERFTEST : BaselineKind.C;
         if (o.run.noBaseline()) {
-            chosen = Yardstick.NONE;
+            chosen = BaselineKind.NONE;
         }
         require(
-                chosen != Yardstick.PERFTEST || o.device != null,
+                chosen != BaselineKind.PERFTEST || o.device != null,
                 "--baseline perftest: measures one RDMA device; add --transport rdma --device NAME, or choose --baseline c");
         return chosen;
     }
@@ -219,7 +219,7 @@ record FetchPlan(
                 .mapToLong(scenario -> AgentFlags.hugepages(this, scenario))
                 .max()
                 .orElse(0);
-        return most + (yardstick == Yardstick.C ? AgentFlags.pageHugepages(this) : 0);
+        return most + (yardstick == BaselineKind.C ? AgentFlags.pageHugepages(this) : 0);
     }
 
     /** The longest that one round may take: a page in 10 ms on average, and time to start. */

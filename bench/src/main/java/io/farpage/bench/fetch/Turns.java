@@ -28,7 +28,7 @@ final class Turns {
 
     private final FetchPlan plan;
     private final Scenario scenario;
-    private final Yardsticks yardsticks;
+    private final Baselines yardsticks;
     private final Consumer<String> progress;
 
     private final List<FetchRound> ours = new ArrayList<>();
@@ -37,7 +37,7 @@ final class Turns {
     private long fetches;
     private long replays;
 
-    Turns(FetchPlan plan, Scenario scenario, Yardsticks yardsticks, Consumer<String> progress) {
+    Turns(FetchPlan plan, Scenario scenario, Baselines yardsticks, Consumer<String> progress) {
         this.plan = plan;
         this.scenario = scenario;
         this.yardsticks = yardsticks;
@@ -91,13 +91,13 @@ final class Turns {
             return new Baseline.Absent(why.get());
         }
         pair.pause();
-        try (Rival rival = yardsticks.rival(plan, scenario)) {
+        try (BaselineRunner rival = yardsticks.rival(plan, scenario)) {
             inTurns(pair, rival);
             return rival.told();
         }
     }
 
-    private void inTurns(Pair pair, Rival rival) throws InterruptedException {
+    private void inTurns(Pair pair, BaselineRunner rival) throws InterruptedException {
         for (int round = 0; round < plan.rounds(); round++) {
             if (round % 2 == 1) {
                 theirTurn(rival, round);
@@ -122,7 +122,7 @@ final class Turns {
         replays += answer.replays();
     }
 
-    private void theirTurn(Rival rival, int round) throws InterruptedException {
+    private void theirTurn(BaselineRunner rival, int round) throws InterruptedException {
         show(round, "baseline");
         rival.turn(ours.getLast().latencies().getTotalCount());
     }

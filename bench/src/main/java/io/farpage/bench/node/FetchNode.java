@@ -167,8 +167,8 @@ final class FetchNode implements AutoCloseable {
 
     private Answer fill() throws NodeException, InterruptedException {
         long pages = settings.pages();
-        run(Errand.write(inOrder(), NodeSettings.FILL_WINDOW, pages), pages);
-        Outcome read = run(Errand.fetch(inOrder(), NodeSettings.FILL_WINDOW, pages, Verification.FULL), pages);
+        run(Workload.write(inOrder(), NodeSettings.FILL_WINDOW, pages), pages);
+        Outcome read = run(Workload.fetch(inOrder(), NodeSettings.FILL_WINDOW, pages, Verification.FULL), pages);
         return new Answer.Filled(read.count(), read.mismatches(), read.firstMismatch());
     }
 
@@ -178,13 +178,13 @@ final class FetchNode implements AutoCloseable {
 
     private Answer run(Order.Run order) throws NodeException, InterruptedException {
         if (order.warmup() > 0) {
-            run(Errand.fetch(numbers, settings.depth(), order.warmup(), settings.verification()), order.warmup());
+            run(Workload.fetch(numbers, settings.depth(), order.warmup(), settings.verification()), order.warmup());
         }
         long compiled = JIT.getTotalCompilationTime();
         Outcome outcome = order.count() > 0
-                ? run(Errand.fetch(numbers, settings.depth(), order.count(), settings.verification()), order.count())
+                ? run(Workload.fetch(numbers, settings.depth(), order.count(), settings.verification()), order.count())
                 : run(
-                        Errand.fetchFor(
+                        Workload.fetchFor(
                                 numbers,
                                 settings.depth(),
                                 TimeUnit.MILLISECONDS.toNanos(order.millis()),
@@ -202,7 +202,7 @@ final class FetchNode implements AutoCloseable {
                 Answer.Round.buckets(outcome.latencies()));
     }
 
-    private Outcome run(Errand errand, long pages) throws NodeException, InterruptedException {
+    private Outcome run(Workload errand, long pages) throws NodeException, InterruptedException {
         CompletableFuture<Outcome> done = new CompletableFuture<>();
         agent.shards().getFirst().submit(new ShardCommand.Run(() -> workload.begin(errand, done)));
         Outcome outcome = await(done, SLACK.plusNanos(pages * SLOWEST_PAGE_NANOS), "fetching " + pages + " pages");

@@ -39,7 +39,7 @@ final class FetchWorkload implements DutyCycle {
     private final long[] pageOf;
     private int freeCount;
 
-    private @Nullable Errand errand;
+    private @Nullable Workload errand;
     private @Nullable CompletableFuture<Outcome> result;
     private @Nullable Histogram latencies;
     private long target;
@@ -78,7 +78,7 @@ final class FetchWorkload implements DutyCycle {
     }
 
     /** Begins an errand. On the shard's thread, when the one before has ended. */
-    void begin(Errand next, CompletableFuture<Outcome> whenDone) {
+    void begin(Workload next, CompletableFuture<Outcome> whenDone) {
         if (errand != null || next.window() > fetcher.capacity()) {
             whenDone.completeExceptionally(
                     new IllegalStateException("busy, or a window of " + next.window() + " is too wide"));
@@ -100,7 +100,7 @@ final class FetchWorkload implements DutyCycle {
 
     @Override
     public int doWork() {
-        Errand current = errand;
+        Workload current = errand;
         if (current == null) {
             return 0;
         }
@@ -117,7 +117,7 @@ final class FetchWorkload implements DutyCycle {
         return true;
     }
 
-    private int takeDone(Errand current) {
+    private int takeDone(Workload current) {
         int work = 0;
         for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
             work++;
@@ -146,7 +146,7 @@ final class FetchWorkload implements DutyCycle {
         target = issued;
     }
 
-    private void check(Errand current, int buffer, long page) {
+    private void check(Workload current, int buffer, long page) {
         long address = addressOf(buffer);
         long wrong = switch (current.verification()) {
             case NONE -> -1;
@@ -159,7 +159,7 @@ final class FetchWorkload implements DutyCycle {
         }
     }
 
-    private int issue(Errand current) {
+    private int issue(Workload current) {
         int room = current.window() - underWay;
         long left = target - issued;
         if (left == 0 || room == 0 || (room < (current.window() + 1) / 2 && room < left)) {
@@ -178,7 +178,7 @@ final class FetchWorkload implements DutyCycle {
         return count;
     }
 
-    private void start(Errand current, long page) {
+    private void start(Workload current, long page) {
         int buffer = freeBuffers[--freeCount];
         long address = addressOf(buffer);
         int slot;

@@ -114,7 +114,7 @@ public final class Attachments {
                             .formatted(space.name(), torn.at(), torn.reason()));
         }
         draft.spaces.put(State.idKey(space.id()), space.withTorn(Optional.empty()));
-        draft.tell(EventKind.SPACE_TORN, Optional.empty(), space);
+        draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
     }
 
     /**
@@ -150,7 +150,7 @@ public final class Attachments {
             String key = State.idKey(attachment.space());
             draft.spaces.find(key).filter(space -> space.torn().isEmpty()).ifPresent(space -> {
                 draft.spaces.put(key, space.withTorn(Optional.of(new Torn(reason, time.now()))));
-                draft.tell(EventKind.SPACE_TORN, Optional.empty(), space);
+                draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
             });
         }
     }
@@ -203,7 +203,7 @@ public final class Attachments {
                     "space '%s' is attached exclusively by %s; detach it there first, or say force=true: a guest that runs on it loses its memory"
                             .formatted(space.name(), alone));
         }
-        draft.tell(EventKind.SPACE_DELETING, Optional.empty(), space);
+        draft.emit(EventKind.SPACE_DELETING, Optional.empty(), space);
         if (force) {
             attached.stream()
                     .filter(a -> draft.nodes

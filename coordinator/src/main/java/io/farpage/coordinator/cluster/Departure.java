@@ -21,7 +21,7 @@ final class Departure {
     private Departure() {}
 
     /** @param how the incarnation ended, for people */
-    static void of(Draft draft, Attachments attachments, Node node, String how) {
+    static void retireIncarnation(Draft draft, Attachments attachments, Node node, String how) {
         retire(draft, node, RETIRED_KEPT);
         // First, since no fence is needed where the pages are gone.
         for (Space space : draft.spaces.values()) {
@@ -59,7 +59,7 @@ final class Departure {
         if (!after.equals(before)) {
             draft.extents.put(key, new State.Extents(after));
             draft.spaces.put(key, space.withState(ExtentState.LOST));
-            draft.tell(EventKind.EXTENTS_LOST, Optional.of(node.id()), space);
+            draft.emit(EventKind.EXTENTS_LOST, Optional.of(node.id()), space);
         }
     }
 

@@ -62,23 +62,23 @@ final class Draft {
     }
 
     /** Tells of an event and gives its index. */
-    private long tell(Event event) {
+    private long emit(Event event) {
         index = event.index();
         events.add(event);
         changes.add(new Change(Table.COUNTERS, INDEX, Optional.of(Long.toString(index))));
         return index;
     }
 
-    long tell(EventKind kind, Optional<String> node, Optional<String> peer) {
-        return tell(new Event(index + 1, kind, node, peer, Optional.empty(), OptionalLong.empty()));
+    long emit(EventKind kind, Optional<String> node, Optional<String> peer) {
+        return emit(new Event(index + 1, kind, node, peer, Optional.empty(), OptionalLong.empty()));
     }
 
-    long tell(EventKind kind, String node) {
-        return tell(kind, Optional.of(node), Optional.empty());
+    long emit(EventKind kind, String node) {
+        return emit(kind, Optional.of(node), Optional.empty());
     }
 
-    long tell(EventKind kind, Optional<String> node, Space space) {
-        return tell(new Event(
+    long emit(EventKind kind, Optional<String> node, Space space) {
+        return emit(new Event(
                 index + 1, kind, node, Optional.empty(), Optional.of(space.name()), OptionalLong.of(space.id())));
     }
 

@@ -101,7 +101,7 @@ public final class Fences {
     private static void put(Draft draft, Fence fence) {
         if (draft.fences.find(key(fence)).isEmpty()) {
             draft.fences.put(key(fence), fence);
-            draft.tell(EventKind.FENCES_CHANGED, fence.home());
+            draft.emit(EventKind.FENCES_CHANGED, fence.home());
         }
     }
 
@@ -148,7 +148,7 @@ public final class Fences {
                 .toList();
         for (Fence fence : lifted) {
             draft.fences.remove(key(fence));
-            draft.tell(EventKind.FENCES_CHANGED, fence.home());
+            draft.emit(EventKind.FENCES_CHANGED, fence.home());
         }
         return !lifted.isEmpty();
     }

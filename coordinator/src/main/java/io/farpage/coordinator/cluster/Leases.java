@@ -33,7 +33,7 @@ public final class Leases {
     }
 
     /** The node with its lease's expiry, for people. */
-    Node shown(Node node) {
+    Node withLease(Node node) {
         Long deadline = deadlines.get(node.id());
         Optional<Instant> expiry =
                 deadline == null ? Optional.empty() : Optional.of(time.now().plusNanos(deadline - time.nanos()));

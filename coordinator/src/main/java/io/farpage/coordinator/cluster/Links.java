@@ -39,7 +39,7 @@ public final class Links {
                 return known.get();
             }
             Bounds.checkEndpoint(draft, node, said.entries().size(), known);
-            long index = draft.tell(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer));
+            long index = draft.emit(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer));
             Endpoint endpoint = endpoint(node, peer, said, index);
             draft.endpoints.put(key(node, peer), endpoint);
             return endpoint;
@@ -65,7 +65,7 @@ public final class Links {
             draft.requireNode(node, incarnation);
             boolean was = draft.endpoints.remove(key(node, peer));
             if (was) {
-                draft.tell(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer));
+                draft.emit(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer));
             }
             return was;
         });
@@ -108,7 +108,7 @@ public final class Links {
             }
             if (!known.equals(Optional.of(region))) {
                 draft.regions.put(key(node, name), region);
-                draft.tell(EventKind.REGION_PUBLISHED, node);
+                draft.emit(EventKind.REGION_PUBLISHED, node);
             }
             return region;
         });

@@ -43,12 +43,12 @@ public final class Membership {
 
     /** All nodes, with their leases. */
     public List<Node> nodes() {
-        return ledger.state().nodes().values().stream().map(leases::shown).toList();
+        return ledger.state().nodes().values().stream().map(leases::withLease).toList();
     }
 
     /** A node, with its lease. */
     public Optional<Node> node(String id) {
-        return Optional.ofNullable(ledger.state().nodes().get(id)).map(leases::shown);
+        return Optional.ofNullable(ledger.state().nodes().get(id)).map(leases::withLease);
     }
 
     /** Registers a node or changes what is registered. */
@@ -65,15 +65,15 @@ public final class Membership {
                 if (known.isEmpty()) {
                     Bounds.checkNewNode(draft, id);
                 }
-                known.ifPresent(before -> Departure.of(draft, attachments, before, "was started anew"));
+                known.ifPresent(before -> Departure.retireIncarnation(draft, attachments, before, "was started anew"));
                 now = Node.of(id, said, time.now());
                 draft.nodes.put(id, now);
-                draft.tell(EventKind.NODE_REGISTERED, id);
+                draft.emit(EventKind.NODE_REGISTERED, id);
             }
             leases.renew(id);
             return now;
         });
-        return leases.shown(node);
+        return leases.withLease(node);
     }
 
     private static Node changed(Draft draft, Node before, Registration said) {
@@ -86,7 +86,7 @@ public final class Membership {
         }
         if (!now.equals(before)) {
             draft.nodes.put(now.id(), now);
-            draft.tell(
+            draft.emit(
                     before.status() == NodeStatus.FAILED ? EventKind.NODE_REVIVED : EventKind.NODE_CHANGED, now.id());
         }
         return now;
@@ -161,7 +161,7 @@ public final class Membership {
                     return node.status();
                 }
                 draft.nodes.put(id, node.withStatus(NodeStatus.ACTIVE));
-                draft.tell(EventKind.NODE_REVIVED, id);
+                draft.emit(EventKind.NODE_REVIVED, id);
                 return NodeStatus.ACTIVE;
             });
         } else {
@@ -178,9 +178,9 @@ public final class Membership {
     public void deregister(String id, Incarnation incarnation) {
         ledger.change(draft -> {
             Node node = draft.requireNode(id, incarnation);
-            Departure.of(draft, attachments, node, "was taken out of the cluster");
+            Departure.retireIncarnation(draft, attachments, node, "was taken out of the cluster");
             draft.nodes.remove(id);
-            draft.tell(EventKind.NODE_REMOVED, id);
+            draft.emit(EventKind.NODE_REMOVED, id);
             leases.end(id);
             return node;
         });
@@ -198,7 +198,7 @@ public final class Membership {
                 if (isOverdue(node)) {
                     leases.end(node.id());
                     draft.nodes.put(node.id(), node.withStatus(NodeStatus.FAILED));
-                    draft.tell(EventKind.NODE_FAILED, node.id());
+                    draft.emit(EventKind.NODE_FAILED, node.id());
                     Attachments.failed(draft, node);
                     failed.add(node.id());
                 }
@@ -242,7 +242,7 @@ public final class Membership {
             }
             Cluster cluster = new Cluster(request.name(), time.now(), request.nodes(), List.of());
             draft.cluster.put(THE_CLUSTER, cluster);
-            draft.tell(EventKind.CLUSTER_FORMED, Optional.empty(), Optional.empty());
+            draft.emit(EventKind.CLUSTER_FORMED, Optional.empty(), Optional.empty());
             return cluster;
         });
         return withMissing(formed, ledger.state());
@@ -254,7 +254,7 @@ public final class Membership {
             if (!draft.cluster.remove(THE_CLUSTER)) {
                 throw ProblemException.notFound("no cluster has been formed");
             }
-            return draft.tell(EventKind.CLUSTER_DISSOLVED, Optional.empty(), Optional.empty());
+            return draft.emit(EventKind.CLUSTER_DISSOLVED, Optional.empty(), Optional.empty());
         });
     }
 }

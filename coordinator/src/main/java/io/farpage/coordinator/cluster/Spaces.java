@@ -71,7 +71,7 @@ public final class Spaces {
                         "a space named '%s' exists; choose another name or delete it".formatted(request.name()));
             }
             int pageSize = request.pageSize().orElse(4096);
-            List<Room> rooms = rooms(draft, request);
+            List<FreeSpace> rooms = rooms(draft, request);
             List<Extent> extents = allocate(rooms, request.sizeBytes(), pageSize);
             Bounds.checkNewSpace(draft, extents.size());
             long id = draft.newId();
@@ -79,21 +79,21 @@ public final class Spaces {
                     new Space(id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false);
             draft.spaces.put(State.idKey(id), space);
             draft.extents.put(State.idKey(id), new State.Extents(extents));
-            draft.tell(EventKind.SPACE_CREATED, Optional.empty(), space);
+            draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
         });
     }
 
-    private static List<Room> rooms(Draft draft, SpaceRequest request) {
+    private static List<FreeSpace> rooms(Draft draft, SpaceRequest request) {
         if (request.homes().isPresent()) {
             return request.homes().get().stream()
-                    .map(id -> Room.of(requireActive(draft, id), draft))
+                    .map(id -> FreeSpace.of(requireActive(draft, id), draft))
                     .toList();
         }
         return draft.nodes.values().stream()
                 .filter(node -> node.status() == NodeStatus.ACTIVE)
-                .map(node -> Room.of(node, draft))
-                .sorted(Comparator.comparingLong(Room::freeBytes)
+                .map(node -> FreeSpace.of(node, draft))
+                .sorted(Comparator.comparingLong(FreeSpace::freeBytes)
                         .reversed()
                         .thenComparing(room -> room.node().id()))
                 .toList();
@@ -111,12 +111,12 @@ public final class Spaces {
         return node;
     }
 
-    private static List<Extent> allocate(List<Room> rooms, long sizeBytes, int pageSize) {
+    private static List<Extent> allocate(List<FreeSpace> rooms, long sizeBytes, int pageSize) {
         List<Extent> extents = new ArrayList<>();
         long pages = sizeBytes / pageSize;
         long next = 0;
-        for (Room room : rooms) {
-            for (Room.Gap gap : room.gaps(pageSize)) {
+        for (FreeSpace room : rooms) {
+            for (FreeSpace.Gap gap : room.gaps(pageSize)) {
                 if (next == pages) {
                     return extents;
                 }
@@ -132,13 +132,13 @@ public final class Spaces {
         return extents;
     }
 
-    private static ProblemException noRoom(List<Room> rooms, long sizeBytes, int pageSize) {
+    private static ProblemException noRoom(List<FreeSpace> rooms, long sizeBytes, int pageSize) {
         String free = rooms.isEmpty()
                 ? "no node is active"
                 : rooms.stream()
                         .map(room -> room.node().id() + " has "
                                 + room.gaps(pageSize).stream()
-                                        .mapToLong(Room.Gap::length)
+                                        .mapToLong(FreeSpace.Gap::length)
                                         .sum())
                         .collect(Collectors.joining(", "));
         return new ProblemException(
@@ -179,8 +179,8 @@ public final class Spaces {
         }
         draft.spaces.remove(key);
         draft.extents.remove(key);
-        draft.tell(EventKind.SPACE_DELETED, Optional.empty(), space);
-        homes.forEach(home -> draft.tell(EventKind.RELEASES_PENDING, home));
+        draft.emit(EventKind.SPACE_DELETED, Optional.empty(), space);
+        homes.forEach(home -> draft.emit(EventKind.RELEASES_PENDING, home));
     }
 
     private static List<String> release(Draft draft, Space space, Extent extent) {
@@ -249,6 +249,6 @@ public final class Spaces {
 
     /** Free bytes of a node's exported pool. */
     public long freeBytes(Node node) {
-        return Room.of(node, ledger.state()).freeBytes();
+        return FreeSpace.of(node, ledger.state()).freeBytes();
     }
 }

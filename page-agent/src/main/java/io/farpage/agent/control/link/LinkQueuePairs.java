@@ -149,10 +149,10 @@ final class LinkQueuePairs {
         attempt = newAttempt;
         answers = Optional.empty();
         attached = 0;
-        isDown();
+        markDown();
     }
 
-    private void isDown() {
+    private void markDown() {
         upShards = 0;
         up = false;
     }
@@ -269,7 +269,7 @@ final class LinkQueuePairs {
 
     /** A shard has given a queue pair back: destroys it, and then tells the shard. */
     void released(ShardNotice.Released notice) {
-        isDown();
+        markDown();
         for (LinkQueuePair one : List.copyOf(queuePairs)) {
             if (one.queuePair().equals(notice.queuePair())) {
                 destroyer.destroy(one.queuePair(), "link to " + peer, () -> {
@@ -291,7 +291,7 @@ final class LinkQueuePairs {
         if (mine instanceof Mine.Leaving) {
             return;
         }
-        isDown();
+        markDown();
         if (attached > 0) {
             for (int shard = 0; shard < shards.size(); shard++) {
                 for (List<PeerLink> each : links) {

@@ -111,7 +111,7 @@ final class Arrivals {
         int most = Math.min(count, transfers.maxRun());
         int reach = homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
         int remote = 0;
-        while (remote < reach && table.kind(page + remote) == PageTable.REMOTE) {
+        while (remote < reach && table.state(page + remote) == PageTable.REMOTE) {
             remote++;
         }
         return remote == 0 ? 1 : fetch(page, remote, false, PREFETCH);
@@ -143,7 +143,7 @@ final class Arrivals {
         transfers.begin(slot, page, run, frame, false, write, seenAt);
         transfers.with(slot, home);
         for (int i = 0; i < run; i++) {
-            table.become(page + i, PageTable.FETCHING);
+            table.setState(page + i, PageTable.FETCHING);
         }
         incoming += run;
         if (seenAt != PREFETCH) {
@@ -180,7 +180,7 @@ final class Arrivals {
             if (transfers.isRemoved(slot, i)) {
                 continue;
             }
-            table.become(page, PageTable.REMOTE);
+            table.setState(page, PageTable.REMOTE);
             if (again == null || status == FetchStatus.CLOSED) {
                 continue;
             }
@@ -198,10 +198,10 @@ final class Arrivals {
 
     /** The page cannot be had: threads that touch it get SIGBUS, and never see zeros. */
     void lose(int page) {
-        if (table.kind(page) != PageTable.LOST) {
+        if (table.state(page) != PageTable.LOST) {
             counters.lost().add(1);
             log.error("space {}: page {} is lost with its home; the guest is told by SIGBUS", space, page);
-            table.become(page, PageTable.LOST);
+            table.setState(page, PageTable.LOST);
         }
         poison(page);
     }
@@ -216,7 +216,7 @@ final class Arrivals {
         for (int left = unpoisoned.size(); left > 0; left--) {
             int page = unpoisoned.page();
             Installer.Poison poison = Installer.Poison.DONE;
-            if (table.kind(page) == PageTable.LOST) {
+            if (table.state(page) == PageTable.LOST) {
                 poison = installer.poison(page);
             } else {
                 // The guest has given the page up meanwhile: threads that wait for it fault again and get zeros.

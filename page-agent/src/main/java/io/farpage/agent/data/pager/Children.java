@@ -61,11 +61,11 @@ final class Children {
 
     /** Whether one of them may write to pages of the VMM's without being seen, or may have and the table does not say so yet. */
     boolean share() {
-        return shared && (count > 0 || isSuspecting() || isRemoving());
+        return shared && (count > 0 || isMarkingDirty() || isRemoving());
     }
 
     /** Whether pages that a child may have written to are still to be marked. */
-    boolean isSuspecting() {
+    boolean isMarkingDirty() {
         return suspect < table.pages();
     }
 
@@ -180,19 +180,19 @@ final class Children {
     }
 
     /** Has some of the pages that a child may have written to count as written to. Returns how much there was to do. */
-    int suspectClean() {
-        if (count > 0 || !isSuspecting()) {
+    int markCleanDirty() {
+        if (count > 0 || !isMarkingDirty()) {
             return 0;
         }
         int end = Math.min(table.pages(), suspect + SUSPECTS);
-        table.suspectClean(suspect, end);
+        table.markCleanDirty(suspect, end);
         suspect = end;
         return 1;
     }
 
     /** Whether one of them needs another turn soon. */
     boolean isBusy() {
-        if (watch.isBlind() || isSuspecting()) {
+        if (watch.isBlind() || isMarkingDirty()) {
             return true;
         }
         for (Child child : living) {
@@ -234,7 +234,7 @@ final class Children {
 
     /** The VMM has left its memory to the child that shares it longest; null if there is none. */
     @Nullable
-    SharedChild takeEldest() {
+    SharedChild removeSuccessor() {
         for (Child child : living) {
             if (child instanceof SharedChild sharer && !sharer.hasEnded()) {
                 living.remove(child);

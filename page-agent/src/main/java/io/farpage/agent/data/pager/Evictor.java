@@ -230,8 +230,8 @@ final class Evictor {
 
     private void release(int page) {
         table.clear(page, PageTable.WRITING);
-        if (table.kind(page) == PageTable.EVICTING) {
-            table.become(page, PageTable.DIRTY);
+        if (table.state(page) == PageTable.EVICTING) {
+            table.setState(page, PageTable.DIRTY);
         }
     }
 
@@ -242,7 +242,7 @@ final class Evictor {
             int first = waiting.first();
             int reach = Math.min(waiting.count(), left);
             int run = 0;
-            while (run < reach && table.kind(first + run) == PageTable.EVICTING) {
+            while (run < reach && table.state(first + run) == PageTable.EVICTING) {
                 run++;
             }
             if (run == 0 || !mayWrite(first)) {
@@ -304,15 +304,15 @@ final class Evictor {
         if (first == NO_VICTIM) {
             return 0;
         }
-        int kind = table.kind(first);
+        int state = table.state(first);
         int count = 1;
         int reach = homes.contiguous(homes.extent(first), first, layout.contiguous(first, most));
-        while (count < reach && isVictim(first + count) && table.kind(first + count) == kind) {
+        while (count < reach && isVictim(first + count) && table.state(first + count) == state) {
             count++;
         }
         hand = first + count;
         passed = 0;
-        return kind == PageTable.CLEAN ? drop(first, count) : protect(first, count);
+        return state == PageTable.CLEAN ? drop(first, count) : protect(first, count);
     }
 
     /** Write-protects a run, as far as it can be, which then waits for an inspection. Returns how many pages. */
@@ -322,7 +322,7 @@ final class Evictor {
             return 0;
         }
         for (int page = first; page < first + count; page++) {
-            table.become(page, PageTable.EVICTING);
+            table.setState(page, PageTable.EVICTING);
             table.set(page, PageTable.WRITING);
         }
         waiting.add(first, count);
@@ -355,7 +355,7 @@ final class Evictor {
                 if (homes.isLost(extent)) {
                     table.strand(page);
                     pass(1);
-                } else if (mayEvict(extent, table.kind(page))) {
+                } else if (mayEvict(extent, table.state(page))) {
                     return page;
                 } else {
                     skip(homes.endPage(extent));
@@ -382,12 +382,12 @@ final class Evictor {
     }
 
     /** Whether the home of an extent is there to fetch a clean page from again, or to take a dirty one now. */
-    private boolean mayEvict(int extent, int kind) {
+    private boolean mayEvict(int extent, int state) {
         Home home = homes.home(extent);
         if (home == null) {
             return true;
         }
-        if (kind == PageTable.CLEAN || !home.isUp()) {
+        if (state == PageTable.CLEAN || !home.isUp()) {
             return home.isUp();
         }
         int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / homes.count()));
@@ -395,8 +395,8 @@ final class Evictor {
     }
 
     private boolean isVictim(int page) {
-        int kind = table.kind(page);
-        return (kind == PageTable.CLEAN || (kind == PageTable.DIRTY && !pins.isHeld()))
+        int state = table.state(page);
+        return (state == PageTable.CLEAN || (state == PageTable.DIRTY && !pins.isHeld()))
                 && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
                 && !table.isCut(page)
                 && layout.addressOf(page) != GuestLayout.NONE;
@@ -407,7 +407,7 @@ final class Evictor {
             return 0;
         }
         for (int page = first; page < first + count; page++) {
-            table.become(page, PageTable.REMOTE);
+            table.setState(page, PageTable.REMOTE);
         }
         evictions.add(count);
         return count;
@@ -444,11 +444,11 @@ final class Evictor {
         int done = 0;
         while (done < count) {
             boolean zero = isZero(frame, done);
-            boolean elidable = zero && !table.has(first + done, PageTable.HOMED);
+            boolean elidable = zero && !table.has(first + done, PageTable.HAS_REMOTE_COPY);
             int run = 1;
             while (done + run < count
                     && isZero(frame, done + run) == zero
-                    && (zero && !table.has(first + done + run, PageTable.HOMED)) == elidable) {
+                    && (zero && !table.has(first + done + run, PageTable.HAS_REMOTE_COPY)) == elidable) {
                 run++;
             }
             boolean went = elidable ? elide(first + done, run) : post(first + done, run, frame, done, zero);
@@ -489,7 +489,7 @@ final class Evictor {
             return false;
         }
         for (int page = first; page < first + count; page++) {
-            table.become(page, PageTable.ZERO);
+            table.setState(page, PageTable.ZERO);
             table.clear(page, PageTable.WRITING);
         }
         evictions.add(count);
@@ -532,8 +532,8 @@ final class Evictor {
 
     private void mark(int first, int count) {
         for (int page = first; page < first + count; page++) {
-            table.become(page, PageTable.EVICTING);
-            table.set(page, PageTable.WRITING | PageTable.HOMED);
+            table.setState(page, PageTable.EVICTING);
+            table.set(page, PageTable.WRITING | PageTable.HAS_REMOTE_COPY);
         }
     }
 
@@ -567,20 +567,20 @@ final class Evictor {
         for (int i = 0; i < count; ) {
             int page = first + i;
             table.clear(page, PageTable.WRITING);
-            if (table.kind(page) != PageTable.EVICTING) {
+            if (table.state(page) != PageTable.EVICTING) {
                 i++;
                 continue;
             }
             int run = 1;
-            while (i + run < count && table.kind(page + run) == PageTable.EVICTING) {
+            while (i + run < count && table.state(page + run) == PageTable.EVICTING) {
                 table.clear(page + run, PageTable.WRITING);
                 run++;
             }
             boolean out = punch(page, run);
             for (int p = page; p < page + run; p++) {
-                table.become(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
+                table.setState(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
                 if (out && zero) {
-                    table.clear(p, PageTable.HOMED);
+                    table.clear(p, PageTable.HAS_REMOTE_COPY);
                 }
             }
             evictions.add(out ? run : 0);

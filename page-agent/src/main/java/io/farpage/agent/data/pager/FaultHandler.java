@@ -86,7 +86,7 @@ final class FaultHandler implements KernelMessages.Receiver {
      */
     @Override
     public void removed(int first, int count) {
-        if (table.become(first, count, PageTable.ZERO, PageTable.FETCHING)) {
+        if (table.setState(first, count, PageTable.ZERO, PageTable.FETCHING)) {
             transfers.remove(first, count);
             installer.wake(first, count);
         }
@@ -105,7 +105,7 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     @Override
     public void fault(int page, boolean write, boolean writeProtect, long seenAt) {
-        switch (table.kind(page)) {
+        switch (table.state(page)) {
             case PageTable.ZERO, PageTable.REMOTE -> {
                 if (writeProtect) {
                     // An evicted page is gone by now. One that was given up may still be in the file: a VMM that
@@ -132,13 +132,13 @@ final class FaultHandler implements KernelMessages.Receiver {
                 }
             }
             case PageTable.LOST -> arrivals.poison(page);
-            default -> throw new AssertionError(table.kind(page));
+            default -> throw new AssertionError(table.state(page));
         }
     }
 
     @Override
     public void minor(int page, long seenAt) {
-        boolean fetching = table.kind(page) == PageTable.FETCHING;
+        boolean fetching = table.state(page) == PageTable.FETCHING;
         int mapped = installer.map(page);
         if (mapped == Installer.ABSENT) {
             // The page left the page cache after the fault.
@@ -195,15 +195,15 @@ final class FaultHandler implements KernelMessages.Receiver {
      * @return how many pages the run covers: {@code reach}, fewer if a resource ran out, 0 if nothing could be requested
      */
     private int resolveRun(int page, int reach, boolean write, long seenAt) {
-        int kind = table.kind(page);
-        int run = 1 + run(page + 1, reach - 1, kind);
-        int covered = start(page, run, kind, write, seenAt);
+        int state = table.state(page);
+        int run = 1 + run(page + 1, reach - 1, state);
+        int covered = start(page, run, state, write, seenAt);
         fetched = covered;
         boolean goesOn = covered == run;
         while (goesOn && covered < reach) {
             int next = page + covered;
-            run = run(next, reach - covered, kind);
-            int more = run == 0 ? 1 : start(next, run, kind, false, Arrivals.PREFETCH);
+            run = run(next, reach - covered, state);
+            int more = run == 0 ? 1 : start(next, run, state, false, Arrivals.PREFETCH);
             goesOn = run == 0 || more == run;
             fetched += run == 0 ? 0 : more;
             covered += more;
@@ -212,16 +212,16 @@ final class FaultHandler implements KernelMessages.Receiver {
     }
 
     /** How many pages from {@code page} on are in a state and have no fault in the queue. */
-    private int run(int page, int reach, int kind) {
+    private int run(int page, int reach, int state) {
         int run = 0;
-        while (run < reach && table.kind(page + run) == kind && !table.has(page + run, PageTable.QUEUED)) {
+        while (run < reach && table.state(page + run) == state && !table.has(page + run, PageTable.QUEUED)) {
             run++;
         }
         return run;
     }
 
-    private int start(int page, int count, int kind, boolean write, long seenAt) {
-        return kind == PageTable.ZERO ? installZeros(page, count, seenAt) : fetch(page, count, write, seenAt);
+    private int start(int page, int count, int state, boolean write, long seenAt) {
+        return state == PageTable.ZERO ? installZeros(page, count, seenAt) : fetch(page, count, write, seenAt);
     }
 
     /** How many pages from {@code page} on are resident, up to {@code most}. */
@@ -280,7 +280,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         }
         for (int i = 0; i < run; i++) {
             // A write-back under way completes, but the page stays dirty.
-            table.become(page + i, PageTable.DIRTY);
+            table.setState(page + i, PageTable.DIRTY);
         }
         table.set(page, PageTable.REFERENCED);
         counters.writeProtect().add(1);
@@ -289,8 +289,8 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     /** Whether a page may become writable together with another one: no write-back of it is under way. */
     private boolean mayBeWritten(int page) {
-        int kind = table.kind(page);
-        return kind == PageTable.CLEAN || kind == PageTable.DIRTY;
+        int state = table.state(page);
+        return state == PageTable.CLEAN || state == PageTable.DIRTY;
     }
 
     /** A fault of a resident page: it was installed after the fault, or the VMM removed it without an event, and then it reads as zeros. */
@@ -315,7 +315,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         for (int left = waiting.size(); left > 0; left--) {
             int page = waiting.page();
             boolean write = waiting.isWrite();
-            boolean served = switch (table.kind(page)) {
+            boolean served = switch (table.state(page)) {
                 case PageTable.ZERO, PageTable.REMOTE -> resolve(page, write, waiting.seenAt());
                 case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> completeWaiting(page, write);
                 default -> true;

@@ -178,9 +178,9 @@ final class Flush {
 
     /** Whether the home does not hold what the guest last had. */
     private boolean isStale(int page) {
-        return switch (table.kind(page)) {
+        return switch (table.state(page)) {
             case PageTable.DIRTY -> true;
-            case PageTable.ZERO -> table.has(page, PageTable.HOMED);
+            case PageTable.ZERO -> table.has(page, PageTable.HAS_REMOTE_COPY);
             default -> false;
         };
     }
@@ -236,8 +236,8 @@ final class Flush {
         isOwn[slot] = true;
         for (int page = first; page < first + count; page++) {
             table.set(page, PageTable.WRITING);
-            if (table.kind(page) == PageTable.DIRTY) {
-                table.become(page, PageTable.EVICTING);
+            if (table.state(page) == PageTable.DIRTY) {
+                table.setState(page, PageTable.EVICTING);
             }
         }
         return count;
@@ -247,7 +247,7 @@ final class Flush {
         int bytes = layout.pageBytes();
         for (int i = 0; i < count; i++) {
             long at = transfers.stagingOffset(frame, i);
-            if (table.kind(first + i) == PageTable.ZERO) {
+            if (table.state(first + i) == PageTable.ZERO) {
                 pool.staging().asSlice(at, bytes).fill((byte) 0);
             } else if (file.read(layout.offsetOf(first + i), pool.stagingAddress() + at, bytes) != bytes) {
                 return i;
@@ -267,10 +267,10 @@ final class Flush {
         int first = transfers.first(slot);
         for (int page = first; page < first + transfers.count(slot); page++) {
             table.clear(page, PageTable.WRITING);
-            if (table.kind(page) == PageTable.EVICTING) {
-                table.become(page, ok ? PageTable.CLEAN : PageTable.DIRTY);
-            } else if (ok && own && table.kind(page) == PageTable.ZERO) {
-                table.clear(page, PageTable.HOMED);
+            if (table.state(page) == PageTable.EVICTING) {
+                table.setState(page, ok ? PageTable.CLEAN : PageTable.DIRTY);
+            } else if (ok && own && table.state(page) == PageTable.ZERO) {
+                table.clear(page, PageTable.HAS_REMOTE_COPY);
             }
         }
         if (ok) {

@@ -39,7 +39,7 @@ final class Installer {
     private @Nullable GuestFile file;
     private final LongSupplier clock;
     private PageFaults uffd;
-    private Heirs heirs = page -> null;
+    private Sharers sharers = page -> null;
     private boolean protects;
     private boolean hasProtected;
     private boolean gone;
@@ -59,7 +59,7 @@ final class Installer {
 
     /** Who else maps the same file, for pages that are mapped here no more. */
     @FunctionalInterface
-    interface Heirs {
+    interface Sharers {
         /** The installer of another address space in which a page is mapped, or null if there is none. */
         @Nullable
         Installer of(int page);
@@ -101,8 +101,8 @@ final class Installer {
     }
 
     /** Tells who else maps the file. */
-    void heirs(Heirs others) {
-        heirs = others;
+    void sharers(Sharers others) {
+        sharers = others;
     }
 
     /** From now on pages go into another address space, the layout of which the caller puts in place. */
@@ -141,8 +141,8 @@ final class Installer {
     int copy(int page, int count, long source, boolean write) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
-            Installer heir = heirs.of(page);
-            return heir == null ? unmapped(page) : heir.copy(page, 1, source, true);
+            Installer sharer = sharers.of(page);
+            return sharer == null ? unmapped(page) : sharer.copy(page, 1, source, true);
         }
         boolean protect = protects && !write;
         int run = layout.contiguous(page, count);
@@ -155,10 +155,10 @@ final class Installer {
             if (run > 1) {
                 return copy(page, run / 2, source, write);
             }
-            Installer heir = heirs.of(page);
-            if (heir != null) {
+            Installer sharer = sharers.of(page);
+            if (sharer != null) {
                 uffd.wake(address, layout.pageBytes());
-                return heir.copy(page, 1, source, true);
+                return sharer.copy(page, 1, source, true);
             }
         }
         if (done == -Errno.EINVAL && protect) {
@@ -176,8 +176,8 @@ final class Installer {
     int zero(int page, int count) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
-            Installer heir = heirs.of(page);
-            return heir == null ? unmapped(page) : heir.zero(page, 1);
+            Installer sharer = sharers.of(page);
+            return sharer == null ? unmapped(page) : sharer.zero(page, 1);
         }
         int run = layout.pageBytes() == BASE_PAGE ? layout.contiguous(page, count) : 1;
         long done = layout.pageBytes() == BASE_PAGE
@@ -187,10 +187,10 @@ final class Installer {
             if (run > 1) {
                 return zero(page, run / 2);
             }
-            Installer heir = heirs.of(page);
-            if (heir != null) {
+            Installer sharer = sharers.of(page);
+            if (sharer != null) {
                 uffd.wake(address, layout.pageBytes());
-                return heir.zero(page, 1);
+                return sharer.zero(page, 1);
             }
         }
         return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
@@ -209,10 +209,10 @@ final class Installer {
         return done == -Errno.EFAULT ? ABSENT : settle(page, address, done);
     }
 
-    private int installed(int page, long bytes, int kind) {
+    private int installed(int page, long bytes, int state) {
         int count = (int) (bytes / layout.pageBytes());
         for (int i = 0; i < count; i++) {
-            table.become(page + i, kind);
+            table.setState(page + i, state);
         }
         starved = false;
         return count;
@@ -244,8 +244,8 @@ final class Installer {
      * stays only until the kernel removes it, and its bytes are not kept.
      */
     private int onExists(int page, long address) {
-        if (table.kind(page) != PageTable.ZERO) {
-            table.become(page, PageTable.DIRTY);
+        if (table.state(page) != PageTable.ZERO) {
+            table.setState(page, PageTable.DIRTY);
         }
         uffd.wake(address, layout.pageBytes());
         return 1;
@@ -277,8 +277,8 @@ final class Installer {
      * it up, in the memory file if it was resident.
      */
     private int unmapped(int page) {
-        if (table.kind(page) == PageTable.FETCHING) {
-            table.become(page, table.has(page, PageTable.HOMED) ? PageTable.REMOTE : PageTable.ZERO);
+        if (table.state(page) == PageTable.FETCHING) {
+            table.setState(page, table.has(page, PageTable.HAS_REMOTE_COPY) ? PageTable.REMOTE : PageTable.ZERO);
         }
         return 1;
     }

@@ -13,8 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
- * difference to the state that all pages begin with, so that a page which was never looked after costs no memory. The shard's thread writes;
+ * The entry of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
+ * difference to the entry that all pages begin with, so that a page which was never looked after costs no memory. The shard's thread writes;
  * any thread may read the counts.
  */
 final class PageTable {
@@ -39,13 +39,13 @@ final class PageTable {
     /** Resident, write-protected, and on its way to its home. */
     static final int EVICTING = 6;
 
-    private static final int KINDS = 7;
-    private static final int KIND_MASK = 0x7;
-    /** The kind and {@link #STRANDED}: pages are counted by both. */
+    private static final int STATES = 7;
+    private static final int STATE_MASK = 0x7;
+    /** The state and {@link #STRANDED}: pages are counted by both. */
     private static final int COUNTED = 0xf;
 
-    private static final int KINDS_AND_FLAG = 16;
-    /** Set in the kinds of pages that are resident, and in no other. */
+    private static final int STATES_AND_FLAG = 16;
+    /** Set in the states of pages that are resident, and in no other. */
     private static final int RESIDENT = 0x4;
 
     /** Resident while its home is lost: the only copy, which is never evicted. */
@@ -55,7 +55,7 @@ final class PageTable {
     static final int WRITING = 0x10;
 
     /** Its home holds a version of it, so that zeros have to be written there, too, some time. */
-    static final int HOMED = 0x20;
+    static final int HAS_REMOTE_COPY = 0x20;
 
     /** Asked for since the eviction's hand last came by. */
     static final int REFERENCED = 0x40;
@@ -68,13 +68,13 @@ final class PageTable {
 
     private final int pages;
     private final MemorySegment states;
-    /** The state that all pages begin with, and eight of it. */
+    /** The entry that all pages begin with, and eight of it. */
     private final int initial;
 
     private final long initialWord;
-    private final Counter[] counts = new Counter[KINDS_AND_FLAG];
-    /** Of pages that become something at once: how many were of each kind before, and are after. */
-    private final int[] left = new int[2 * KINDS_AND_FLAG];
+    private final Counter[] counts = new Counter[STATES_AND_FLAG];
+    /** Of pages that become something at once: how many were of each state before, and are after. */
+    private final int[] left = new int[2 * STATES_AND_FLAG];
 
     private final Cuts cuts = new Cuts();
     /** Tables of private children that have not copied all of this one yet. */
@@ -89,13 +89,13 @@ final class PageTable {
      */
     PageTable(int pages, boolean atHome) {
         this.pages = pages;
-        initial = atHome ? REMOTE | HOMED : ZERO;
+        initial = atHome ? REMOTE | HAS_REMOTE_COPY : ZERO;
         initialWord = initial * EVERY_BYTE;
         states = OffHeap.allocate(bytes(pages));
         for (int i = 0; i < counts.length; i++) {
             counts[i] = new Counter();
         }
-        counts[initial & KIND_MASK].add(pages);
+        counts[initial & STATE_MASK].add(pages);
     }
 
     /**
@@ -144,9 +144,9 @@ final class PageTable {
         for (int page = parent.nextTouched(block * Inheritance.BLOCK_PAGES, end);
                 page < end;
                 page = parent.nextTouched(page + 1, end)) {
-            int state = parent.state(page);
-            int kind = state & KIND_MASK;
-            write(page, (kind == FETCHING ? REMOTE : kind) | (state & HOMED));
+            int entry = parent.entry(page);
+            int state = entry & STATE_MASK;
+            write(page, (state == FETCHING ? REMOTE : state) | (entry & HAS_REMOTE_COPY));
         }
     }
 
@@ -155,7 +155,7 @@ final class PageTable {
         inheritance = null;
     }
 
-    /** Copies the states of these pages to children that miss them. Every change of a state calls this first. */
+    /** Copies the states of these pages to children that miss them. Every change of a entry calls this first. */
     private void beforeChange(int first, int end) {
         inherit(first, end);
         for (int i = children.size() - 1; i >= 0; i--) {
@@ -182,35 +182,35 @@ final class PageTable {
         return pages;
     }
 
-    private int state(int page) {
+    private int entry(int page) {
         if (inheritance != null) {
             inherit(page, page + 1);
         }
         return Byte.toUnsignedInt(states.get(JAVA_BYTE, page)) ^ initial;
     }
 
-    private void put(int page, int state) {
+    private void put(int page, int entry) {
         if (!children.isEmpty()) {
             beforeChange(page, page + 1);
         }
-        write(page, state);
+        write(page, entry);
     }
 
-    private void write(int page, int state) {
-        int was = state(page) & COUNTED;
-        int now = state & COUNTED;
+    private void write(int page, int entry) {
+        int was = entry(page) & COUNTED;
+        int now = entry & COUNTED;
         if (was != now) {
             counts[was].add(-1);
             counts[now].add(1);
         }
-        states.set(JAVA_BYTE, page, (byte) (state ^ initial));
+        states.set(JAVA_BYTE, page, (byte) (entry ^ initial));
     }
 
     /** The guest gives up a part of a page: what is resident of it counts as written to. */
     void cut(int page, long nowNanos) {
         cuts.add(page, nowNanos);
         if (isResident(page)) {
-            become(page, DIRTY);
+            setState(page, DIRTY);
         }
     }
 
@@ -224,77 +224,77 @@ final class PageTable {
         return cuts;
     }
 
-    int kind(int page) {
-        return state(page) & KIND_MASK;
+    int state(int page) {
+        return entry(page) & STATE_MASK;
     }
 
     boolean has(int page, int flag) {
-        return (state(page) & flag) != 0;
+        return (entry(page) & flag) != 0;
     }
 
     void set(int page, int flag) {
-        put(page, state(page) | flag);
+        put(page, entry(page) | flag);
     }
 
     void clear(int page, int flag) {
-        put(page, state(page) & ~flag);
+        put(page, entry(page) & ~flag);
     }
 
     /** Changes where a page is; its flags stay. */
-    void become(int page, int kind) {
-        put(page, (state(page) & ~KIND_MASK) | kind);
+    void setState(int page, int state) {
+        put(page, (entry(page) & ~STATE_MASK) | state);
     }
 
     /**
-     * As {@link #become(int, int)}, of pages from {@code first} on.
+     * As {@link #setState(int, int)}, of pages from {@code first} on.
      *
-     * @return whether one of them was of kind {@code watched}
+     * @return whether one of them was of state {@code watched}
      */
-    boolean become(int first, int count, int kind, int watched) {
+    boolean setState(int first, int count, int state, int watched) {
         int end = first + count;
         beforeChange(first, end);
         Arrays.fill(left, 0);
         int page = first;
         while (page < end) {
-            if (kind == (initial & KIND_MASK) && (page & 7) == 0 && end - page >= 8 && states.get(WORD, page) == 0) {
-                left[kind] += 8;
-                left[KINDS_AND_FLAG + kind] += 8;
+            if (state == (initial & STATE_MASK) && (page & 7) == 0 && end - page >= 8 && states.get(WORD, page) == 0) {
+                left[state] += 8;
+                left[STATES_AND_FLAG + state] += 8;
                 page += 8;
                 continue;
             }
-            int was = state(page);
+            int was = entry(page);
             left[was & COUNTED]++;
-            left[KINDS_AND_FLAG + ((was & STRANDED) | kind)]++;
-            states.set(JAVA_BYTE, page, (byte) (((was & ~KIND_MASK) | kind) ^ initial));
+            left[STATES_AND_FLAG + ((was & STRANDED) | state)]++;
+            states.set(JAVA_BYTE, page, (byte) (((was & ~STATE_MASK) | state) ^ initial));
             page++;
         }
         for (int was = 0; was < counts.length; was++) {
-            counts[was].add(left[KINDS_AND_FLAG + was] - left[was]);
+            counts[was].add(left[STATES_AND_FLAG + was] - left[was]);
         }
         return left[watched] + left[STRANDED | watched] > 0;
     }
 
     /** The home of a resident page is lost: the page is the only copy from now on, and counts as written to. */
     void strand(int page) {
-        int state = state(page);
-        put(page, (state & KIND_MASK) == CLEAN ? (state & ~KIND_MASK) | DIRTY | STRANDED : state | STRANDED);
+        int entry = entry(page);
+        put(page, (entry & STATE_MASK) == CLEAN ? (entry & ~STATE_MASK) | DIRTY | STRANDED : entry | STRANDED);
     }
 
     /**
      * Clean pages from {@code first} to before {@code end}, and pages on their way to their home, may have been written to without being
      * seen.
      */
-    void suspectClean(int first, int end) {
+    void markCleanDirty(int first, int end) {
         for (int page = nextResident(first, end); page < end; page = nextResident(page + 1, end)) {
-            int kind = kind(page);
-            if (kind == CLEAN || kind == EVICTING) {
-                become(page, DIRTY);
+            int state = state(page);
+            if (state == CLEAN || state == EVICTING) {
+                setState(page, DIRTY);
             }
         }
     }
 
     boolean isResident(int page) {
-        return (state(page) & RESIDENT) != 0;
+        return (entry(page) & RESIDENT) != 0;
     }
 
     /** The first resident page from {@code from} on, or {@code end} if there is none before that. Looks at eight at once. */
@@ -331,7 +331,7 @@ final class PageTable {
                     return page + (Long.numberOfTrailingZeros(unsaved) >>> 3);
                 }
                 page += 8;
-            } else if (unsaved(state(page)) != 0) {
+            } else if (unsaved(entry(page)) != 0) {
                 return page;
             } else {
                 page++;
@@ -340,13 +340,13 @@ final class PageTable {
         return end;
     }
 
-    /** Of each byte of {@code states} the lowest bit: DIRTY is 101 in binary, ZERO is 000, and 111 is no kind. */
+    /** Of each byte of {@code states} the lowest bit: DIRTY is 101 in binary, ZERO is 000, and 111 is no state. */
     private static long unsaved(long states) {
         long low = states;
         long middle = states >>> 1;
         long high = states >>> 2;
         long dirty = low & high & ~middle;
-        long olderAtHome = ~(low | middle | high) & states >>> Integer.numberOfTrailingZeros(HOMED);
+        long olderAtHome = ~(low | middle | high) & states >>> Integer.numberOfTrailingZeros(HAS_REMOTE_COPY);
         long writing = states >>> Integer.numberOfTrailingZeros(WRITING);
         return (dirty | olderAtHome | writing) & EVERY_BYTE;
     }
@@ -379,14 +379,14 @@ final class PageTable {
     /** Resident pages whose home is lost. Any thread. */
     long stranded() {
         long stranded = 0;
-        for (int kind = RESIDENT; kind < KINDS; kind++) {
-            stranded += counts[STRANDED | kind].get();
+        for (int state = RESIDENT; state < STATES; state++) {
+            stranded += counts[STRANDED | state].get();
         }
         return stranded;
     }
 
-    /** Pages of a kind. Any thread. */
-    long count(int kind) {
-        return counts[kind].get() + counts[STRANDED | kind].get();
+    /** Pages of a state. Any thread. */
+    long count(int state) {
+        return counts[state].get() + counts[STRANDED | state].get();
     }
 }

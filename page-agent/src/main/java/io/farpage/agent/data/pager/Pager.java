@@ -54,7 +54,7 @@ public final class Pager implements DutyCycle {
     private final int turnPages;
     private KernelMessages messages;
     /** The child in the place of the VMM, once that has left its memory to it. */
-    private @Nullable SharedChild heir;
+    private @Nullable SharedChild successor;
 
     private volatile long peakResident;
     private boolean done;
@@ -171,7 +171,7 @@ public final class Pager implements DutyCycle {
                 this::room,
                 this::forked,
                 clock);
-        installer.heirs(children::installerOf);
+        installer.sharers(children::installerOf);
         limit = options.localPages();
         turnPages = options.turnPages();
         this.clock = clock;
@@ -316,7 +316,7 @@ public final class Pager implements DutyCycle {
                 return work;
             }
         }
-        work += children.suspectClean();
+        work += children.markCleanDirty();
         if (finishing == null && (installer.isGone() || layout.isEmpty()) && !succeed()) {
             finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
         }
@@ -362,8 +362,8 @@ public final class Pager implements DutyCycle {
         int work = remains.doWork();
         if (remains.isOver() || (finishing != null && fetcher.inUse() == 0)) {
             done = true;
-            if (heir != null) {
-                heir.close();
+            if (successor != null) {
+                successor.close();
             }
             ended.accept(new PagerEnd(reason, false, WorkingSet.EMPTY));
         }
@@ -377,19 +377,19 @@ public final class Pager implements DutyCycle {
 
     /** A child that shares the memory takes the place of the VMM; false if there is none. */
     private boolean succeed() {
-        SharedChild eldest = children.takeEldest();
-        if (eldest == null) {
+        SharedChild next = children.removeSuccessor();
+        if (next == null) {
             return false;
         }
-        if (heir != null) {
-            heir.close();
+        if (successor != null) {
+            successor.close();
         }
-        heir = eldest;
-        layout.take(eldest.layout());
-        installer.moveTo(eldest.uffd());
-        uffd = eldest.uffd();
-        messages = new KernelMessages(space, eldest.uffd(), layout, true, turnPages, clock);
-        eldest.leaveWaiting();
+        successor = next;
+        layout.take(next.layout());
+        installer.moveTo(next.uffd());
+        uffd = next.uffd();
+        messages = new KernelMessages(space, next.uffd(), layout, true, turnPages, clock);
+        next.leaveWaiting();
         return true;
     }
 
@@ -470,7 +470,7 @@ public final class Pager implements DutyCycle {
         if (arrivals.isWaiting()) {
             return 1;
         }
-        if (!children.isEmpty() || children.isSuspecting()) {
+        if (!children.isEmpty() || children.isMarkingDirty()) {
             return 0;
         }
         WorkingSet working = left;
@@ -487,8 +487,8 @@ public final class Pager implements DutyCycle {
             return 0;
         }
         done = true;
-        if (heir != null) {
-            heir.close();
+        if (successor != null) {
+            successor.close();
         }
         ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), working));
         return 1;

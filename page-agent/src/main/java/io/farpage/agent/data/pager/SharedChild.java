@@ -107,7 +107,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         } else if (!table.isResident(page)) {
             installer.wake(page);
         } else if (installer.unprotect(page, 1) > 0) {
-            table.become(page, PageTable.DIRTY);
+            table.setState(page, PageTable.DIRTY);
         } else {
             waiting.add(page, true, seenAt);
         }
@@ -115,7 +115,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public void minor(int page, long seenAt) {
-        boolean fetching = table.kind(page) == PageTable.FETCHING;
+        boolean fetching = table.state(page) == PageTable.FETCHING;
         int mapped = installer.map(page);
         if (mapped == Installer.ABSENT) {
             fault(page, false, false, seenAt);
@@ -138,7 +138,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             if (resident) {
                 removedAt = clock.getAsLong();
                 hasRemoved = true;
-                table.become(page, run, PageTable.DIRTY, PageTable.DIRTY);
+                table.setState(page, run, PageTable.DIRTY, PageTable.DIRTY);
             } else {
                 parent.removed(page, run);
             }
@@ -168,7 +168,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
                 work++;
             } else {
                 waiting.add(page, write, seenAt);
-                retries |= table.kind(page) != PageTable.FETCHING;
+                retries |= table.state(page) != PageTable.FETCHING;
             }
         }
         return work;
@@ -176,15 +176,15 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     /** Whether the child need not wait for a page any more. */
     private boolean settle(int page, boolean write) {
-        int kind = table.kind(page);
-        if (kind == PageTable.ZERO || kind == PageTable.REMOTE) {
+        int state = table.state(page);
+        if (state == PageTable.ZERO || state == PageTable.REMOTE) {
             parent.fault(page, write, false, clock.getAsLong());
         }
         if (table.isResident(page)) {
             installer.wake(page);
             return true;
         }
-        if (table.kind(page) == PageTable.LOST) {
+        if (table.state(page) == PageTable.LOST) {
             return installer.poison(page) != Installer.Poison.AGAIN;
         }
         return installer.isGone();

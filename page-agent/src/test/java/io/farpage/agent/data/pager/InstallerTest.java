@@ -27,17 +27,17 @@ class InstallerTest {
 
     private Installer installer(int pageBytes, boolean shared) {
         GuestLayout layout = new GuestLayout(List.of(new GuestRegion(BASE, (long) PAGES * pageBytes, 0)), pageBytes);
-        table.become(PAGE, PageTable.FETCHING);
+        table.setState(PAGE, PageTable.FETCHING);
         return new Installer(kernel, layout, table, "test", shared, true, () -> now);
     }
 
     @Test
     void shouldSayThatAPageThatIsNotMappedIsAtItsHomeIfItIs() {
         Installer installer = installer(SMALL, true);
-        table.set(PAGE, PageTable.HOMED);
+        table.set(PAGE, PageTable.HAS_REMOTE_COPY);
         kernel.copyAnswer = -Errno.ENOENT;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
-        assertEquals(PageTable.REMOTE, table.kind(PAGE));
+        assertEquals(PageTable.REMOTE, table.state(PAGE));
         assertEquals(List.of(BASE + PAGE * SMALL), kernel.woken);
     }
 
@@ -46,7 +46,7 @@ class InstallerTest {
         Installer installer = installer(SMALL, true);
         kernel.copyAnswer = -Errno.ENOENT;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
-        assertEquals(PageTable.ZERO, table.kind(PAGE));
+        assertEquals(PageTable.ZERO, table.state(PAGE));
     }
 
     @Test
@@ -54,7 +54,7 @@ class InstallerTest {
         Installer installer = installer(SMALL, true);
         kernel.copyAnswer = -Errno.EEXIST;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
-        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+        assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertEquals(List.of(BASE + PAGE * SMALL), kernel.woken);
         assertFalse(installer.isPaused());
     }
@@ -62,10 +62,10 @@ class InstallerTest {
     @Test
     void shouldNotKeepAPageThatTheGuestHasGivenUpThoughItIsStillResident() {
         Installer installer = installer(SMALL, true);
-        table.become(PAGE, PageTable.ZERO);
+        table.setState(PAGE, PageTable.ZERO);
         kernel.zeroAnswer = -Errno.EEXIST;
         assertEquals(1, installer.zero(PAGE, 1));
-        assertEquals(PageTable.ZERO, table.kind(PAGE));
+        assertEquals(PageTable.ZERO, table.state(PAGE));
     }
 
     @Test
@@ -73,7 +73,7 @@ class InstallerTest {
         Installer installer = installer(SMALL, true);
         kernel.copyAnswer = -Errno.EAGAIN;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
-        assertEquals(PageTable.FETCHING, table.kind(PAGE));
+        assertEquals(PageTable.FETCHING, table.state(PAGE));
         assertFalse(installer.isPaused());
         assertTrue(kernel.woken.isEmpty());
     }
@@ -81,7 +81,7 @@ class InstallerTest {
     @Test
     void shouldPauseForAMillisecondWhenThereIsNoMemory() {
         Installer installer = installer(SMALL, true);
-        table.become(0, PageTable.DIRTY);
+        table.setState(0, PageTable.DIRTY);
         kernel.copyAnswer = -Errno.ENOMEM;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
         assertTrue(installer.isPaused());
@@ -100,11 +100,11 @@ class InstallerTest {
     @Test
     void shouldPauseWhenThereIsNoHugepageForPrivateMemory() {
         Installer installer = installer(LARGE, false);
-        table.set(PAGE, PageTable.HOMED);
+        table.set(PAGE, PageTable.HAS_REMOTE_COPY);
         kernel.copyAnswer = -Errno.EEXIST;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
         assertTrue(installer.isPaused());
-        assertEquals(PageTable.REMOTE, table.kind(PAGE));
+        assertEquals(PageTable.REMOTE, table.state(PAGE));
         assertEquals(List.of(BASE + (long) PAGE * LARGE), kernel.woken);
     }
 
@@ -115,7 +115,7 @@ class InstallerTest {
         kernel.continueAnswer = -Errno.EFAULT;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
         assertTrue(installer.isPaused());
-        assertEquals(PageTable.FETCHING, table.kind(PAGE));
+        assertEquals(PageTable.FETCHING, table.state(PAGE));
     }
 
     @ParameterizedTest
@@ -125,7 +125,7 @@ class InstallerTest {
         kernel.copyAnswer = -Errno.EEXIST;
         kernel.continueAnswer = answer;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
-        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+        assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertFalse(installer.isPaused());
     }
 
@@ -142,12 +142,12 @@ class InstallerTest {
         Installer installer = installer(SMALL, true);
         kernel.copyAnswer = 2 * SMALL;
         assertEquals(2, installer.copy(PAGE, 2, 0, false));
-        assertEquals(PageTable.CLEAN, table.kind(PAGE));
-        assertEquals(PageTable.CLEAN, table.kind(PAGE + 1));
-        assertEquals(PageTable.ZERO, table.kind(PAGE + 2));
+        assertEquals(PageTable.CLEAN, table.state(PAGE));
+        assertEquals(PageTable.CLEAN, table.state(PAGE + 1));
+        assertEquals(PageTable.ZERO, table.state(PAGE + 2));
         kernel.copyAnswer = SMALL;
         installer.copy(PAGE, 1, 0, true);
-        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+        assertEquals(PageTable.DIRTY, table.state(PAGE));
     }
 
     /** Answers as a test says, and notes which threads it wakes. */

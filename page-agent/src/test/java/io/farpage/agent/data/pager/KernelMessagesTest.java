@@ -185,7 +185,7 @@ class KernelMessagesTest {
         public void removed(int first, int count) {
             removed += count;
             if (table.pages() > 0) {
-                table.become(first, count, PageTable.ZERO, PageTable.FETCHING);
+                table.setState(first, count, PageTable.ZERO, PageTable.FETCHING);
             }
         }
 

@@ -59,7 +59,7 @@ class LargeGuestTest {
     void shouldBoundEveryTurnWhenVictimsAreFarApart() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
-            table.become(page, PageTable.CLEAN);
+            table.setState(page, PageTable.CLEAN);
             table.set(page, PageTable.REFERENCED);
         }
         long resident = table.resident();
@@ -78,7 +78,7 @@ class LargeGuestTest {
     void shouldBoundEveryTurnWhenNothingCanBeEvicted() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
-            table.become(page, PageTable.DIRTY);
+            table.setState(page, PageTable.DIRTY);
         }
         Homes homes = homes(false, "b", "c");
         Evictor evictor = evictor(table, homes);
@@ -96,7 +96,7 @@ class LargeGuestTest {
     void shouldBoundEveryTurnWhenTheHomeOfHalfTheGuestIsLost() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
-            table.become(page, PageTable.CLEAN);
+            table.setState(page, PageTable.CLEAN);
         }
         Homes homes = homes(true, "b", "c");
         Losses losses = new Losses("large", table, homes, System::nanoTime);
@@ -108,7 +108,7 @@ class LargeGuestTest {
     @Test
     void shouldBoundEveryTurnOfTheEndWhenTheGuestHasTouchedAllOfItsMemory() {
         PageTable table = new PageTable(PAGES, true);
-        table.become(0, PAGES, PageTable.CLEAN, PageTable.FETCHING);
+        table.setState(0, PAGES, PageTable.CLEAN, PageTable.FETCHING);
         Homes homes = homes(false, "a");
         WorkingSet.Scan scan = new WorkingSet.Scan(table);
         boolean[] done = {false};

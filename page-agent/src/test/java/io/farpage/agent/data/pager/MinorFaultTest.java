@@ -73,7 +73,7 @@ class MinorFaultTest {
                 fd -> {},
                 () -> 1);
         for (int page = PAGE; page < PAGE + 2; page++) {
-            table.become(page, PageTable.FETCHING);
+            table.setState(page, PageTable.FETCHING);
         }
         transfers.begin(SLOT, PAGE, 2, transfers.allocate(2), false, false, 0);
     }
@@ -87,7 +87,7 @@ class MinorFaultTest {
     void shouldDropWhatIsBeingFetchedOfAPageThatWasMappedMeanwhile() {
         faults.minor(PAGE, 0);
 
-        assertEquals(PageTable.DIRTY, table.kind(PAGE));
+        assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertTrue(transfers.isRemoved(SLOT, 0), "the older bytes from the home would replace what the guest stores");
         assertFalse(transfers.isRemoved(SLOT, 1));
     }
@@ -97,7 +97,7 @@ class MinorFaultTest {
         continueAnswer = -Errno.EAGAIN;
         faults.minor(PAGE, 0);
 
-        assertEquals(PageTable.FETCHING, table.kind(PAGE));
+        assertEquals(PageTable.FETCHING, table.state(PAGE));
         assertFalse(transfers.isRemoved(SLOT, 0));
         assertEquals(0, faults.queue().size(), "its arrival answers the fault");
     }

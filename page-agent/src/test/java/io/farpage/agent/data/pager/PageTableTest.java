@@ -21,7 +21,7 @@ class PageTableTest {
         SplittableRandom random = new SplittableRandom(1);
         PageTable table = new PageTable(PAGES, false);
         for (int i = 0; i < 10_000; i++) {
-            table.become(random.nextInt(PAGES), random.nextInt(KINDS));
+            table.setState(random.nextInt(PAGES), random.nextInt(KINDS));
             for (int kind = 0; kind < KINDS; kind++) {
                 assertEquals(pagesOf(table, kind), table.count(kind));
             }
@@ -38,10 +38,10 @@ class PageTableTest {
         PageTable table = new PageTable(1, true);
         table.set(0, PageTable.WRITING | PageTable.QUEUED);
         for (int kind = 0; kind < KINDS; kind++) {
-            table.become(0, kind);
-            assertEquals(kind, table.kind(0));
+            table.setState(0, kind);
+            assertEquals(kind, table.state(0));
             assertTrue(table.has(0, PageTable.WRITING));
-            assertTrue(table.has(0, PageTable.HOMED));
+            assertTrue(table.has(0, PageTable.HAS_REMOTE_COPY));
             assertTrue(table.has(0, PageTable.QUEUED));
             assertFalse(table.has(0, PageTable.REFERENCED));
         }
@@ -54,10 +54,10 @@ class PageTableTest {
     void shouldBeginWithWhatTheHomesHave() {
         PageTable written = new PageTable(PAGES, true);
         assertEquals(PAGES, written.count(PageTable.REMOTE));
-        assertTrue(written.has(PAGES - 1, PageTable.HOMED));
+        assertTrue(written.has(PAGES - 1, PageTable.HAS_REMOTE_COPY));
         PageTable fresh = new PageTable(PAGES, false);
         assertEquals(PAGES, fresh.count(PageTable.ZERO));
-        assertFalse(fresh.has(PAGES - 1, PageTable.HOMED));
+        assertFalse(fresh.has(PAGES - 1, PageTable.HAS_REMOTE_COPY));
     }
 
     @Test
@@ -66,23 +66,23 @@ class PageTableTest {
             for (int page = 0; page < PAGES; page++) {
                 PageTable table = new PageTable(PAGES, atHome);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
-                table.become(page, PageTable.CLEAN);
+                table.setState(page, PageTable.CLEAN);
                 table.set(page, PageTable.REFERENCED | PageTable.QUEUED);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 assertEquals(page, table.nextResident(0, PAGES));
                 assertEquals(page, table.nextTouched(0, PAGES));
                 assertEquals(PAGES, table.nextResident(page + 1, PAGES));
                 assertEquals(page, table.nextResident(0, page));
-                table.become(page, PageTable.DIRTY);
+                table.setState(page, PageTable.DIRTY);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
-                table.become(page, PageTable.EVICTING);
+                table.setState(page, PageTable.EVICTING);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
                 table.set(page, PageTable.WRITING);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
-                table.clear(page, PageTable.WRITING | PageTable.HOMED);
-                table.become(page, PageTable.ZERO);
+                table.clear(page, PageTable.WRITING | PageTable.HAS_REMOTE_COPY);
+                table.setState(page, PageTable.ZERO);
                 assertEquals(PAGES, table.nextUnsaved(0, PAGES));
-                table.set(page, PageTable.HOMED);
+                table.set(page, PageTable.HAS_REMOTE_COPY);
                 assertEquals(page, table.nextUnsaved(0, PAGES));
             }
         }
@@ -91,19 +91,19 @@ class PageTableTest {
     @Test
     void shouldCountStrandedPagesOnlyWhileTheyAreResident() {
         PageTable table = new PageTable(PAGES, true);
-        table.become(3, PageTable.CLEAN);
-        table.become(4, PageTable.EVICTING);
+        table.setState(3, PageTable.CLEAN);
+        table.setState(4, PageTable.EVICTING);
         table.strand(3);
         table.strand(4);
         assertEquals(2, table.stranded());
-        assertEquals(PageTable.DIRTY, table.kind(3));
-        assertEquals(PageTable.EVICTING, table.kind(4));
+        assertEquals(PageTable.DIRTY, table.state(3));
+        assertEquals(PageTable.EVICTING, table.state(4));
         assertEquals(2, table.resident());
-        table.become(0, 8, PageTable.ZERO, PageTable.FETCHING);
+        table.setState(0, 8, PageTable.ZERO, PageTable.FETCHING);
         assertEquals(0, table.stranded());
         assertEquals(8, table.count(PageTable.ZERO));
         assertEquals(PAGES - 8, table.count(PageTable.REMOTE));
-        table.become(3, PageTable.DIRTY);
+        table.setState(3, PageTable.DIRTY);
         assertEquals(1, table.stranded());
         table.clear(3, PageTable.STRANDED);
         assertEquals(0, table.stranded());
@@ -113,7 +113,7 @@ class PageTableTest {
     private static long pagesOf(PageTable table, int kind) {
         long count = 0;
         for (int page = 0; page < table.pages(); page++) {
-            count += table.kind(page) == kind ? 1 : 0;
+            count += table.state(page) == kind ? 1 : 0;
         }
         return count;
     }
@@ -125,7 +125,7 @@ class PageTableTest {
         for (int seed = 0; seed < 20; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             List<PageTable> tables = new ArrayList<>(List.of(new PageTable(pages, random.nextBoolean())));
-            List<int[]> expected = new ArrayList<>(List.of(kinds(tables.getFirst(), pages)));
+            List<int[]> expected = new ArrayList<>(List.of(states(tables.getFirst(), pages)));
             for (int step = 0; step < 400; step++) {
                 int which = random.nextInt(tables.size());
                 PageTable table = tables.get(which);
@@ -143,14 +143,14 @@ class PageTableTest {
                     }
                     case 1 -> {
                         int count = random.nextInt(pages - page + 1);
-                        table.become(page, count, PageTable.ZERO, PageTable.DIRTY);
+                        table.setState(page, count, PageTable.ZERO, PageTable.DIRTY);
                         Arrays.fill(expected.get(which), page, page + count, PageTable.ZERO);
                     }
                     case 2 -> table.inheritBlock();
-                    case 3 -> assertEquals(expected.get(which)[page], table.kind(page), "seed " + seed);
+                    case 3 -> assertEquals(expected.get(which)[page], table.state(page), "seed " + seed);
                     default -> {
                         int kind = random.nextInt(KINDS);
-                        table.become(page, kind);
+                        table.setState(page, kind);
                         expected.get(which)[page] = kind;
                     }
                 }
@@ -161,7 +161,7 @@ class PageTableTest {
                 }
             }
             for (int i = 0; i < tables.size(); i++) {
-                assertArrayEquals(expected.get(i), kinds(tables.get(i), pages), "seed " + seed + ", table " + i);
+                assertArrayEquals(expected.get(i), states(tables.get(i), pages), "seed " + seed + ", table " + i);
                 for (int kind = 0; kind < KINDS; kind++) {
                     int counted = kind;
                     assertEquals(
@@ -179,12 +179,12 @@ class PageTableTest {
     void shouldInheritFromAParentThatHasEndedAndOutliveAChildThatHas() {
         int pages = 300 * Inheritance.BLOCK_PAGES;
         PageTable parent = new PageTable(pages, false);
-        parent.become(pages - 1, PageTable.DIRTY);
+        parent.setState(pages - 1, PageTable.DIRTY);
         PageTable ended = new PageTable(parent);
         PageTable child = new PageTable(parent);
         ended.discard();
         parent.discard();
-        assertEquals(PageTable.DIRTY, child.kind(pages - 1));
+        assertEquals(PageTable.DIRTY, child.state(pages - 1));
         assertFalse(ended.isInheriting());
     }
 
@@ -192,7 +192,7 @@ class PageTableTest {
     void shouldCopyABoundedNumberOfStatesAtOnce() {
         int pages = 4 * Inheritance.BLOCK_PAGES;
         PageTable parent = new PageTable(pages, false);
-        parent.become(0, pages, PageTable.DIRTY, PageTable.ZERO);
+        parent.setState(0, pages, PageTable.DIRTY, PageTable.ZERO);
         PageTable child = new PageTable(parent);
         for (int blocks = 0; blocks <= 4; blocks++) {
             assertEquals((long) blocks * Inheritance.BLOCK_PAGES, child.count(PageTable.DIRTY));
@@ -200,7 +200,7 @@ class PageTableTest {
         }
     }
 
-    private static int[] kinds(PageTable table, int pages) {
-        return IntStream.range(0, pages).map(table::kind).toArray();
+    private static int[] states(PageTable table, int pages) {
+        return IntStream.range(0, pages).map(table::state).toArray();
     }
 }

@@ -182,16 +182,16 @@ final class Processes {
      * the memory is the same.
      */
     void end() {
-        SimulatedKernel heir = isPrivate ? null : child;
+        SimulatedKernel sharer = isPrivate ? null : child;
         for (GuestThread thread : threads) {
             if (thread.kernel.equals(vmm) && thread.isFork() && thread.state != State.IDLE) {
                 endChild();
-                heir = null;
+                sharer = null;
             }
         }
         kill(vmm);
-        if (heir != null) {
-            vmm = heir;
+        if (sharer != null) {
+            vmm = sharer;
             child = null;
         }
     }

@@ -15,22 +15,22 @@ final class RoomTest {
 
     private final Fixture with = new Fixture();
 
-    private Room room(long incarnation) {
-        return Room.of(Node.of("a", Fixture.node(incarnation, POOL), Instant.EPOCH), with.ledger.state());
+    private FreeSpace room(long incarnation) {
+        return FreeSpace.of(Node.of("a", Fixture.node(incarnation, POOL), Instant.EPOCH), with.ledger.state());
     }
 
     @Test
     void shouldCountExtentsOfTheSameIncarnationAsUsed() {
         with.membership.register("a", Fixture.node(1, POOL));
         with.spaces.create(SpaceRequest.of("vm", 3 * PAGE));
-        assertEquals(List.of(new Room.Gap(3 * PAGE, 5 * PAGE)), room(1).gaps(PAGE));
+        assertEquals(List.of(new FreeSpace.Gap(3 * PAGE, 5 * PAGE)), room(1).gaps(PAGE));
     }
 
     @Test
     void shouldCountExtentsOfAnEarlierIncarnationAsFree() {
         with.membership.register("a", Fixture.node(1, POOL));
         with.spaces.create(SpaceRequest.of("vm", 3 * PAGE));
-        assertEquals(List.of(new Room.Gap(0, POOL)), room(2).gaps(PAGE));
+        assertEquals(List.of(new FreeSpace.Gap(0, POOL)), room(2).gaps(PAGE));
     }
 
     @Test

@@ -18,7 +18,7 @@ import java.util.TreeMap;
  * The free room in one node's exported pool. It is worked out from the extents and releases each time, never kept, so that it cannot
  * come to differ from them.
  */
-final class Room {
+final class FreeSpace {
 
     private final Node node;
     private final TreeMap<Long, Long> used = new TreeMap<>();
@@ -26,12 +26,12 @@ final class Room {
     /** Bytes from {@code offset} that are free. */
     record Gap(long offset, long length) {}
 
-    private Room(Node node) {
+    private FreeSpace(Node node) {
         this.node = node;
     }
 
-    static Room of(Node node, Draft draft) {
-        Room room = new Room(node);
+    static FreeSpace of(Node node, Draft draft) {
+        FreeSpace room = new FreeSpace(node);
         for (Space space : draft.spaces.values()) {
             draft.extents
                     .find(State.idKey(space.id()))
@@ -43,7 +43,7 @@ final class Room {
         return room;
     }
 
-    static Room of(Node node, State state) {
+    static FreeSpace of(Node node, State state) {
         return of(node, new Draft(state));
     }
 

@@ -10,20 +10,21 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /** The C program that fetches pages over TCP. */
-final class CRival implements Rival {
+final class CBaselineRunner implements BaselineRunner {
     private static final Duration START = Duration.ofSeconds(60);
 
     private final FetchPlan plan;
     private final BaselineProcess process;
     private final List<BaselineProcess.Turn> turns = new ArrayList<>();
 
-    private CRival(FetchPlan plan, BaselineProcess process) {
+    private CBaselineRunner(FetchPlan plan, BaselineProcess process) {
         this.plan = plan;
         this.process = process;
     }
 
-    static CRival start(BaselineProgram.Built program, FetchPlan plan, Scenario scenario) throws InterruptedException {
-        return new CRival(plan, BaselineProcess.start(program.program(), settings(plan, scenario), START));
+    static CBaselineRunner start(BaselineProgram.Built program, FetchPlan plan, Scenario scenario)
+            throws InterruptedException {
+        return new CBaselineRunner(plan, BaselineProcess.start(program.program(), settings(plan, scenario), START));
     }
 
     private static BaselineSettings settings(FetchPlan plan, Scenario scenario) {

@@ -3,7 +3,7 @@ package io.farpage.bench.fetch;
 import io.farpage.bench.report.Baseline;
 
 /** The baseline that takes turns with farpage in one scenario. Used by one thread. */
-interface Rival extends AutoCloseable {
+interface BaselineRunner extends AutoCloseable {
     /**
      * Takes its turn.
      *

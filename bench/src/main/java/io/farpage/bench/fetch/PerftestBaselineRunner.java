@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** perftest on the same device: {@code ib_read_lat} for one page at a time, {@code ib_read_bw} for several. */
-final class PerftestRival implements Rival {
+final class PerftestBaselineRunner implements BaselineRunner {
     private static final String BACKING = "one buffer, whose content nobody checks";
 
     private final FetchPlan plan;
@@ -19,7 +19,7 @@ final class PerftestRival implements Rival {
     private final List<FetchRound> latencies = new ArrayList<>();
     private final List<Rate> rates = new ArrayList<>();
 
-    PerftestRival(FetchPlan plan, Scenario scenario, RdmaPort port, Path scratch) {
+    PerftestBaselineRunner(FetchPlan plan, Scenario scenario, RdmaPort port, Path scratch) {
         this.plan = plan;
         this.scenario = scenario;
         this.perftest = new Perftest(

@@ -1,7 +1,7 @@
 package io.farpage.bench.fetch;
 
 /** What farpage is compared with. */
-enum Yardstick {
+enum BaselineKind {
     /** The C program that fetches over TCP. */
     C,
     /** perftest's READ benchmarks. */

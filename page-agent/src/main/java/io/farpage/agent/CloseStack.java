@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** What an agent is made of, closed newest first; what fails to close does not keep the others open. */
-final class Parts implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(Parts.class);
+final class CloseStack implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(CloseStack.class);
 
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
 

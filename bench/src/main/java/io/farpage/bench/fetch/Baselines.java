@@ -7,34 +7,34 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** The programs that farpage is compared with, made ready once for all scenarios. */
-sealed interface Yardsticks {
+sealed interface Baselines {
     Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
 
     /** Built from its source. */
-    record CProgram(BaselineProgram.Built program) implements Yardsticks {
+    record CProgram(BaselineProgram.Built program) implements Baselines {
         @Override
-        public Rival rival(FetchPlan plan, Scenario scenario) throws InterruptedException {
-            return CRival.start(program, plan, scenario);
+        public BaselineRunner rival(FetchPlan plan, Scenario scenario) throws InterruptedException {
+            return CBaselineRunner.start(program, plan, scenario);
         }
     }
 
     /** Installed; what it prints goes to a scratch directory. */
-    record PerftestOn(RdmaPort port, Path scratch) implements Yardsticks {
+    record PerftestOn(RdmaPort port, Path scratch) implements Baselines {
         @Override
-        public Rival rival(FetchPlan plan, Scenario scenario) {
-            return new PerftestRival(plan, scenario, port, scratch);
+        public BaselineRunner rival(FetchPlan plan, Scenario scenario) {
+            return new PerftestBaselineRunner(plan, scenario, port, scratch);
         }
     }
 
     /** There is none, with the reason. */
-    record Nothing(String reason) implements Yardsticks {
+    record Nothing(String reason) implements Baselines {
         @Override
         public Optional<String> absent() {
             return Optional.of(reason);
         }
 
         @Override
-        public Rival rival(FetchPlan plan, Scenario scenario) {
+        public BaselineRunner rival(FetchPlan plan, Scenario scenario) {
             throw new IllegalStateException(reason);
         }
     }
@@ -45,10 +45,10 @@ sealed interface Yardsticks {
     }
 
     /** The one that takes turns with farpage in a scenario. */
-    Rival rival(FetchPlan plan, Scenario scenario) throws InterruptedException;
+    BaselineRunner rival(FetchPlan plan, Scenario scenario) throws InterruptedException;
 
     /** What the plan asks for, as far as it can be had. */
-    static Yardsticks prepare(FetchPlan plan, Path scratch) throws InterruptedException {
+    static Baselines prepare(FetchPlan plan, Path scratch) throws InterruptedException {
         return switch (plan.yardstick()) {
             case NONE -> new Nothing("--no-baseline was given");
             case C ->
@@ -59,7 +59,7 @@ sealed interface Yardsticks {
                 };
             case PERFTEST ->
                 Perftest.missing()
-                        .<Yardsticks>map(Nothing::new)
+                        .<Baselines>map(Nothing::new)
                         .orElseGet(() -> new PerftestOn(plan.rdma().orElseThrow(), scratch));
         };
     }

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -57,6 +58,8 @@ class HugepageGuestTest {
         // Room for two spaces: one is deleted some time after its last use.
         cluster.launchAgent("b", Map.of("pool.exported", "512MiB", "pool.staging", "2MiB"))
                 .awaitListening();
+        // Staging memory for two pages.
+        cluster.launchAgent("c", Map.of("pool.staging", "4MiB")).awaitListening();
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
     }
@@ -210,6 +213,33 @@ class HugepageGuestTest {
             assertTrue(guests.awaitEnded("short").get("peakResidentPages").asInt() <= LOCAL_PAGES / 2);
         } finally {
             guests.drop("short");
+        }
+    }
+
+    /** Pages that have arrived and cannot be installed must not keep the staging memory that eviction needs to make room for them. */
+    @Test
+    @Timeout(120)
+    void shouldEvictWhenHugepagesRunOutAndEveryStagingFrameHasAPageThatWaits() {
+        Guests small = new Guests(cluster, "c", "b");
+        small.attach("staged", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE, PAGE);
+        try {
+            try (BorrowedHugepages _ = BorrowedHugepages.take(8);
+                    PagedRam ram = PagedRam.handOver(socket(), Backing.HUGETLB, PAGES, 1)) {
+                for (int page = 0; page < PAGES; page++) {
+                    ram.write(page, Pages.of(1, page, PAGE));
+                }
+                IntStream.range(0, 8).parallel().forEach(thread -> {
+                    for (int page = thread; page < PAGES; page += 8) {
+                        ram.touch(page);
+                    }
+                });
+                for (int page = 0; page < PAGES; page++) {
+                    assertArrayEquals(Pages.of(1, page, PAGE), ram.read(page), "page " + page);
+                }
+            }
+            small.awaitEnded("staged");
+        } finally {
+            small.drop("staged");
         }
     }
 

@@ -158,12 +158,13 @@ public final class PinWatch implements Pins, AutoCloseable {
     }
 
     private void turn() {
-        boolean asked = wanted.get() > passed;
         long number = started + 1;
         long begin = System.nanoTime();
         // A page that was protected before this moment is judged by this inspection.
         started = number;
         Finding found = inspector.look(number);
+        // Asked now, since a pager may have asked for this very inspection while it was about to begin.
+        boolean asked = wanted.get() > passed;
         long now = System.nanoTime();
         long before = spentNanos;
         spentNanos = before + now - begin;

@@ -246,7 +246,8 @@ final class Arrivals {
     }
 
     /**
-     * Installs what has arrived, and poisons what is lost.
+     * Installs what has arrived, and poisons what is lost. Pages for which the host has no memory are given back: if they kept their slot and
+     * staging frames, eviction could be short of these, and no memory would ever become free. Threads that wait for such a page fault again.
      *
      * @param wanted whether there is still a guest to install it for
      * @return how many runs were dealt with
@@ -256,8 +257,11 @@ final class Arrivals {
         for (int i = 0; i < arrivedCount; ) {
             int slot = arrived[i];
             if (wanted && !install(slot)) {
-                i++;
-                continue;
+                if (!installer.isPaused()) {
+                    i++;
+                    continue;
+                }
+                giveBack(slot);
             }
             incoming -= transfers.count(slot);
             transfers.end(slot);
@@ -265,6 +269,16 @@ final class Arrivals {
             work++;
         }
         return work;
+    }
+
+    private void giveBack(int slot) {
+        for (int index = transfers.settled(slot); index < transfers.count(slot); index++) {
+            if (!transfers.isRemoved(slot, index)) {
+                int page = transfers.first(slot) + index;
+                table.setState(page, PageTable.REMOTE);
+                installer.wake(page);
+            }
+        }
     }
 
     /** Installs what is left of a run that has arrived; false if some of it has to be tried again. */

@@ -25,6 +25,9 @@ final class FaultHandler implements KernelMessages.Receiver {
     private final ReadaheadPredictor readPredictor;
     private final ReadaheadPredictor writePredictor;
     private final WaitingFaults queue;
+    /** Has the threads that wait for a page fault again. */
+    private final IntConsumer faultAgain;
+
     private int fetched;
 
     /** How many pages the local limit leaves room for. */
@@ -63,6 +66,10 @@ final class FaultHandler implements KernelMessages.Receiver {
         this.forked = forked;
         this.clock = clock;
         queue = new WaitingFaults(homes);
+        faultAgain = page -> {
+            table.clear(page, PageTable.QUEUED);
+            installer.wake(page);
+        };
         int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
         readPredictor = new ReadaheadPredictor(Math.min(prefetchPages, ahead));
         // A page that is wrongly made writable has to be written back, so the window of writes is smaller.
@@ -82,10 +89,12 @@ final class FaultHandler implements KernelMessages.Receiver {
     /**
      * The guest gives pages up: they read as zeros from now on. The kernel removes them only after this message was read, so a page that is
      * still resident for a moment must not be read again, and must not be written back. Threads that wait for one of these pages are
-     * woken; they fault again and get zeros.
+     * woken; they fault again and get zeros. That includes queued faults: one of a write to a page that was resident must not be resolved as
+     * one of a page that was not, which would map the page again if the VMM punches its hole only after it told.
      */
     @Override
     public void removed(int first, int count) {
+        queue.removeRange(first, count, faultAgain);
         if (table.setState(first, count, PageTable.ZERO, PageTable.FETCHING)) {
             transfers.remove(first, count);
             installer.wake(first, count);

@@ -1,6 +1,7 @@
 package io.farpage.agent.data.pager;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
 
 /**
  * Faults that wait, for room or for a free slot, in the order of their coming. Grows with the number of threads that wait at once: a
@@ -47,6 +48,28 @@ final class FaultQueue {
     void remove() {
         head = (head + 1) & (pages.length - 1);
         count--;
+    }
+
+    /**
+     * Removes the faults of {@code length} pages from {@code first} on; the others keep their order.
+     *
+     * @param removed receives the page of each
+     * @return how many there were
+     */
+    int removeRange(int first, int length, IntConsumer removed) {
+        int before = count;
+        for (int left = before; left > 0; left--) {
+            int page = page();
+            boolean write = isWrite();
+            long seen = seenAt();
+            remove();
+            if (page >= first && page - first < length) {
+                removed.accept(page);
+            } else {
+                add(page, write, seen);
+            }
+        }
+        return before - count;
     }
 
     private void grow() {

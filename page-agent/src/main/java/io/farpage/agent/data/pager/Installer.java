@@ -121,9 +121,12 @@ final class Installer {
         return protects;
     }
 
-    /** Where there was no memory for another page, those that were here then are as many as there can be. */
+    /**
+     * How many pages may be resident. Where there was no memory for another page, that is one less than were resident then: one of them has to
+     * go, and some may have been given up since the table counted them.
+     */
     int mostResident(int limit) {
-        return starved ? (int) Math.min(limit, residentThen) : limit;
+        return starved ? (int) Math.min(limit, Math.max(0, residentThen - 1)) : limit;
     }
 
     /** Whether there was no memory a moment ago. */

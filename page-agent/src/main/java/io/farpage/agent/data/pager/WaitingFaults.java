@@ -1,6 +1,7 @@
 package io.farpage.agent.data.pager;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
 
 /**
  * Faults that wait, for room or for a free slot: a queue for each home, so that pages of a home that does not answer hold up no others, and
@@ -67,6 +68,13 @@ final class WaitingFaults {
     void remove(int number) {
         queues[number].remove();
         size--;
+    }
+
+    /** Removes the faults of {@code length} pages from {@code first} on, and gives the page of each to {@code removed}. */
+    void removeRange(int first, int length, IntConsumer removed) {
+        for (int number = 0; size > 0 && number < queues.length; number++) {
+            size -= queues[number].removeRange(first, length, removed);
+        }
     }
 
     private void grow(int length) {

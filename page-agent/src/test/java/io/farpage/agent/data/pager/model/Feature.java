@@ -9,5 +9,7 @@ enum Feature {
     /** Pages of 2 MiB on hugetlbfs. */
     LARGE_PAGES,
     /** The kernel has no UFFDIO_POISON (Linux before 6.6). */
-    NO_POISON
+    NO_POISON,
+    /** The kernel has memory for half as many pages as may be resident. All of them can be evicted: no home is lost or silent. */
+    SCARCE_MEMORY
 }

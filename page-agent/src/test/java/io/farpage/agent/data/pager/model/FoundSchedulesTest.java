@@ -212,4 +212,31 @@ final class FoundSchedulesTest {
                 World.SHORT_NANOS,
                 Step.parse("| . r2/3 . r1/4 c1 . . !1 . . . g1 D0/3 w1/3"));
     }
+
+    /** A page that had arrived and could not be installed kept the only transfer slot, so no page could be written back to make room for it. */
+    @Test
+    void shouldEvictWhenMemoryIsScarceAndAnArrivedPageHasTheOnlySlot() {
+        Replay.run(
+                new Setup(5, 0, 3, 5, 1, 1, 14).with(Feature.LARGE_PAGES, Feature.SCARCE_MEMORY),
+                World.LONG_NANOS,
+                Step.parse("| z2/1 r0/2 . h z1/4"));
+    }
+
+    /** A page that was installed while it was given up counted as resident, so nothing was evicted for another one. */
+    @Test
+    void shouldEvictWhenMemoryIsScarceAndAPageWasGivenUpAfterItCame() {
+        Replay.run(
+                new Setup(2, 0, 2, 2, 1, 5, 5).with(Feature.SCARCE_MEMORY),
+                World.SHORT_NANOS,
+                Step.parse("b r1 . . g . g w0/1"));
+    }
+
+    /** A queued write to a page that had been given up mapped its old bytes again, before the VMM punched the hole. */
+    @Test
+    void shouldNotMapAPageAgainForAQueuedWriteWhenItIsGivenUp() {
+        Replay.run(
+                new Setup(7, 0, 3, 2, 4, 3, 14).with(Feature.LARGE_PAGES),
+                World.LONG_NANOS,
+                Step.parse("w0/6 r2/2 . . . . . g2 w2/6 . . i . g . D2/6 . . I . . . . . . g2 g2 . . . i I . ."));
+    }
 }

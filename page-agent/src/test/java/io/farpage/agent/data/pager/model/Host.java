@@ -69,8 +69,10 @@ final class Host {
         memoryFor = pages;
     }
 
-    boolean hasMemoryFor(int pages) {
-        return memoryFor >= pages;
+    /** Whether the installation under way gets memory for so many pages, while so many are in the page cache already. */
+    boolean hasMemoryFor(int pages, int cached) {
+        boolean isScarce = setup.has(Feature.SCARCE_MEMORY) && cached >= Math.max(1, setup.limit() / 2);
+        return !isScarce && memoryFor >= pages;
     }
 
     /** An installation has got what there was. */

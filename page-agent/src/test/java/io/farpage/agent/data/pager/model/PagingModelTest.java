@@ -66,6 +66,12 @@ final class PagingModelTest {
         run(random -> Setup.random(random, Set.of(feature)), anySeed(), RUNS, SHORT);
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"LARGE_PAGES", "TWO_HOMES"})
+    void shouldServeEveryThreadWhenMemoryIsScarce(Feature feature) {
+        run(random -> Setup.random(random, EnumSet.of(Feature.SCARCE_MEMORY, feature)), anySeed(), RUNS, SHORT);
+    }
+
     @Test
     @Tag("soak")
     void shouldKeepEveryPageInManyRandomSchedules() {

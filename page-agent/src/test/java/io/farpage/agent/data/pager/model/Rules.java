@@ -15,6 +15,9 @@ final class Rules {
         SimulatedKernel kernel = world.kernel();
         int first = step.first();
         int second = step.second();
+        if (setup.has(Feature.SCARCE_MEMORY) && keepsPages(step.kind())) {
+            return false;
+        }
         return switch (step.kind()) {
             case AGENT -> !inTurn;
             // The kernel takes out what a part of a page is given up of long before the agent forgets that.
@@ -50,6 +53,14 @@ final class Rules {
             case SPLIT -> first > 0 && first < setup.pages();
             case RECLAIM -> first < setup.pages() && kernel.isMapped(first) && !setup.has(Feature.LARGE_PAGES);
             case END -> kernel.isAlive();
+        };
+    }
+
+    /** Whether pages may have to stay after a step, for which scarce memory has no room. */
+    private static boolean keepsPages(Step.Kind kind) {
+        return switch (kind) {
+            case LOSE, SILENCE, FORK, DIRECT, CUT, CUT_ACROSS -> true;
+            default -> false;
         };
     }
 

@@ -251,7 +251,7 @@ final class SimulatedKernel implements PageFaults {
         long failure = isWithinOneMapping(first, count) ? 0 : -Errno.ENOENT;
         while (filled < count && failure == 0) {
             int page = first + filled;
-            if (!host.hasMemoryFor(filled + 1)) {
+            if (!host.hasMemoryFor(filled + 1, memory.cached())) {
                 // hugetlbfs calls it so when no hugepage is left
                 failure = isLarge() ? -Errno.EEXIST : -Errno.ENOMEM;
             } else if (memory.isCached(page) || isPoisoned[page]) {

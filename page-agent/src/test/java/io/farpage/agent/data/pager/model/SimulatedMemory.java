@@ -45,6 +45,15 @@ final class SimulatedMemory implements GuestFile {
         mappers.add(space);
     }
 
+    /** Pages in the page cache. */
+    int cached() {
+        int cached = 0;
+        for (int page = 0; page < host.setup.pages(); page++) {
+            cached += isCached(page) ? 1 : 0;
+        }
+        return cached;
+    }
+
     boolean isCached(int page) {
         return cached[page];
     }

@@ -70,8 +70,14 @@ record Mutation(
         return mutations;
     }
 
+    /** The folder of the module, which is above that of its sources. */
     Path module() {
-        return file.getName(0);
+        for (int i = 1; i < file.getNameCount(); i++) {
+            if (file.getName(i).toString().equals("src")) {
+                return file.subpath(0, i);
+            }
+        }
+        throw new IllegalArgumentException(file + " is in no module: src is not in its path");
     }
 
     String where() {

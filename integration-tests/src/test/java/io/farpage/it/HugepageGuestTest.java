@@ -58,8 +58,6 @@ class HugepageGuestTest {
         // Room for two spaces: one is deleted some time after its last use.
         cluster.launchAgent("b", Map.of("pool.exported", "512MiB", "pool.staging", "2MiB"))
                 .awaitListening();
-        // Staging memory for two pages.
-        cluster.launchAgent("c", Map.of("pool.staging", "4MiB")).awaitListening();
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
     }
@@ -218,8 +216,12 @@ class HugepageGuestTest {
 
     /** Pages that have arrived and cannot be installed must not keep the staging memory that eviction needs to make room for them. */
     @Test
+    @Tag("soak")
     @Timeout(120)
     void shouldEvictWhenHugepagesRunOutAndEveryStagingFrameHasAPageThatWaits() {
+        // Staging memory for two pages.
+        cluster.startAgent("c", Map.of("pool.staging", "4MiB"));
+        cluster.awaitAllLinks();
         Guests small = new Guests(cluster, "c", "b");
         small.attach("staged", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE, PAGE);
         try {

@@ -216,7 +216,7 @@ public final class PagePool implements AutoCloseable {
     }
 
     /**
-     * Zeroes exported frames of the caller's and then gives them back, so that whoever is handed them next finds zeros. No peer
+     * Zeroes exported frames of the caller's and then gives them back, so that the next owner finds zeros. No peer
      * may have a write to them under way.
      *
      * @param first the first frame

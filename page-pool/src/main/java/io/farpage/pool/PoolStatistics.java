@@ -38,7 +38,7 @@ public record PoolStatistics(
      * The frames of one part.
      *
      * @param total all
-     * @param free those that nobody holds
+     * @param free those that are not allocated
      * @param highWater the most that were held at once
      * @param exhaustions how often a frame or a run was asked for in vain
      */

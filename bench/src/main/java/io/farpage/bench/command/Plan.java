@@ -15,7 +15,7 @@ public interface Plan {
     /** Where the report goes. */
     Path report();
 
-    /** Why something that nobody asked for by name is left out, a line each. */
+    /** Why cases that were not asked for by name are left out, a line each. */
     List<String> skipped();
 
     /** Hugepages of 2 MiB that all programs take together. */

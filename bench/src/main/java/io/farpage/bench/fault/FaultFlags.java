@@ -26,7 +26,7 @@ final class FaultFlags {
         return flags;
     }
 
-    /** The node whose agent resolves faults: nobody asks it for anything, so what answers requests sleeps. */
+    /** The node whose agent resolves faults: it serves no peer, so its responders sleep. */
     static Map<String, String> node(FaultPlan plan, Idle idle, FaultPlacement placement, String coordinator) {
         Map<String, String> flags = common(NODE, plan, coordinator);
         flags.put("pool.exported", Long.toString(UNIT));

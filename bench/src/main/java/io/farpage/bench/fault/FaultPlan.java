@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * What to measure, checked.
  *
  * @param scenarios those of one idle strategy side by side
- * @param skipped why something that nobody asked for by name is left out
+ * @param skipped why a case that was not asked for by name is left out
  * @param settle touches of each round that are not recorded, at first
  * @param transport as {@code transport.mode} takes it
  */

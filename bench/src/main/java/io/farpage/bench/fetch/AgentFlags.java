@@ -31,7 +31,7 @@ final class AgentFlags {
         return flags;
     }
 
-    /** The fetching node: nobody asks it for anything, so what answers requests sleeps. */
+    /** The fetching node: it serves no peer, so its responders sleep. */
     static Map<String, String> node(FetchPlan plan, Scenario scenario, String coordinator, int slots) {
         Map<String, String> flags = common(NODE, plan, scenario, coordinator);
         flags.put("pool.exported", Long.toString(UNIT));

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What to measure, checked.
  *
- * @param skipped why a scenario that nobody asked for by name is left out
+ * @param skipped why a scenario that was not asked for by name is left out
  * @param roundCount fetches of one round, or 0 to go by time
  * @param roundTime of one round, if not by count
  * @param warmup before the first round

@@ -120,7 +120,7 @@ public final class Child implements AutoCloseable {
             }
             watchdog.remove(process.pid());
         } catch (IOException watchdogGone) {
-            // Then nobody is left to kill a stranger that has been given this process's number.
+            // The process is reaped: its number may belong to another process now, and must not be signalled.
         } catch (InterruptedException interrupted) {
             process.destroyForcibly();
             Thread.currentThread().interrupt();

@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** Finds what somebody probably meant: the known name with the smallest edit distance, if it is near at all. */
+/** Finds the name that was probably meant: the known one with the smallest edit distance, if it is near at all. */
 final class Nearest {
 
     private Nearest() {}

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The last events, and the waiting for the next. The index goes on over restarts; the events themselves do not, so that whoever asks
+ * The last events, and the waiting for the next. The index goes on over restarts; the events themselves do not, so that a client that asks
  * for older ones is told to read everything anew.
  */
 public final class EventLog {
@@ -44,7 +44,7 @@ public final class EventLog {
         }
     }
 
-    /** Forgets the events and goes on from an index: events up to it were missed, and whoever asks is told to read everything anew. */
+    /** Forgets the events and goes on from an index: clients that ask for events before it are told to read everything anew. */
     void restart(long from) {
         lock.lock();
         try {

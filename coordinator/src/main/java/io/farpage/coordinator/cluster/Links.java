@@ -25,7 +25,7 @@ public final class Links {
         return node + "/" + other;
     }
 
-    /** Publishes an endpoint. The very same again changes nothing and tells nobody. */
+    /** Publishes an endpoint. Publishing the same endpoint again changes nothing and emits no event. */
     public Endpoint publish(String node, String peer, EndpointRequest said) {
         if (node.equals(peer)) {
             throw ProblemException.invalid("node '%s' cannot have an endpoint toward itself".formatted(node));
@@ -95,7 +95,7 @@ public final class Links {
         return List.copyOf(ledger.state().endpoints().values());
     }
 
-    /** Publishes a region. The very same again changes nothing and tells nobody. */
+    /** Publishes a region. Publishing the same region again changes nothing and emits no event. */
     public Region publish(String node, String name, RegionRequest said) {
         Region.checkName(name);
         return ledger.change(draft -> {

@@ -149,7 +149,7 @@ public final class Spaces {
     }
 
     /**
-     * Deletes a space, once nobody is attached to it any more. Its room stays taken until its homes have zeroed it.
+     * Deletes a space once no node is attached to it. Its frames stay allocated until its homes have zeroed it.
      *
      * @param force whether to delete it under a guest that runs, whose pages are then lost
      */
@@ -166,7 +166,7 @@ public final class Spaces {
         heat.forget(deleted.id());
     }
 
-    /** Takes a space away that is being deleted, if nobody is attached to it. */
+    /** Removes a space that is being deleted if no node is attached to it. */
     static void finishDeletion(Draft draft, Space space) {
         String key = State.idKey(space.id());
         boolean deleting = draft.spaces.find(key).filter(Space::deleting).isPresent();

@@ -15,7 +15,7 @@ final class CoordinatorCheck implements Check {
     private final String url;
     private final boolean configured;
 
-    /** @param configured whether somebody set the URL: then it is one that should answer */
+    /** @param configured whether the URL was configured; a default URL need not answer */
     CoordinatorCheck(String url, boolean configured) {
         this.url = url;
         this.configured = configured;

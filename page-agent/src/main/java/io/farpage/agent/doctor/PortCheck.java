@@ -60,7 +60,7 @@ final class PortCheck implements Check {
         if (port.isEthernet()) {
             return port.netdev().map(name -> "ip link set dev " + name + " up").orElse("rdma link show " + port.name());
         }
-        // LinkUp without ACTIVE: the cable is right and nobody gives out addresses.
+        // LinkUp without ACTIVE: the cable is connected, but no subnet manager has assigned a LID.
         return port.physicalState().equals("LinkUp")
                 ? "apt-get install -y opensm && systemctl enable --now opensm"
                 : "ibstat " + port.device() + " " + port.number();

@@ -18,7 +18,7 @@ import java.util.Arrays;
  * <p><b>Permits.</b> {@code permits} counts free frames that are not yet promised. {@link #allocate()} first takes a permit
  * and only then searches. The invariant, that set bits ≥ permits + searches under way, holds because a bit is cleared only by
  * one who holds a permit and a permit is given back only after its bit is set; so a search that holds a permit has a bit to
- * find, and a whole round without one means that others allocated and freed meanwhile: somebody made progress, which is
+ * find, and a whole round without one means that others allocated and freed meanwhile: another thread made progress, which is
  * lock-freedom. Without permits a search could miss frames that are freed behind it and report exhaustion that never was.
  * The one exception is {@link #allocateRun}: between taking its permits and failing to get its bits (which a concurrent winner
  * caused) it holds permits that it gives back, and a concurrent {@code allocate()} may then get {@link #NONE} though a frame is
@@ -227,7 +227,7 @@ public final class FrameAllocator {
         return last;
     }
 
-    /** Clears all bits of the run, or none of them: gives {@link #NONE} if it did, else the frame somebody else took. */
+    /** Clears all bits of the run, or none of them: gives {@link #NONE} if it did, else the frame that another thread took. */
     private int claim(int first, int count) {
         int end = first + count;
         for (int frame = first; frame < end; ) {

@@ -5,7 +5,7 @@ package io.farpage.pool.hugepages;
  *
  * @param size of each page
  * @param total all pages of the pool, surplus ones included
- * @param free those that nobody has touched
+ * @param free those that are not faulted in
  * @param reserved those of {@code free} that are already promised to a mapping
  * @param surplus those of {@code total} beyond what was configured
  * @param overcommit how many surplus pages the kernel may make on demand

@@ -100,7 +100,7 @@ public final class HugepageReservation implements AutoCloseable {
             return enough(folder, before, pages);
         }
         long former = file.configured();
-        // Surplus pages become configured ones first, and they are somebody's: so they come on top.
+        // Surplus pages are in use and become persistent ones first, so they come on top.
         long wanted = file.total() + missing;
         file.configure(wanted);
         long lacking = wanted - file.configured();

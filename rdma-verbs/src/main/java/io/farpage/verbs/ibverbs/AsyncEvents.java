@@ -16,7 +16,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * Takes a device's asynchronous events, one by one, and acknowledges each before handing it on: destroying an object waits for that.
  *
- * <p>Waiting is cut into short slices under a fair lock, so that closing the device gets its turn soon and finds nobody reading.
+ * <p>Waiting is cut into short slices under a fair lock, so that closing the device gets the lock soon and finds no reader.
  * Thread-safe.
  */
 final class AsyncEvents {
@@ -90,7 +90,7 @@ final class AsyncEvents {
         return Optional.of(new AsyncEvent(type, element));
     }
 
-    /** Lets nobody wait any more; when this returns nobody does. */
+    /** Ends all waits; when this returns no thread waits. */
     void stop() {
         lock.lock();
         try {

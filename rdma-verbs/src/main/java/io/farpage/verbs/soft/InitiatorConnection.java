@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The connection that a queue pair opens to its peer, up to the point where requests may be sent. Never blocks: {@link #advance} is
  * called again and again. A connection that is refused or lost before that point is tried again after a pause, as the reliable
- * connected transport repeats packets until its retries are used up; whoever waits decides when that is.
+ * connected transport repeats packets until its retries are used up; the waiting thread decides when that is.
  */
 final class InitiatorConnection {
     private enum Phase {
@@ -30,7 +30,7 @@ final class InitiatorConnection {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(InitiatorConnection.class);
-    /** How long a sleep on the socket itself lasts at most; whoever wants the queue pair's lock waits as long. */
+    /** How long a sleep on the socket itself lasts at most; a thread that wants the queue pair's lock waits as long. */
     static final Duration LONGEST_SLEEP = Duration.ofMillis(100);
 
     private static final long FIRST_PAUSE_NANOS = 1_000_000;

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Tells when a thread has let go of what it may have looked up before: odd while it works with registered memory, even between.
  *
- * <p>{@link #enter} is a full fence: whoever unpublishes a region with a volatile write and then finds the count even knows that
+ * <p>{@link #enter} is a full fence: a thread that unpublishes a region with a volatile write and then finds the count even knows that
  * the thread cannot have seen that region, and will not.
  */
 final class Quiescence {

@@ -100,7 +100,7 @@ final class ReceiveQueue {
         fifo[(int) (--taken % capacity)] = slot;
     }
 
-    /** Waits until a receive is posted, somebody calls {@link #wakeWaiters}, or the time is over. */
+    /** Waits until a receive is posted, {@link #wakeWaiters} is called, or the timeout is over. */
     synchronized void awaitPosted(long nanos) throws InterruptedException {
         if (taken == posted) {
             TimeUnit.NANOSECONDS.timedWait(this, nanos);
@@ -127,7 +127,7 @@ final class ReceiveQueue {
         return taken == posted;
     }
 
-    // The rest reads a slot that the caller has taken, which nobody else touches.
+    // What follows reads a slot that the caller has taken and owns.
 
     long wrId(int slot) {
         return wrIds[slot];

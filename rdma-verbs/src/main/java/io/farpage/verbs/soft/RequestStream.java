@@ -64,7 +64,7 @@ final class RequestStream {
             limit -= position;
             position = 0;
         }
-        // A connection that nobody uses, as the one from a side that only serves, is not worth a spinning CPU.
+        // An unused connection, such as that of a peer which only serves, does not spin.
         long result = idle == IdleStrategy.BLOCK || !used
                 ? -Errno.EAGAIN
                 : spin(idle == IdleStrategy.SPIN ? Long.MAX_VALUE : spinNanos);

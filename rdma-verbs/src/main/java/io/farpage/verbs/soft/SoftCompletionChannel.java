@@ -10,7 +10,7 @@ import java.util.Arrays;
  * An epoll descriptor over the initiator sockets of the queue pairs that complete here, where replies arrive, and an event
  * descriptor for everything that responders complete.
  *
- * <p>The descriptor does not tell that a requester's timer is over: whoever waits for it among others polls the completion queue
+ * <p>The descriptor does not tell that a requester's timer is over: a thread that polls it among other descriptors also polls the completion queue
  * now and then while work is outstanding, {@link #await} does so by itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
@@ -71,7 +71,7 @@ final class SoftCompletionChannel implements CompletionChannel {
         event.signal(Errno.ofThread());
     }
 
-    /** Whether somebody may wait for the descriptor instead of calling {@link #await}. */
+    /** Whether threads may poll the descriptor instead of calling {@link #await}. */
     boolean isExposed() {
         return exposed;
     }

@@ -404,7 +404,7 @@ final class SoftQueuePair implements QueuePair {
             quiet = serves.join(JOIN_NANOS);
         }
         synchronized (lock) {
-            // Whoever held the lock has let go of what it looked up; whoever takes it next looks up anew.
+            // The last holder of the lock has dropped the region that it looked up; the next one looks it up again.
             initiator.regionsChanged();
         }
         return quiet;

@@ -1,5 +1,5 @@
 /**
- * What a benchmark page holds: a function of a seed and the page's number, so that whoever fetches a page can check every
+ * What a benchmark page holds: a function of a seed and the page's number, so that a fetched page can be checked in every
  * byte of it without having seen it before. The C baseline has the same function, and a test holds the two equal.
  */
 @NullMarked

@@ -178,7 +178,7 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("POST", API + "/spaces", request, Space.class);
     }
 
-    /** Deletes a space, once nobody is attached to it; its room is free again when the home nodes have zeroed it. */
+    /** Deletes a space once no node is attached to it; its frames are free when the home nodes have zeroed them. */
     public void deleteSpace(String idOrName) throws CoordinatorException {
         transport.call("DELETE", spacePath(idOrName), null);
     }

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
  * @param pageSize 4096 or 2097152
  * @param state ok, or lost once any of its extents is
  * @param createdAt when it was made
- * @param deleting whether it goes away as soon as nobody is attached to it
+ * @param deleting whether it is removed once no node is attached to it
  * @param torn why it may hold a mix of older and newer pages, if it may
  */
 public record Space(

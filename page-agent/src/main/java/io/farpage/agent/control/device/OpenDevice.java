@@ -11,7 +11,7 @@ import java.util.Set;
 
 /**
  * An open device with the pool registered: the header page for peers to read, the exported frames for them to read and write, the
- * staging frames for nobody but this host.
+ * staging frames for this host alone.
  */
 public final class OpenDevice implements AutoCloseable {
     private static final Set<AccessFlag> STAGING = EnumSet.of(AccessFlag.LOCAL_WRITE);

@@ -108,7 +108,7 @@ final class LocalShares {
         return lowered;
     }
 
-    /** Notes how much each faulted since the last time, and who wants more. Returns who needs it most, or -1 if nobody wants any. */
+    /** Counts the faults of each pager since the last call, and decides which want more pages. Returns the one that needs pages most, or -1. */
     private int note(long[] held, long[] faultsSoFar) {
         int neediest = -1;
         for (int i = 0; i < limits.length; i++) {
@@ -143,7 +143,7 @@ final class LocalShares {
     }
 
     /**
-     * Raises the limits of pagers that want more by what nobody has.
+     * Raises the limits of pagers that want more by pages that no limit has yet.
      *
      * @param held pages of each that are here or on their way, as each said after it had been told of its limit
      */

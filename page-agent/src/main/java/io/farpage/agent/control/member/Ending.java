@@ -1,6 +1,6 @@
 package io.farpage.agent.control.member;
 
-/** Why an agent must end although nobody asked it to. */
+/** Why an agent must end without having been asked to. */
 public sealed interface Ending {
     /** One line for people. */
     String reason();

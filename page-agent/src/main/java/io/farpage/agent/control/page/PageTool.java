@@ -107,7 +107,7 @@ public final class PageTool {
                     new PageRequest.Place(home, space.incarnation(extent), offset),
                     space.pageSize(),
                     data);
-            // Whoever waits may give up before the transfer ends; the use may not.
+            // The caller may time out before the transfer ends. The space stays in use until it does.
             var _ = request.result().whenComplete((_, _) -> use.close());
             underWay = true;
             cycle.submit(request);

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Pages on their way here: fetches runs of them from their homes, and installs what has arrived. */
+/** Fetches runs of pages from their homes and installs those that have arrived. */
 final class Arrivals {
-    /** In the place of the moment at which a fault was seen, for pages that are fetched ahead of being asked for. */
+    /** Stands for the time of a fault where there is none: the pages are prefetched. */
     static final long PREFETCH = Long.MIN_VALUE;
 
     private static final Logger log = LoggerFactory.getLogger(Arrivals.class);
@@ -58,7 +58,7 @@ final class Arrivals {
         this.arrived = new int[fetcher.capacity()];
     }
 
-    /** Pages that have been asked for and are not installed yet. */
+    /** Pages that were requested and are not installed yet. */
     int incoming() {
         return incoming;
     }
@@ -68,7 +68,7 @@ final class Arrivals {
         return arrivedCount > 0 || !unpoisoned.isEmpty();
     }
 
-    /** Whether more than half of the slots are free, so that what nobody waits for stands in nobody's way. */
+    /** Whether more than half of the slots are free, so that prefetching does not delay faults. */
     boolean hasSlotsToSpare() {
         return fetcher.inUse() < fetcher.capacity() / 2;
     }
@@ -78,7 +78,7 @@ final class Arrivals {
      *
      * @param write whether the guest is about to write to them
      * @param seenAt when the fault was seen, or {@link #PREFETCH}
-     * @return how many pages, fewer than asked if there is not room for all, 0 if there is none at the moment
+     * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is free
      */
     int fetch(int page, int count, boolean write, long seenAt) {
         int extent = homes.extent(page);
@@ -100,9 +100,9 @@ final class Arrivals {
     }
 
     /**
-     * Fetches what of a run of pages is at its home, without anybody waiting for it.
+     * Prefetches the pages of a run that are in state {@link PageTable#REMOTE}, up to the first that is not.
      *
-     * @return how many pages were dealt with, 0 if there is no room
+     * @return how many pages the call has dealt with, 0 if slots or staging frames run short
      */
     int prefetch(int page, int count) {
         if (page < 0 || page >= table.pages() || layout.addressOf(page) == GuestLayout.NONE) {
@@ -152,7 +152,7 @@ final class Arrivals {
         return run;
     }
 
-    /** Takes a run whose READ has succeeded. */
+    /** The READ of a run has succeeded. */
     void arrived(int slot) {
         transfers.succeeded(slot);
         transfers.arrived(slot, clock.getAsLong());
@@ -160,9 +160,9 @@ final class Arrivals {
     }
 
     /**
-     * Takes a run whose READ has failed, and ends its slot.
+     * The READ of a run has failed. Ends its slot.
      *
-     * @param again where the pages go that are to be fetched anew; null if the guest has ended
+     * @param again receives pages that are to be fetched again; null if the guest has ended
      */
     void failed(int slot, FetchStatus status, @Nullable WaitingFaults again) {
         int first = transfers.first(slot);
@@ -185,7 +185,7 @@ final class Arrivals {
                 continue;
             }
             if (anew) {
-                // Any of them may be waited for by now.
+                // A thread may wait for any of them by now.
                 table.set(page, PageTable.QUEUED);
                 again.add(page, transfers.isForWrite(slot), clock.getAsLong());
             } else {
@@ -196,7 +196,7 @@ final class Arrivals {
         transfers.end(slot);
     }
 
-    /** The page cannot be had: threads that touch it get SIGBUS, and never see zeros. */
+    /** Marks a page as lost: threads that touch it get SIGBUS and never see zeros. */
     void lose(int page) {
         if (table.state(page) != PageTable.LOST) {
             counters.lost().add(1);
@@ -206,7 +206,7 @@ final class Arrivals {
         poison(page);
     }
 
-    /** Has a lost page poisoned by the next {@link #install}. */
+    /** Schedules a lost page to be poisoned by the next {@link #install}. */
     void poison(int page) {
         unpoisoned.add(page, false, 0);
     }
@@ -219,7 +219,7 @@ final class Arrivals {
             if (table.state(page) == PageTable.LOST) {
                 poison = installer.poison(page);
             } else {
-                // The guest has given the page up meanwhile: threads that wait for it fault again and get zeros.
+                // The guest has given the page up meanwhile. Threads that wait for it fault again and get zeros.
                 installer.wake(page);
             }
             if (poison == Installer.Poison.AGAIN) {
@@ -246,10 +246,10 @@ final class Arrivals {
     }
 
     /**
-     * Installs what has arrived, and poisons what is lost. Pages for which the host has no memory are given back: if they kept their slot and
-     * staging frames, eviction could be short of these, and no memory would ever become free. Threads that wait for such a page fault again.
+     * Installs pages that have arrived, and poisons pages that are lost. Pages for which the host has no memory give their slot and staging
+     * frames back, which eviction may need to free memory. They are {@link PageTable#REMOTE} again, and threads that wait for them fault again.
      *
-     * @param wanted whether there is still a guest to install it for
+     * @param wanted whether the guest lives; otherwise all is dropped
      * @return how many runs were dealt with
      */
     int install(boolean wanted) {
@@ -281,7 +281,7 @@ final class Arrivals {
         }
     }
 
-    /** Installs what is left of a run that has arrived; false if some of it has to be tried again. */
+    /** Installs the rest of a run that has arrived. False if some pages have to be installed later. */
     private boolean install(int slot) {
         int first = transfers.first(slot);
         int count = transfers.count(slot);

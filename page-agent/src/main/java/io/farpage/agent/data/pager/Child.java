@@ -4,24 +4,24 @@ import io.farpage.agent.data.shard.FetchStatus;
 
 /** The address space of a process that the VMM forked, and that has a userfaultfd of its own. */
 sealed interface Child extends AutoCloseable permits PrivateChild, SharedChild {
-    /** Readable while there is something to read; -1 while that cannot be read. */
+    /** A descriptor that is readable while messages wait; -1 while they cannot be read. */
     int fd();
 
     /** Its userfaultfd. */
     int descriptor();
 
-    /** Reads what the kernel tells, and does what there is to do. Returns how much. */
+    /** Runs a duty cycle: reads kernel messages and serves faults. Returns the amount of work. */
     int doWork();
 
-    /** Whether something waits that no message and no completion brings on. */
+    /** Whether work waits that neither a message nor a completion will start. */
     boolean isBusy();
 
-    /** Whether it has read of removals from the memory that it shares with its parent, and not carried them out in the table yet. */
+    /** Whether removals from the memory that it shares with its parent have been read and are not in the page table yet. */
     default boolean holdsUpParent() {
         return false;
     }
 
-    /** Looks whether the address space is still there. */
+    /** Probes whether the address space still exists. */
     void probe();
 
     /** Whether the address space is gone, and nothing is under way for it any more. */
@@ -32,7 +32,7 @@ sealed interface Child extends AutoCloseable permits PrivateChild, SharedChild {
         return false;
     }
 
-    /** Takes the end of a transfer of its own. */
+    /** Completes one of its transfers. */
     default void completed(int slot, FetchStatus status) {
         throw new IllegalStateException("no transfer of this child's: slot " + slot);
     }

@@ -9,14 +9,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The processes that a VMM forked while it had asked to be told of that (UFFD_FEATURE_EVENT_FORK), and theirs.
+ * Processes that the VMM or its children forked, of which the kernel tells if the VMM enabled UFFD_FEATURE_EVENT_FORK.
  *
- * <p>While one of them shares the memory file, nothing can be evicted: a page that comes now is write-protected for the VMM alone, so
- * that a child's store to it would not be seen. When the last one has ended, every page that is here counts as written to.
+ * <p>While one of them shares the memory file, nothing is evicted: a page is write-protected for the VMM alone, so a child's write
+ * would not be noticed. When the last of them has ended, every resident page counts as dirty.
  */
 final class Children {
     private static final Logger log = LoggerFactory.getLogger(Children.class);
-    /** Pages that one turn looks at when they become suspect. */
+    /** Pages that one duty cycle marks as dirty. */
     private static final int SUSPECTS = 65_536;
 
     private final PrivateChild.Family family;
@@ -27,7 +27,7 @@ final class Children {
     private final List<Child> living = new ArrayList<>();
     private final Watch watch = new Watch();
     private final List<Integer> readable = new ArrayList<>();
-    /** Pages from here on may be written to by no child any more, and were before: clean ones count as dirty. */
+    /** The first page that is still to be marked as dirty because a child may have written to it. */
     private int suspect;
 
     private boolean removing;
@@ -50,7 +50,7 @@ final class Children {
         suspect = table.pages();
     }
 
-    /** How many live. Any thread. */
+    /** How many children live. Any thread. */
     int count() {
         return count;
     }
@@ -59,7 +59,7 @@ final class Children {
         return count == 0;
     }
 
-    /** Whether one of them may write to pages of the VMM's without being seen, or may have and the table does not say so yet. */
+    /** Whether a child may write to the VMM's pages unnoticed, or may have and those pages are not marked as dirty yet. */
     boolean share() {
         return shared && (count > 0 || isMarkingDirty() || isRemoving());
     }
@@ -75,7 +75,7 @@ final class Children {
         return removing;
     }
 
-    /** A descriptor that is readable while one of theirs or {@code parent} is; -1 if there is none at the moment. */
+    /** A descriptor that is readable while {@code parent} or that of a child is; -1 if there is none. */
     int fd(int parent) {
         readable.clear();
         add(parent);
@@ -148,7 +148,7 @@ final class Children {
         return false;
     }
 
-    /** Goes on with such a removal. Returns how much was done. */
+    /** Continues such a removal. Returns the amount of work. */
     int catchUp() {
         for (Child child : living) {
             if (child.holdsUpParent()) {
@@ -158,7 +158,7 @@ final class Children {
         return 0;
     }
 
-    /** Serves them. Returns how much there was to do. */
+    /** Runs a duty cycle of each child. Returns the amount of work. */
     int doWork() {
         int work = 0;
         for (int i = living.size() - 1; i >= 0; i--) {
@@ -179,7 +179,7 @@ final class Children {
         return work;
     }
 
-    /** Has some of the pages that a child may have written to count as written to. Returns how much there was to do. */
+    /** Marks some of the pages that a child may have written to as dirty. Returns the amount of work. */
     int markCleanDirty() {
         if (count > 0 || !isMarkingDirty()) {
             return 0;
@@ -190,7 +190,7 @@ final class Children {
         return 1;
     }
 
-    /** Whether one of them needs another turn soon. */
+    /** Whether a child needs another duty cycle soon. */
     boolean isBusy() {
         if (watch.isBlind() || isMarkingDirty()) {
             return true;
@@ -203,7 +203,7 @@ final class Children {
         return false;
     }
 
-    /** Takes the end of a transfer that is not the VMM's. */
+    /** Completes a transfer of a child. */
     void completed(int slot, FetchStatus status) {
         for (Child child : living) {
             if (child.owns(slot)) {
@@ -214,7 +214,7 @@ final class Children {
         throw new IllegalStateException("nobody's transfer: slot " + slot);
     }
 
-    /** Looks whether their address spaces are still there. */
+    /** Probes whether their address spaces still exist. */
     void probe() {
         living.forEach(Child::probe);
     }
@@ -232,7 +232,7 @@ final class Children {
         return null;
     }
 
-    /** The VMM has left its memory to the child that shares it longest; null if there is none. */
+    /** Removes and returns the child that has shared the memory longest, which replaces a VMM that has ended; null if there is none. */
     @Nullable
     SharedChild removeSuccessor() {
         for (Child child : living) {

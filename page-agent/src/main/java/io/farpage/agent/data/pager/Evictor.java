@@ -14,14 +14,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps what is resident under the limit. Victims are found by the clock algorithm, in runs of neighbours; a page that was asked for, as
- * opposed to prefetched, is passed over once. A clean run is taken out at once. A dirty one is write-protected, waits until an inspection
- * finds no {@link Pins pin} on it, is copied to staging frames and written to its home, and only when it is there, and nobody wrote to it
- * meanwhile, is it taken out: a page is at every moment in at least one place. Zeros are not written unless the home holds something older,
+ * Evicts pages to keep the resident set under the limit. The clock algorithm finds victims, in runs of neighbours; it gives a second chance to
+ * pages that faulted, not to prefetched ones. A clean run is punched out at once. A dirty run is write-protected, waits until an inspection
+ * finds no {@link Pins pin} on it, is copied to staging frames and written to its home. It is punched out only when it is there and was not
+ * written to meanwhile, so a page is at every moment in at least one place. Zeros are not written unless the home holds an older version,
  * which would come back if the agent were killed.
  *
  * <p>A page whose home is lost is the only copy and stays. A page whose home does not answer stays until the home does. Pages of other homes
- * are evicted meanwhile. One turn looks at a bounded number of pages; the hand stays where it stopped.
+ * are evicted meanwhile. One duty cycle examines a bounded number of pages; the hand stays where it stopped.
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
@@ -29,15 +29,15 @@ final class Evictor {
     /** Pages on their way to one home. */
     private static final int MAX_WRITING = 8 * MAX_RUN;
 
-    /** Resident pages, and pages at all, that one turn looks at in search of victims. */
+    /** Resident pages that one duty cycle examines in search of victims, and pages that it passes. */
     private static final int MAX_LOOKS = 4096;
 
     private static final int MAX_SPAN = 16 * MAX_LOOKS;
-    /** A page of which the layout had to be asked counts as so many looks. */
+    /** A page whose address had to be looked up counts as so many pages. */
     private static final int LOOKS_OF_LAYOUT = 8;
 
     private static final int NO_VICTIM = -1;
-    /** What one turn deals with at most, so that faults are looked at in between. */
+    /** Bytes that one duty cycle evicts at most, so that faults are served in between. */
     private static final long TURN_BYTES = (long) MAX_WRITING * Installer.BASE_PAGE;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -64,17 +64,17 @@ final class Evictor {
     private final int maxWriting;
     private final int maxTurn;
     private int hand;
-    /** Whether the last turn left nothing to be protected that can be. */
+    /** Whether the last duty cycle has write-protected all that has to go. */
     private boolean isSated;
 
     private int writing;
-    /** Pages that the hand has passed since it last found a victim. */
+    /** Pages that the hand has passed since the last victim. */
     private long passed;
 
     private int looks;
     private int span;
     private boolean evicting;
-    /** Whether the latest turn ended because a home has to answer, or take something, first. */
+    /** Whether the latest duty cycle ended because a home has to complete a transfer first. */
     private boolean blocked;
 
     private boolean broken;
@@ -110,7 +110,7 @@ final class Evictor {
         this.ofZeros = new boolean[fetcher.capacity()];
     }
 
-    /** Pages taken out. Any thread. */
+    /** Pages evicted. Any thread. */
     Counter evictions() {
         return evictions;
     }
@@ -120,12 +120,12 @@ final class Evictor {
         return writtenBack;
     }
 
-    /** Pages that were zeros and so did not need to be written. Any thread. */
+    /** Pages evicted without a write because they were zeros. Any thread. */
     Counter elided() {
         return elided;
     }
 
-    /** Whether pages can be taken out at all. */
+    /** Whether pages can be evicted at all. */
     boolean works() {
         return installer.protects() && !broken;
     }
@@ -135,7 +135,7 @@ final class Evictor {
         return pins.isHeld();
     }
 
-    /** Whether there is something to be evicted that needs no completion, no link and no inspection to go on. */
+    /** Whether eviction can continue without a completion, a link or an inspection. */
     boolean isBusy() {
         return evicting && !blocked && !awaitsInspection();
     }
@@ -145,11 +145,11 @@ final class Evictor {
     }
 
     /**
-     * Starts to evict pages, if there are too many.
+     * Runs a duty cycle: evicts if too many pages are resident.
      *
-     * @param incoming pages on their way here
+     * @param incoming pages that are being fetched or wait to be
      * @param limit pages that may be resident, apart from those whose home is lost
-     * @return how much was done
+     * @return the amount of work
      */
     int doWork(int incoming, int limit) {
         if (!works() || pins.isHeld()) {
@@ -200,27 +200,27 @@ final class Evictor {
         return work;
     }
 
-    /** Whether the turn has ended in the middle of a search. */
+    /** Whether the duty cycle ended in the middle of a search. */
     private boolean isSearching() {
         return looks >= MAX_LOOKS || span >= MAX_SPAN;
     }
 
-    /** Pages that were looked at in the latest turn, for tests. */
+    /** Pages examined in the latest duty cycle, for tests. */
     int lookedAt() {
         return looks + span;
     }
 
-    /** Room that pages of a home which does not answer leave to those of others. */
+    /** Pages under the limit that a home which does not answer leaves to other homes. */
     static int reserve(int limit) {
         return 2 * slack(limit);
     }
 
-    /** Whether pins leave something to be taken out. */
+    /** Whether pins leave pages that can be evicted. */
     private boolean hasVictims() {
         return !pins.isHeld() || (!pins.isLasting() && table.count(PageTable.CLEAN) > 0);
     }
 
-    /** Pages that wait for an inspection stay, as pages that were stored to. */
+    /** Stops waiting for inspections: the pages stay and are dirty. */
     void abandon() {
         while (!waiting.isEmpty()) {
             release(waiting.first());
@@ -235,7 +235,7 @@ final class Evictor {
         }
     }
 
-    /** Begins to write pages whose inspection has passed, as far as nothing has been stored to them since. Returns how many runs. */
+    /** Starts to write back pages whose inspection has passed and that were not written to since. Returns how many runs. */
     private int writeInspected(int most) {
         int work = 0;
         for (int left = most; left > 0 && writing < maxWriting && isInspected(); ) {
@@ -265,7 +265,7 @@ final class Evictor {
         return work;
     }
 
-    /** Whether the home of a page is there to write it to; otherwise the page stays, as one that was stored to, and others get their turn. */
+    /** Whether the home of a page takes writes. If not, the page stays dirty, and others are written. */
     private boolean mayWrite(int page) {
         int extent = homes.extent(page);
         Home home = homes.home(extent);
@@ -276,7 +276,7 @@ final class Evictor {
         return !waiting.isEmpty() && pins.passed(waiting.inspection());
     }
 
-    /** Room kept free for faults, so that they need not wait for a write to end. */
+    /** Pages kept free for faults, so that they need not wait for a write-back. */
     private static int slack(int limit) {
         return Math.min(4 * MAX_RUN, Math.max(8, limit / 16));
     }
@@ -289,16 +289,16 @@ final class Evictor {
         return false;
     }
 
-    /** Nothing can be evicted at the moment: looks again after a time in proportion to what a search costs. */
+    /** Nothing can be evicted: searches again after a time in proportion to the cost of a search. */
     private void pause(int pages) {
         paused = true;
         pausedUntil = clock.getAsLong() + Math.max(PAUSE_NANOS, pages);
         blocked |= pages > PAUSE_NANOS;
-        // What is left may stay so for long; the next fault looks again.
+        // The rest may be pinned for long; the next fault starts a new search.
         evicting &= !pins.isHeld();
     }
 
-    /** Takes a run out, or begins to. Returns how many pages, 0 if there is none to be had in this turn. */
+    /** Evicts a run, or starts to. Returns how many pages, 0 if no victim was found in this duty cycle. */
     private int evictRun(int most) {
         int first = victim();
         if (first == NO_VICTIM) {
@@ -315,7 +315,7 @@ final class Evictor {
         return state == PageTable.CLEAN ? drop(first, count) : protect(first, count);
     }
 
-    /** Write-protects a run, as far as it can be, which then waits for an inspection. Returns how many pages. */
+    /** Write-protects the front of a run, which then waits for an inspection. Returns how many pages. */
     private int protect(int first, int most) {
         int count = waiting.isFull() ? 0 : installer.protect(first, most);
         if (count == 0) {
@@ -329,11 +329,11 @@ final class Evictor {
         return count;
     }
 
-    /** The next page to be evicted, at which the hand stays; {@link #NO_VICTIM} at the end of the turn's share of the search. */
+    /** Moves the hand to the next victim; {@link #NO_VICTIM} if this duty cycle finds none. */
     private int victim() {
         int pages = table.pages();
         while (!isSearching()) {
-            // Two laps: the first may find nothing but pages that are to be passed over once.
+            // Two laps: the first may find only pages that get a second chance.
             if (passed >= 2L * pages) {
                 passed = 0;
                 pause(pages);
@@ -374,14 +374,14 @@ final class Evictor {
         span += pages;
     }
 
-    /** Leaves the rest of an extent alone, which costs no look at its pages. */
+    /** Skips the rest of an extent without examining its pages. */
     private void skip(int end) {
         passed += end - hand;
         hand = end;
         blocked = true;
     }
 
-    /** Whether the home of an extent is there to fetch a clean page from again, or to take a dirty one now. */
+    /** Whether the home of an extent can serve a clean page again, or take a dirty one now. */
     private boolean mayEvict(int extent, int state) {
         Home home = homes.home(extent);
         if (home == null) {
@@ -426,7 +426,7 @@ final class Evictor {
         log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
     }
 
-    /** Copies protected pages and begins to write them to their homes. Returns with how many from the first on, 0 if there is no room. */
+    /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */
     private int writeBack(int first, int most) {
         int count = most;
         int frame = transfers.allocate(count);
@@ -483,7 +483,7 @@ final class Evictor {
         return MemorySegment.mismatch(pool.staging(), offset, offset + bytes, Zeros.segment(), 0, bytes) == -1;
     }
 
-    /** The pages hold zeros, as their home does, and nobody can have written to them since: they need not be anywhere. */
+    /** The pages hold zeros, as their home does, and cannot have been written to since: they are dropped. */
     private boolean elide(int first, int count) {
         if (!punch(first, count)) {
             return false;
@@ -497,7 +497,7 @@ final class Evictor {
         return true;
     }
 
-    /** Begins to write pages to their home; false if that cannot be at the moment. */
+    /** Starts to write pages to their home. False if no slot is free. */
     private boolean post(int first, int count, int frame, int index, boolean zero) {
         int extent = homes.extent(first);
         Home home = homes.home(extent);
@@ -538,10 +538,10 @@ final class Evictor {
     }
 
     /**
-     * Takes the end of a write that {@link #post} began, and ends its slot.
+     * Completes a write that {@link #post} started, and ends its slot.
      *
-     * @param stays whether the pages stay and count as written to, because a child shares the memory: a VMM that is killed while it gives up
-     *     a part of a page tells nothing of that, and the child finds the zeros
+     * @param stays whether the pages stay resident and dirty, because a child shares the memory: a VMM that is killed while it gives up a part of
+     *     a page sends no event, and the child would find the zeros
      */
     void written(int slot, FetchStatus status, boolean stays) {
         int first = transfers.first(slot);
@@ -550,7 +550,7 @@ final class Evictor {
         if (status == FetchStatus.OK) {
             transfers.succeeded(slot);
         }
-        // A home that has taken the pages and is lost by now has them no more.
+        // A home that completed the write and was lost since has the pages no more.
         if (status == FetchStatus.OK && !stays && !homes.isLost(homes.extent(first))) {
             settle(first, count, ofZeros[slot]);
         } else {
@@ -561,7 +561,7 @@ final class Evictor {
         transfers.end(slot);
     }
 
-    /** The home has the pages: takes out those that nobody wrote to or gave up since. Zeros need not be fetched again. */
+    /** The home has the pages: punches out those that were neither written to nor given up since. Zeros need not be fetched again. */
     private void settle(int first, int count, boolean zero) {
         writtenBack.add(count);
         for (int i = 0; i < count; ) {

@@ -12,16 +12,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings what is left of a guest's memory to its homes once its VMM has ended: dirty pages, and zeros where a home holds something older.
- * The memory file outlives the VMM, and nobody writes to it any more.
+ * Writes what a guest has left to its homes once its VMM has ended: dirty pages, and zeros where a home holds an older version.
+ * The memory file outlives the VMM, and is not written to any more.
  *
- * <p>Each extent has a cursor of its own, so that a home that does not answer keeps back no other's pages. What a home did not take is
- * written again, until no page at all has reached a home for as long as the deadline says. One turn looks at a bounded number of pages.
+ * <p>Each extent has a cursor of its own, so that a home that does not answer delays no other's pages. A failed write is repeated until
+ * no page has reached a home for the time of the deadline. One duty cycle examines a bounded number of pages.
  */
 final class Flush {
     private static final Logger log = LoggerFactory.getLogger(Flush.class);
     private static final int MAX_RUN = 32;
-    /** Pages that one turn looks at, and pages that it writes. */
+    /** Pages that one duty cycle examines, and pages that it writes. */
     private static final int MAX_LOOKS = 32_768;
 
     private static final int MAX_WRITES = 8 * MAX_RUN;
@@ -48,7 +48,7 @@ final class Flush {
     private boolean incomplete;
     private boolean givenUp;
 
-    /** @param deadline how long no page may reach a home before what is left is given up */
+    /** @param deadline how long no page may reach a home before the rest is given up */
     Flush(
             String space,
             Memory memory,
@@ -74,7 +74,7 @@ final class Flush {
     /** What is to be saved. */
     record Memory(GuestFile file, PageTable table, GuestLayout layout) {}
 
-    /** Whether all writes have been started, and none that ended is to be started again. */
+    /** Whether all writes were started and none has to be repeated. */
     boolean isDone() {
         for (int i = 0; i < cursor.length; i++) {
             if (cursor[i] < homes.endPage(i)) {
@@ -84,17 +84,17 @@ final class Flush {
         return version == homes.version();
     }
 
-    /** Whether everything is at its home, once nothing is under way any more. */
+    /** Whether everything is at its home, provided that no transfer is under way. */
     boolean isComplete() {
         return !incomplete && !homes.isAnyLost();
     }
 
-    /** Whether the latest turn ended for another reason than that homes have to answer. */
+    /** Whether the flush can continue without a completion. */
     boolean isBusy() {
         return busy;
     }
 
-    /** Starts as many writes as there is room for, within a turn's bounds. Returns how much was done. */
+    /** Runs a duty cycle: starts writes while slots and frames last. Returns the amount of work. */
     int doWork() {
         if (version != homes.version()) {
             begin();
@@ -143,7 +143,7 @@ final class Flush {
         }
     }
 
-    /** Writes what is stale of an extent, as long as there is room. Returns how many pages were looked at. */
+    /** Starts to write the stale pages of an extent. Returns how many pages were examined. */
     private int save(int of, int most) {
         int from = cursor[of];
         int end = homes.endPage(of);
@@ -176,7 +176,7 @@ final class Flush {
         return looks;
     }
 
-    /** Whether the home does not hold what the guest last had. */
+    /** Whether the home holds an older version of the page. */
     private boolean isStale(int page) {
         return switch (table.state(page)) {
             case PageTable.DIRTY -> true;
@@ -185,7 +185,7 @@ final class Flush {
         };
     }
 
-    /** Starts to write a run of pages. Returns how many, 0 if there is no room, or no link, at the moment. */
+    /** Starts to write a run of pages. Returns how many, 0 if slots or frames run short or the link is down. */
     private int write(int of, int first) {
         Home home = homes.home(of);
         if (home != null && !(home.isUp() && homes.mayTransfer(home))) {
@@ -209,7 +209,7 @@ final class Flush {
             transfers.free(frame, filled, count - filled);
         }
         if (filled == 0) {
-            // What the home has is older, and better than nothing.
+            // The home keeps an older version, which is better than none.
             incomplete = true;
             return 1;
         }
@@ -257,8 +257,8 @@ final class Flush {
     }
 
     /**
-     * Takes the end of a write, and ends its slot. What the evictor began to write of a page that was given up since is not the zeros that
-     * its home is to have.
+     * Completes a write and ends its slot. A write that the evictor started before the page was given up has not brought the zeros that its home is
+     * to have.
      */
     void written(int slot, FetchStatus status) {
         boolean ok = status == FetchStatus.OK;

@@ -2,7 +2,7 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.PeerLink;
 
-/** A home on another node, and what one pager has under way there. The shard's thread only. */
+/** A home on another node, and the transfers that one pager has under way with it. The shard's thread only. */
 final class Home {
     /** A home that has transfers under way and has completed none for so long does not answer. */
     private static final long QUIET_NANOS = 100_000_000L;
@@ -49,7 +49,7 @@ final class Home {
         return link.isUp();
     }
 
-    /** Whether its link is up, and the home has not been silent about what is under way, since the link came up at the latest. */
+    /** Whether its link is up, and it has completed a transfer recently, has none under way, or has just come up. */
     boolean answers(long nowNanos) {
         if (!link.isUp()) {
             return false;

@@ -10,9 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the pages of a guest's space live, as its shard reaches them, and how the homes share what the pager has. Of several homes each is
- * sure of its part of the transfer slots, and a home that does not answer gets no more than that, so that it costs only its own pages.
- * Looking up allocates nothing; a new map does.
+ * Where the pages of a guest's space live, and how the homes share the transfer slots of the pager. Each of several homes is guaranteed a share
+ * of the slots; a home that does not answer gets no more than its share, so that it delays only its own pages. Lookups allocate nothing; a
+ * new map does.
  */
 final class Homes {
     private final String node;
@@ -21,20 +21,20 @@ final class Homes {
     private final Function<String, PeerLink> links;
     private final Fetcher fetcher;
     private final LongSupplier clock;
-    /** In the order of their numbers. One that no extent lives on any more stays. */
+    /** By number. A home stays in the list when no extent lives there any more. */
     private final List<Home> all = new ArrayList<>();
 
     private SpaceMap map;
     private @Nullable Home[] home;
     private int version;
-    /** Slots that each home is sure of, and how many of these are free, over all homes. */
+    /** Slots that each home is guaranteed, and how many guaranteed slots are free over all homes. */
     private int share;
 
     private int reserved;
 
     /**
      * @param node this node, and its incarnation: pages that live here need no link
-     * @param maps where the pages live as far as is known at the moment
+     * @param maps the latest map of the space
      * @param fetcher whose slots the homes share
      * @param clock monotonic nanoseconds
      */
@@ -79,7 +79,7 @@ final class Homes {
         return fresh;
     }
 
-    /** Looks whether the map has changed. */
+    /** Takes the latest map, if it has changed. */
     void refresh() {
         SpaceMap latest = maps.get();
         if (latest != map) {
@@ -89,7 +89,7 @@ final class Homes {
         }
     }
 
-    /** Another number whenever the map has changed. */
+    /** Changes whenever the map does. */
     int version() {
         return version;
     }
@@ -146,7 +146,7 @@ final class Homes {
         return home[extent];
     }
 
-    /** Numbers of homes go up to this. */
+    /** The highest number of a home. */
     int count() {
         return all.size();
     }
@@ -156,19 +156,19 @@ final class Homes {
         return all.get(number - 1);
     }
 
-    /** Whether there are several homes on other nodes, so that one must leave room for the others. */
+    /** Whether there are several homes on other nodes. */
     boolean areSeveral() {
         return all.size() > 1;
     }
 
-    /** Whether another transfer may be started with a home, as far as the other homes are concerned. */
+    /** Whether a transfer with a home leaves the guaranteed slots of the other homes free. */
     boolean mayTransfer(Home with) {
         return share == 0
                 || with.transfers() < share
                 || (with.answers(clock.getAsLong()) && fetcher.capacity() - fetcher.inUse() > reserved);
     }
 
-    /** Whether a home does not answer that has pages which are not lost. Looks at all extents, unless every home answers. */
+    /** Whether a home with pages that are not lost does not answer. Walks all extents, unless every home answers. */
     boolean isAnySilent() {
         boolean doAllAnswer = true;
         for (int i = 0; i < all.size(); i++) {
@@ -183,7 +183,7 @@ final class Homes {
         return false;
     }
 
-    /** Whether a home is up and not silent about what is under way. */
+    /** Whether a home's link is up and it completes transfers. */
     boolean answers(Home one) {
         return one.answers(clock.getAsLong());
     }

@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Puts pages into the guest and says in the table what became of them. Every call settles one page or more, or none because the kernel
- * wants it to be tried again: while an event waits to be read, or while there is no memory.
+ * Installs pages in the guest and updates the page table. Every call completes one page or more, or none because it has to be repeated: the kernel
+ * refuses installation while an event waits to be read, and while the host has no memory.
  *
  * <p>The kernel refuses a range that is not in one mapping (ENOENT), and a VMM may split its mappings at any page: mprotect(2), mlock(2) and
  * madvise(2) all do. Such a range is halved until it fits. A single page that is refused is no longer mapped there, and threads that wait for it
- * are woken: they fault again at what is there now, or end by SIGSEGV.
+ * are woken: they fault again at what is mapped now, or end by SIGSEGV.
  */
 final class Installer {
     private static final Logger log = LoggerFactory.getLogger(Installer.class);
@@ -27,9 +27,10 @@ final class Installer {
     /** A page that was to be mapped is not in the page cache. */
     static final int ABSENT = -1;
 
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    /** How soon an installation is tried again for which there was no memory, if no page is evicted before. */
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** Where the probe asks: as low as a process may map anything, so there is no memory of a guest. */
+    /** An address at which no guest has memory: the lowest that a process may map. */
     private static final long NOWHERE = 0x10000;
 
     private final GuestLayout layout;
@@ -47,17 +48,17 @@ final class Installer {
     private long residentThen;
     private long pausedUntil;
 
-    /** What became of poisoning a page. */
+    /** The outcome of poisoning a page. */
     enum Poison {
         /** Threads that touch the page get SIGBUS, or find that it is not mapped. */
         DONE,
-        /** An event waits to be read, or there is no memory: to be tried again. */
+        /** To be repeated: an event waits to be read, or the host has no memory. */
         AGAIN,
         /** The kernel has no UFFDIO_POISON. */
         UNSUPPORTED
     }
 
-    /** Who else maps the same file, for pages that are mapped here no more. */
+    /** Finds other processes that map the same file, for pages that the VMM has unmapped. */
     @FunctionalInterface
     interface Sharers {
         /** The installer of another address space in which a page is mapped, or null if there is none. */
@@ -67,7 +68,7 @@ final class Installer {
 
     /**
      * @param shared whether the memory is a file's
-     * @param protects whether pages are installed write-protected, to learn which are written
+     * @param protects whether pages are installed write-protected, so that writes are noticed
      * @param clock monotonic nanoseconds
      */
     Installer(
@@ -92,7 +93,7 @@ final class Installer {
         file = memory;
     }
 
-    /** Takes a page that the guest has given up out of the file, if the kernel has it still, and has waiting threads fault again. */
+    /** Punches a page that the guest has given up out of the file, and wakes waiting threads. */
     void discard(int page) {
         if (file != null) {
             file.punchHole(layout.offsetOf(page), layout.pageBytes());
@@ -100,12 +101,12 @@ final class Installer {
         wake(page);
     }
 
-    /** Tells who else maps the file. */
+    /** Sets how other processes that map the file are found. */
     void sharers(Sharers others) {
         sharers = others;
     }
 
-    /** From now on pages go into another address space, the layout of which the caller puts in place. */
+    /** From now on installs pages in another address space, whose layout the caller sets. */
     void moveTo(PageFaults other) {
         uffd = other;
         gone = false;
@@ -129,9 +130,12 @@ final class Installer {
         return starved ? (int) Math.min(limit, Math.max(0, residentThen - 1)) : limit;
     }
 
-    /** Whether there was no memory a moment ago. */
+    /**
+     * Whether there was no memory a moment ago and no page was evicted since. Faults wait meanwhile: their fetches would take the slots that
+     * eviction needs.
+     */
     boolean isPaused() {
-        return starved && clock.getAsLong() - pausedUntil < 0;
+        return starved && clock.getAsLong() - pausedUntil < 0 && table.resident() >= residentThen;
     }
 
     /**
@@ -139,7 +143,7 @@ final class Installer {
      *
      * @param source where they are in this process
      * @param write whether the guest is about to write to them, so that protecting them would only cost another fault
-     * @return pages settled, 0 to try again later
+     * @return pages completed, 0 if the call has to be repeated
      */
     int copy(int page, int count, long source, boolean write) {
         long address = layout.addressOf(page);
@@ -199,7 +203,7 @@ final class Installer {
         return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
     }
 
-    /** Maps a page that is in the page cache. Pages settled, 0 to try again later, or {@link #ABSENT} if it is not there. */
+    /** Maps a page that is in the page cache. Returns 1, 0 if the call has to be repeated, or {@link #ABSENT} if it is not there. */
     int map(int page) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
@@ -243,8 +247,8 @@ final class Installer {
     }
 
     /**
-     * The kernel already has the page: it was installed another way, and the waiting threads fault again. A page that the guest has given up
-     * stays only until the kernel removes it, and its bytes are not kept.
+     * The page exists already: wakes the waiting threads, which fault again. A page that the guest has given up exists only until the kernel
+     * removes it, and its bytes are not kept.
      */
     private int onExists(int page, long address) {
         if (table.state(page) != PageTable.ZERO) {
@@ -276,8 +280,7 @@ final class Installer {
     }
 
     /**
-     * The VMM has unmapped the range without an event. The page keeps its place: at its home if it was being fetched, nowhere if the guest gave
-     * it up, in the memory file if it was resident.
+     * The VMM has unmapped the page without an event. A page that was being fetched is at its home again; others keep their state.
      */
     private int unmapped(int page) {
         if (table.state(page) == PageTable.FETCHING) {
@@ -290,7 +293,7 @@ final class Installer {
     private void pause(int errno) {
         if (!starved) {
             log.warn(
-                    "space {}: a page cannot be installed: {}; trying again every millisecond",
+                    "space {}: a page cannot be installed: {}; trying again when a page was evicted, and every 10 ms",
                     space,
                     ErrnoName.of(errno));
         }
@@ -302,7 +305,7 @@ final class Installer {
     /**
      * Lets the guest write to pages that are resident, and wakes threads that wait to.
      *
-     * @return how many from the first on may be written to, or are no longer mapped; 0 to try again later
+     * @return how many from the first on may be written to, or are no longer mapped; 0 if the call has to be repeated
      */
     int unprotect(int page, int count) {
         long address = layout.addressOf(page);
@@ -331,7 +334,7 @@ final class Installer {
     /**
      * Keeps the guest from writing to pages that are resident.
      *
-     * @return how many from the first on are protected; 0 if the first cannot be at the moment, or is no longer mapped
+     * @return how many pages are protected; 0 if the first cannot be protected now, or is no longer mapped
      */
     int protect(int page, int count) {
         long address = layout.addressOf(page);
@@ -357,7 +360,7 @@ final class Installer {
             case Errno.ESRCH -> gone = true;
             case Errno.EAGAIN, Errno.EINTR, Errno.ENOMEM -> {}
             default -> {
-                // Where other pages can be protected, the VMM has taken this one away without a word.
+                // Other pages could be protected, so the VMM has unmapped this one without an event.
                 if (errno != Errno.ENOENT || !hasProtected) {
                     log.warn(
                             "space {}: memory cannot be write-protected: {}; nothing of it can be evicted",
@@ -370,8 +373,8 @@ final class Installer {
     }
 
     /**
-     * Asks for something whose refusal tells whether the VMM's address space is still there, where it does no harm if it is: to map a page of
-     * the guest would undo the protection of one that the kernel has taken out of the page table.
+     * Probes whether the VMM's address space still exists, by a request at an address where no guest has memory. A request for a page of the
+     * guest would be unsafe: UFFDIO_CONTINUE clears the write protection of a page that the kernel has unmapped.
      */
     void probe() {
         if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {

@@ -10,12 +10,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads what the kernel tells of one address space, keeps the layout of it, and passes on what concerns its pages.
+ * Reads the userfaultfd messages of one address space, keeps its layout up to date, and passes faults and removals on.
  *
- * <p>A call takes one batch of messages, and of that as much as fits its budget: a message may be about terabytes. A cursor keeps the
- * place. Until {@link #isBehind} is false again nothing of that address space may be installed, written back or taken out: a removal that
- * was read is carried out by the kernel at any moment, and what is brought before the page table knows of it would be taken for what was
- * removed.
+ * <p>A call reads one batch of messages and handles as much of it as its budget allows: one message may cover terabytes. A cursor marks the
+ * position. While {@link #isBehind} is true, no page of the address space may be installed, written back or evicted: the kernel carries a
+ * removal out at any moment after it was read, and a page that is installed before the page table has the removal would count as removed.
  */
 final class KernelMessages {
     private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
@@ -24,10 +23,10 @@ final class KernelMessages {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Looked up before it is needed: to load a class may take a descriptor, too. */
+    /** Created in advance: loading a class may take a descriptor, and there may be none. */
     private static final String NO_DESCRIPTOR = ErrnoName.of(Errno.EMFILE);
 
-    /** In the place of an address: the event has not been begun. */
+    /** Stands for an address: the event has not been started. */
     private static final long NOT_BEGUN = -1;
 
     private final String space;
@@ -41,9 +40,9 @@ final class KernelMessages {
 
     private int count;
     private boolean drained = true;
-    /** Index of the first message that may be an event that was not dealt with. */
+    /** Index of the first message that may be an unhandled event. */
     private int event;
-    /** How far the event was dealt with. */
+    /** Up to where the event has been handled. */
     private long cursor = NOT_BEGUN;
 
     private int budget;
@@ -53,13 +52,13 @@ final class KernelMessages {
     private boolean logged;
     private long loggedAt;
 
-    /** Whom it concerns. */
+    /** Receives faults and events. */
     interface Receiver {
         /**
          * A thread waits for a page, or to write to one.
          *
-         * @param writeProtect whether the page is there, and may not be written to
-         * @param seenAt when this was read, nanoseconds
+         * @param writeProtect whether the page is mapped and write-protected
+         * @param seenAt when the message was read, nanoseconds
          */
         void fault(int page, boolean write, boolean writeProtect, long seenAt);
 
@@ -72,14 +71,14 @@ final class KernelMessages {
         /** A part of a large page is given up: the kernel fills it with zeros if the page is resident at that moment. */
         void cut(int page);
 
-        /** The process has forked; the descriptor is for the child's memory, and the receiver's now. */
+        /** The process has forked. The receiver owns the descriptor, which is for the child's memory. */
         void forked(int descriptor);
     }
 
     /**
-     * @param layout of the address space; what the kernel tells of its changes is noted in it
+     * @param layout of the address space; it is updated by what the kernel reports
      * @param shared whether the memory is a file's, which keeps pages that are no longer mapped
-     * @param turnPages pages that one call gives up at most; a region of the layout that has to be rebuilt counts as much
+     * @param turnPages removed pages that one call handles at most; a region of the layout that has to be rebuilt counts as one
      * @param clock monotonic nanoseconds
      */
     KernelMessages(
@@ -97,12 +96,12 @@ final class KernelMessages {
         return isPaused() ? -1 : uffd.fd();
     }
 
-    /** Whether something that was read is not in the page table yet. */
+    /** Whether a removal was read that is not in the page table yet. */
     boolean isBehind() {
         return event < count;
     }
 
-    /** Whether the latest read took all that waited. */
+    /** Whether the latest read left no message. */
     boolean isDrained() {
         return drained;
     }
@@ -117,7 +116,7 @@ final class KernelMessages {
         return paused;
     }
 
-    /** Passes on some of what waits. Returns how much was done, 0 if nothing waits. */
+    /** Reads and handles messages. Returns the amount of work, 0 if none waits. */
     int read(Receiver to) {
         if (!isBehind()) {
             if (isPaused()) {
@@ -138,8 +137,8 @@ final class KernelMessages {
     }
 
     /**
-     * Events come first, though the kernel hands out faults before them. What is installed for a fault before the table knows of a removal
-     * would be taken for what was removed; and what faults bring that came with a fork is not in the child.
+     * Handles events before faults, although the kernel returns faults first. A page that is installed for a fault before the table has a
+     * removal would count as removed; and a page that is installed before a fork is handled would be missing in the child.
      */
     private int take(Receiver to) {
         budget = turnPages;
@@ -166,7 +165,7 @@ final class KernelMessages {
         return work;
     }
 
-    /** Deals with an event; false if some of it is left to the next call. */
+    /** Handles an event; false if a part of it is left to the next call. */
     private boolean isDone(Receiver to) {
         long start = messages.address(event);
         switch (messages.event(event)) {
@@ -178,7 +177,7 @@ final class KernelMessages {
                     return false;
                 }
                 layout.unmapped(start, messages.end(event));
-                // A thread that waits for a page of it is to find out.
+                // A thread that waits for a page of the range faults again, and gets SIGSEGV.
                 uffd.wake(start, messages.end(event) - start);
             }
             case UffdMessages.EVENT_REMAP -> {
@@ -194,7 +193,7 @@ final class KernelMessages {
         return true;
     }
 
-    /** Whether the budget has room for so much; the first thing of a call always finds it. */
+    /** Whether the budget allows for so many pages. The first event of a call is always allowed. */
     private boolean affords(int cost) {
         boolean enough = cost <= budget || budget == turnPages;
         budget = enough ? Math.max(0, budget - cost) : budget;
@@ -202,8 +201,8 @@ final class KernelMessages {
     }
 
     /**
-     * Gives up the pages of a range that are mapped, as many as the budget has room for; false if some are left. MADV_REMOVE on hugetlbfs tells
-     * of ranges that begin and end within a page: of such a page the rest stays.
+     * Gives up the mapped pages of a range, as many as the budget allows; false if some are left. MADV_REMOVE on hugetlbfs reports ranges that
+     * begin and end within a page: the rest of such a page stays.
      */
     private boolean isRemoved(long start, long end, Receiver to) {
         int pageBytes = layout.pageBytes();
@@ -252,9 +251,9 @@ final class KernelMessages {
     }
 
     /**
-     * A read that fails leaves what it would have read where it was: a fork for which there is no descriptor (EMFILE, ENFILE, ENOMEM) waits
-     * until there is one, and meanwhile the kernel refuses every installation. Only a descriptor that is no userfaultfd, or one on which
-     * nobody called UFFDIO_API, never gives anything.
+     * Handles a failed read. A fork for which no descriptor is free (EMFILE, ENFILE, ENOMEM) stays in the kernel's queue until
+     * there is one, and meanwhile the kernel refuses every installation. Only a descriptor that is no userfaultfd, or one without UFFDIO_API,
+     * can never be read.
      */
     private void failed(int errno) {
         if (errno == Errno.EINTR) {

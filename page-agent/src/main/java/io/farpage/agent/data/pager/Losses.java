@@ -7,13 +7,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the resident pages of extents whose home is lost, and marks them as the only copies (stranded). The evictor leaves them alone by
- * itself; marked, they no longer count against the limit. Looks at a bounded number of pages in a turn, and now and then at all again, since
- * the guest may have asked for more zeros of such an extent.
+ * Finds the resident pages of extents whose home is lost, and marks them as the only copies (stranded). The evictor never
+ * evicts them; marked, they no longer count against the limit. One duty cycle examines a bounded number of pages. From time to time all are
+ * examined again, since the guest may have been given more zero pages of such an extent.
  */
 final class Losses {
     private static final Logger log = LoggerFactory.getLogger(Losses.class);
-    /** Extents, and pages of a lost extent, that one turn looks at. */
+    /** Extents, and pages of a lost extent, that one duty cycle examines. */
     private static final int MAX_EXTENTS = 64;
 
     private static final int MAX_PAGES = 32_768;
@@ -24,7 +24,7 @@ final class Losses {
     private final Homes homes;
     private final LongSupplier clock;
     private int version;
-    /** Of each extent whether some of its pages are marked. */
+    /** By extent: whether some of its pages are marked. */
     private boolean[] isKnown;
 
     private int extent;
@@ -41,7 +41,7 @@ final class Losses {
         pausedUntil = clock.getAsLong();
     }
 
-    /** Looks at some extents, and at some pages of one that is lost. Returns how many pages were looked at. */
+    /** Runs a duty cycle. Returns how many pages were examined. */
     int doWork() {
         if (version != homes.version()) {
             version = homes.version();

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * Zeroed memory outside the heap, for tables that grow with a guest. The kernel gives physical memory to the parts that are written to,
- * so a table of a guest that uses little of its memory takes little. Freed once nothing refers to it any more.
+ * so the table of a guest that uses little of its memory takes little. Freed when it is unreachable.
  */
 final class OffHeap {
     /** Below this the C library's allocator is cheaper than a mapping, of which a process may have 65,530 (vm.max_map_count). */
@@ -20,7 +20,7 @@ final class OffHeap {
     /**
      * Allocates zeros, aligned to 8 bytes.
      *
-     * @throws PageTableException naming the size if the system does not map so much
+     * @throws PageTableException naming the size, if the system cannot map it
      */
     static MemorySegment allocate(long bytes) {
         if (bytes < MAPPED_FROM) {
@@ -42,7 +42,7 @@ final class OffHeap {
                 .reinterpret(bytes, Arena.ofAuto(), all -> Memory.munmap(address, bytes));
     }
 
-    /** Gives the physical memory back now, rather than when the collector finds out. What is read afterwards is zeros. */
+    /** Gives the physical memory back at once rather than when the table is collected. It reads as zeros afterwards. */
     static void discard(MemorySegment segment) {
         if (segment.byteSize() >= MAPPED_FROM) {
             Memory.madvise(segment.address(), segment.byteSize(), MADV_DONTNEED);

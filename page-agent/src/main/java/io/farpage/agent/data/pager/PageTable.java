@@ -14,29 +14,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The entry of every page of a guest, a byte each: where the page is, and flags beside it. The bytes are outside the heap and hold the
- * difference to the entry that all pages begin with, so that a page which was never looked after costs no memory. The shard's thread writes;
+ * difference to the entry that all pages begin with, so pages that were never touched cost no memory. The shard's thread writes;
  * any thread may read the counts.
  */
 final class PageTable {
     /** All zeros: never written, removed, or found to be zeros when it was evicted. Nowhere to be fetched from. */
     static final int ZERO = 0;
 
-    /** At its home, and nowhere else. */
+    /** At its home alone. */
     static final int REMOTE = 1;
 
-    /** At its home, and on its way here. */
+    /** At its home, and being fetched. */
     static final int FETCHING = 2;
 
-    /** Nowhere: its home is gone. Whoever touches it is told so by the kernel. */
+    /** Lost with its home. The kernel sends SIGBUS to a thread that touches it. */
     static final int LOST = 3;
 
     /** Resident, write-protected, and the same at its home. */
     static final int CLEAN = 4;
 
-    /** Resident, and nowhere else that counts. */
+    /** Resident; the home has an older version or none. */
     static final int DIRTY = 5;
 
-    /** Resident, write-protected, and on its way to its home. */
+    /** Resident, write-protected, and being written to its home. */
     static final int EVICTING = 6;
 
     private static final int STATES = 7;
@@ -51,16 +51,16 @@ final class PageTable {
     /** Resident while its home is lost: the only copy, which is never evicted. */
     static final int STRANDED = 0x8;
 
-    /** A write to its home is under way, whatever has become of the page since; no other may start before it ended. */
+    /** A write to its home is under way, in whatever state the page is by now. No other may start before it has ended. */
     static final int WRITING = 0x10;
 
-    /** Its home holds a version of it, so that zeros have to be written there, too, some time. */
+    /** Its home holds a version of the page, so zeros have to be written home, too. */
     static final int HAS_REMOTE_COPY = 0x20;
 
-    /** Asked for since the eviction's hand last came by. */
+    /** Faulted since the clock hand last passed: gets a second chance. */
     static final int REFERENCED = 0x40;
 
-    /** In the queue of faults that wait for room. */
+    /** In the queue of faults that wait for a free frame. */
     static final int QUEUED = 0x80;
 
     private static final ValueLayout.OfLong WORD = JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
@@ -73,19 +73,19 @@ final class PageTable {
 
     private final long initialWord;
     private final Counter[] counts = new Counter[STATES_AND_FLAG];
-    /** Of pages that become something at once: how many were of each state before, and are after. */
+    /** Scratch counts for changing the state of many pages: how many leave each state, and enter it. */
     private final int[] left = new int[2 * STATES_AND_FLAG];
 
     private final Cuts cuts = new Cuts();
-    /** Tables of private children that have not copied all of this one yet. */
+    /** Tables of private children that have not copied all states of this one yet. */
     private final List<PageTable> children = new ArrayList<>(0);
 
     private @Nullable Inheritance inheritance;
 
     /**
-     * @param pages how many
-     * @param atHome whether they are at their homes, rather than zeros
-     * @throws PageTableException if there is no memory for so many
+     * @param pages number of pages
+     * @param atHome whether they begin as {@link #REMOTE} rather than {@link #ZERO}
+     * @throws PageTableException if there is no memory for the table
      */
     PageTable(int pages, boolean atHome) {
         this.pages = pages;
@@ -99,8 +99,8 @@ final class PageTable {
     }
 
     /**
-     * For a private child of the process: pages that are resident in the parent are resident in the child, and pages on their way to the
-     * parent are still at their home. The states are copied in blocks: a block before the parent changes it or the child uses it, and
+     * The table of a private child: pages that are resident in the parent are resident in the child, and pages that the parent is fetching are at
+     * their home. The states are copied in blocks: a block before the parent changes it or the child uses it, and
      * one with each {@link #inheritBlock}. Both tables belong to one thread.
      */
     PageTable(PageTable parent) {
@@ -155,7 +155,7 @@ final class PageTable {
         inheritance = null;
     }
 
-    /** Copies the states of these pages to children that miss them. Every change of a entry calls this first. */
+    /** Copies the states of these pages to children that miss them. Every change of an entry calls this first. */
     private void beforeChange(int first, int end) {
         inherit(first, end);
         for (int i = children.size() - 1; i >= 0; i--) {
@@ -163,12 +163,12 @@ final class PageTable {
         }
     }
 
-    /** Bytes outside the heap that a table of so many pages takes at most. */
+    /** The most bytes outside the heap that a table of so many pages takes. */
     static long bytes(int pages) {
         return (pages + 7L) & -8L;
     }
 
-    /** Gives the memory of the table back; to be called when no page is looked up any more. Children may still inherit from it. */
+    /** Frees the memory of the table. Call it when no page is looked up any more; children may still inherit from the table. */
     void discard() {
         if (inheritance != null) {
             leaveParent(inheritance);
@@ -206,7 +206,7 @@ final class PageTable {
         states.set(JAVA_BYTE, page, (byte) (entry ^ initial));
     }
 
-    /** The guest gives up a part of a page: what is resident of it counts as written to. */
+    /** The guest gives up a part of a page: the page counts as dirty if it is resident. */
     void cut(int page, long nowNanos) {
         cuts.add(page, nowNanos);
         if (isResident(page)) {
@@ -214,7 +214,7 @@ final class PageTable {
         }
     }
 
-    /** Whether the kernel may be about to fill a part of a page with zeros: the page counts as written to, and stays. */
+    /** Whether the kernel may be about to fill a part of the page with zeros: it counts as dirty and is not evicted. */
     boolean isCut(int page) {
         return !cuts.isEmpty() && cuts.has(page);
     }
@@ -248,7 +248,7 @@ final class PageTable {
     /**
      * As {@link #setState(int, int)}, of pages from {@code first} on.
      *
-     * @return whether one of them was of state {@code watched}
+     * @return whether one of them was in state {@code watched}
      */
     boolean setState(int first, int count, int state, int watched) {
         int end = first + count;
@@ -274,15 +274,15 @@ final class PageTable {
         return left[watched] + left[STRANDED | watched] > 0;
     }
 
-    /** The home of a resident page is lost: the page is the only copy from now on, and counts as written to. */
+    /** The home of a resident page is lost: the page is the only copy from now on, and dirty. */
     void strand(int page) {
         int entry = entry(page);
         put(page, (entry & STATE_MASK) == CLEAN ? (entry & ~STATE_MASK) | DIRTY | STRANDED : entry | STRANDED);
     }
 
     /**
-     * Clean pages from {@code first} to before {@code end}, and pages on their way to their home, may have been written to without being
-     * seen.
+     * Marks clean pages from {@code first} to before {@code end}, and pages that are being written home, as dirty: writes to them may have gone
+     * unnoticed.
      */
     void markCleanDirty(int first, int end) {
         for (int page = nextResident(first, end); page < end; page = nextResident(page + 1, end)) {
@@ -297,7 +297,7 @@ final class PageTable {
         return (entry(page) & RESIDENT) != 0;
     }
 
-    /** The first resident page from {@code from} on, or {@code end} if there is none before that. Looks at eight at once. */
+    /** The first resident page from {@code from} on, or {@code end} if there is none before it. Tests eight pages at once. */
     int nextResident(int from, int end) {
         inherit(from, end);
         int page = from;
@@ -318,8 +318,8 @@ final class PageTable {
     }
 
     /**
-     * The first page from {@code from} on that its home has not in its newest version, or that is being written there; {@code end} if there is
-     * none before that. Such a page is dirty, or zeros while its home has something older. Looks at eight at once.
+     * The first page from {@code from} on whose newest version is not at its home or is being written there, or {@code end}. Such a page is dirty, or
+     * zeros while its home has an older version. Tests eight pages at once.
      */
     int nextUnsaved(int from, int end) {
         inherit(from, end);
@@ -351,7 +351,7 @@ final class PageTable {
         return (dirty | olderAtHome | writing) & EVERY_BYTE;
     }
 
-    /** The first page from {@code from} on that is not as it was in the beginning, or {@code end}. Looks at eight at once. */
+    /** The first page from {@code from} on whose entry differs from the initial one, or {@code end}. Tests eight pages at once. */
     int nextTouched(int from, int end) {
         inherit(from, end);
         int page = from;
@@ -385,7 +385,7 @@ final class PageTable {
         return stranded;
     }
 
-    /** Pages of a state. Any thread. */
+    /** Pages in a state. Any thread. */
     long count(int state) {
         return counts[state].get() + counts[STRANDED | state].get();
     }

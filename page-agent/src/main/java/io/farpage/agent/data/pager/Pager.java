@@ -18,16 +18,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves the page faults of one guest. Belongs to its shard's thread, but for {@link #resize}, {@link #finish} and what is said to be for
- * any thread.
+ * Pages the memory of one guest: serves its faults and keeps its resident set under the limit. Belongs to its shard's thread, except for
+ * {@link #resize}, {@link #finish} and methods that say so.
  *
- * <p>Each turn takes what has arrived, installs it, reads what the kernel has to tell, and starts what faults ask for. While an event such
- * as a balloon's removal waits to be read, the kernel refuses every installation: the turn reads it then, and the next one tries again.
- * So nobody waits for a look at messages before getting a page, and who was woken by it may be heard again in the same turn.
+ * <p>A duty cycle takes completions, installs pages that have arrived, reads the kernel's messages and starts the fetches that faults need. While
+ * an event such as a balloon's removal waits to be read, the kernel refuses every installation; the next duty cycle repeats it.
+ * So a page is never delayed by reading messages, and the next fault of a thread that it wakes may be read in the same duty cycle.
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
-    /** Pages that one turn looks at to learn which are resident at the guest's end. */
+    /** Pages that one duty cycle examines to record the working set at the guest's end. */
     private static final int MAX_LOOKS = 32_768;
 
     private final String space;
@@ -53,16 +53,16 @@ public final class Pager implements DutyCycle {
 
     private final int turnPages;
     private KernelMessages messages;
-    /** The child in the place of the VMM, once that has left its memory to it. */
+    /** The child that has replaced a VMM which ended before it; null while the VMM lives. */
     private @Nullable SharedChild successor;
 
     private volatile long peakResident;
     private boolean done;
-    /** What is turned in the place of all else since a turn threw. */
+    /** Replaces everything else once a duty cycle has thrown. */
     private @Nullable BrokenPager broken;
 
     private PageFaults uffd;
-    /** Whether the latest look took all there was, and the shard cannot have slept since. */
+    /** Whether the latest read left no message and the shard cannot have slept since. */
     private boolean emptied;
 
     private @Nullable WorkingSet left;
@@ -72,16 +72,16 @@ public final class Pager implements DutyCycle {
     private volatile boolean spinning;
 
     /**
-     * What a pager works on.
+     * The guest of a pager.
      *
      * @param space its name, for messages
-     * @param uffd where the faults come from; the pager's from now on, but closed by its owner
-     * @param file what backs the memory; without it nothing can be evicted
+     * @param uffd userfaultfd of the memory; used by the pager alone from now on, and closed by its owner
+     * @param file the memory file; null for memory that is never evicted
      * @param regions where the memory is
      * @param pageBytes bytes of a page: 4096 or 2097152
-     * @param written whether the pages may hold something, rather than all being zeros
-     * @param workingSet what to fetch before it is asked for
-     * @param pins what may write to the memory past its write protection
+     * @param written whether the pages may hold data at their homes, rather than all being zeros
+     * @param workingSet pages to prefetch
+     * @param pins knows what may write to the memory past its write protection
      */
     public record Guest(
             String space,
@@ -98,7 +98,7 @@ public final class Pager implements DutyCycle {
      *
      * @param node this node
      * @param incarnation this node's incarnation
-     * @param map where the pages live as far as is known at the moment
+     * @param map the latest map of the space
      * @param links the shard's side of the link to a node
      * @param fetcher for this pager alone
      * @param pool staging frames, and the pages that live on this node
@@ -113,7 +113,7 @@ public final class Pager implements DutyCycle {
 
     /**
      * @param clock monotonic nanoseconds
-     * @param ended told once, on the shard's thread, when nothing of this pager is under way any more
+     * @param ended called once, on the shard's thread, when no transfer of this pager is under way any more
      */
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
         space = guest.space();
@@ -178,17 +178,17 @@ public final class Pager implements DutyCycle {
         this.ended = ended;
     }
 
-    /** Bytes outside the heap that the table of a pager with so many pages takes at most. */
+    /** The most bytes outside the heap that a pager of so many pages takes. */
     public static long tableBytes(int pages) {
         return PageTable.bytes(pages);
     }
 
-    /** Whether the shard's thread should look without sleeping, because it spins anyway. */
+    /** Sets whether the shard's thread spins, so that messages are polled in every duty cycle. */
     public void spinning(boolean spin) {
         spinning = spin;
     }
 
-    /** Changes how many pages may be resident; what is above goes soon. Any thread, which wakes the shard. */
+    /** Changes how many pages may be resident; pages above the limit are evicted soon. Any thread, which wakes the shard. */
     public void resize(int localPages) {
         limit = localPages;
     }
@@ -198,39 +198,39 @@ public final class Pager implements DutyCycle {
         return limit;
     }
 
-    /** Pages that are here or on their way, apart from stranded ones. What comes later stays within {@link #limit()}. */
+    /** Pages that are resident or being fetched, apart from stranded ones. */
     public long held() {
         return table.resident() - table.stranded() + arrivals.incoming();
     }
 
-    /** The VMM has ended: writes back what its memory held, and ends. Any thread, which wakes the shard. */
+    /** The VMM has ended: writes its memory back, and ends. Any thread, which wakes the shard. */
     public void finish(String reason) {
         finishing = reason;
     }
 
-    /** Looks whether the VMM's address space is still there; if not, the next turn begins to {@link #finish}. */
+    /** Probes whether the VMM's address space still exists; if not, the next duty cycle starts to {@link #finish}. */
     public void probe() {
         installer.probe();
         children.probe();
     }
 
-    /** Whether all pages at homes are lost to this pager and nothing of it is under way there. The shard's thread only. */
+    /** Whether all homes are lost to this pager and no transfer is under way. The shard's thread only. */
     public boolean isCutOff() {
         homes.refresh();
         return homes.areLost() && fetcher.inUse() == 0;
     }
 
-    /** How often pages were asked for. Any thread. */
+    /** Faults by block of pages. Any thread. */
     public Heat heat() {
         return heat;
     }
 
-    /** What was counted. Any thread. */
+    /** Counters and latencies. Any thread. */
     public PagerCounters counters() {
         return counters;
     }
 
-    /** Where the pages are. Any thread. */
+    /** How many pages are in which state. Any thread. */
     public PagerStatus status() {
         return new PagerStatus(
                 table.pages(),
@@ -303,7 +303,7 @@ public final class Pager implements DutyCycle {
             work += readMessages();
             emptied = work > 0 && messages.isDrained();
         } else {
-            // Nothing was found now: before the next turn the shard sleeps, and is woken by what comes.
+            // No message was read: the shard may sleep before the next duty cycle, and the descriptor wakes it.
             emptied = false;
         }
         if (isBehind()) {
@@ -370,12 +370,12 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    /** Whether a removal that was read is not in the table yet; of the VMM and of the children that share its memory, at most one is. */
+    /** Whether a removal was read, of the VMM or of a child that shares its memory, that is not in the page table yet. */
     private boolean isBehind() {
         return messages.isBehind() || children.isBehind();
     }
 
-    /** A child that shares the memory takes the place of the VMM; false if there is none. */
+    /** Replaces a VMM that has ended by a child that shares its memory; false if there is none. */
     private boolean succeed() {
         SharedChild next = children.removeSuccessor();
         if (next == null) {
@@ -412,10 +412,10 @@ public final class Pager implements DutyCycle {
     }
 
     /**
-     * How many pages of an extent may come at the moment. Where nothing can be evicted, a limit would only stop the guest for good. One of
-     * several homes leaves room to the others: half of what is free, and more if it does not answer, since its own pages cannot be evicted
-     * then. If pages of such a home fill the limit all the same, those of others come beyond it, as many as would have been left to them.
-     * What is lost, and zeros of a lost home, do not count against the limit and wait for nothing.
+     * How many pages of an extent may become resident now. There is no limit where nothing can be evicted, since it would stop the guest for good.
+     * Each of several homes leaves half of the free frames to the others, and more if it does not answer, since its own pages cannot be evicted
+     * then. If pages of such a home fill the limit all the same, pages of others may exceed it by the number that would have been left to them.
+     * Lost pages, and zero pages of a lost home, do not count against the limit.
      */
     private int room(int extent) {
         if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
@@ -460,12 +460,12 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    /** Gives the memory of the page table back. The pager has ended or was taken off its shard; its counts can still be read. */
+    /** Frees the page table, once the pager has ended or was removed from its shard. Its counts can still be read. */
     public void close() {
         table.discard();
     }
 
-    /** The guest is gone: lets transfers end, writes back what has to be, and says so. */
+    /** The guest has ended: waits for its transfers, writes dirty pages back, and reports the end. */
     private int endSome() {
         if (arrivals.isWaiting()) {
             return 1;

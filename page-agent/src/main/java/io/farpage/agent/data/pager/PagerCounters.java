@@ -3,7 +3,7 @@ package io.farpage.agent.data.pager;
 import io.farpage.agent.data.shard.Counter;
 import org.HdrHistogram.SingleWriterRecorder;
 
-/** What a pager counts and times. Its thread writes; any thread may read, and sample the recorders. */
+/** Counters and latencies of a pager. Its thread writes; any thread may read, and sample the recorders. */
 public final class PagerCounters {
     private static final long HIGHEST_NANOS = 100_000_000_000L;
 
@@ -36,7 +36,7 @@ public final class PagerCounters {
         return writeProtect;
     }
 
-    /** Faults of pages that were here already, or on their way. */
+    /** Faults of pages that were resident or being fetched already. */
     public Counter repeated() {
         return repeated;
     }
@@ -46,17 +46,17 @@ public final class PagerCounters {
         return removed;
     }
 
-    /** Faults that had to wait for room or for staging frames. */
+    /** Faults that had to wait for the limit, a slot or staging frames. */
     public Counter waits() {
         return waits;
     }
 
-    /** Pages installed ahead of being asked for. */
+    /** Pages prefetched. */
     public Counter prefetched() {
         return prefetched;
     }
 
-    /** Pages that could not be had for good. */
+    /** Pages lost with their homes. */
     public Counter lost() {
         return lost;
     }
@@ -66,17 +66,17 @@ public final class PagerCounters {
         return fetched.get() + zeros.get() + writeProtect.get() + repeated.get();
     }
 
-    /** From reading the fault to having installed the page, nanoseconds; of pages fetched. */
+    /** From reading the fault to having installed the page, nanoseconds; of fetched pages. */
     public SingleWriterRecorder fault() {
         return fault;
     }
 
-    /** The part of it until the page was here, nanoseconds. */
+    /** The part of it until the page had arrived, nanoseconds. */
     public SingleWriterRecorder fetch() {
         return fetch;
     }
 
-    /** The part of it from then on, nanoseconds. */
+    /** The part of it after the page had arrived, nanoseconds. */
     public SingleWriterRecorder install() {
         return install;
     }

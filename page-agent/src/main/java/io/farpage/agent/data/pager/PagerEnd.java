@@ -5,6 +5,6 @@ package io.farpage.agent.data.pager;
  *
  * @param reason why, for people
  * @param saved whether all of the guest's memory is at its homes
- * @param workingSet what was here
+ * @param workingSet pages that were resident
  */
 public record PagerEnd(String reason, boolean saved, WorkingSet workingSet) {}

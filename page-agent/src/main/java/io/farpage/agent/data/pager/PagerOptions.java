@@ -7,23 +7,23 @@ import java.time.Duration;
  *
  * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
  * @param prefetchPages pages that one fetch may bring at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
- * @param turnPages pages that a turn of the pager gives up at most, so that other guests have theirs
- * @param flushDeadline how long, once its VMM has ended, no page may reach a home before what is left is given up
+ * @param turnPages removed pages that a duty cycle handles at most, so that other guests are served
+ * @param flushDeadline how long, once its VMM has ended, no page may reach a home before the rest is given up
  */
 public record PagerOptions(int localPages, int prefetchPages, int turnPages, Duration flushDeadline) {
-    /** What {@code guest.flush_deadline} is by default. */
+    /** The default of {@code guest.flush_deadline}. */
     public static final Duration FLUSH_DEADLINE = Duration.ofMinutes(10);
 
-    /** Pages that are fetched, installed or written back as one. */
+    /** The most pages that are fetched, installed or written back at once. */
     public static final int MAX_RUN = 64;
 
-    /** Fewer than this many resident pages leave no room for what one instruction may touch while others are evicted. */
+    /** The lowest limit: with fewer resident pages, one instruction may touch more pages than stay resident. */
     public static final int MIN_LOCAL_PAGES = 64;
 
-    /** What a turn goes through in a fraction of a millisecond. */
+    /** Pages that a duty cycle handles in a fraction of a millisecond. */
     public static final int TURN_PAGES = 4_096;
 
-    /** With turns of {@link #TURN_PAGES} and {@link #FLUSH_DEADLINE}. */
+    /** With {@link #TURN_PAGES} and {@link #FLUSH_DEADLINE}. */
     public PagerOptions(int localPages, int prefetchPages) {
         this(localPages, prefetchPages, TURN_PAGES, FLUSH_DEADLINE);
     }

@@ -8,7 +8,7 @@ package io.farpage.agent.data.pager;
 final class PinReserve {
     private static final long MAX_BYTES = 4 << 20;
     private static final int SHARE = 16;
-    /** Pages that come at once from the reserve: it is for what is waited for, and little is foreseen. */
+    /** Pages that one fault may take from the reserve, which is for faults and hardly for prefetching. */
     private static final int RUN = 8;
 
     private final Pins pins;
@@ -30,7 +30,7 @@ final class PinReserve {
         return limit < pages && pins.mayStall() ? limit - Math.min(limit / SHARE, most) : limit;
     }
 
-    /** How many pages may come at the moment, where so many are resident or on their way; 0 or less if none may. */
+    /** How many pages may become resident now, with so many resident or being fetched; 0 or less if none may. */
     long free(int limit, long resident) {
         long free = below(limit) - resident;
         return free > 0 || !pins.isStalled() ? free : Math.min(RUN, limit - resident);

@@ -1,17 +1,17 @@
 package io.farpage.agent.data.pager;
 
 /**
- * What is known of pins on a guest's memory: references to pages through which a device writes past the page table, such as those of a
+ * Tracks pins on a guest's memory: references to pages through which a device writes past the page table, such as those of a
  * direct read (O_DIRECT) into guest RAM.
  *
  * <p>Write protection stops pins for writing that are taken after it, since these fault. It does not stop those taken before. So a page that
- * the guest could store to is taken out in this order: it is write-protected; an inspection of the VMM that begins after that finds nothing
+ * the guest could write to is evicted in this order: it is write-protected; an inspection of the VMM that begins after that finds nothing
  * that may hold a pin; only then is the page copied. A page that has been write-protected since it was installed needs no inspection.
  *
  * <p>Any thread. No method blocks or allocates.
  */
 public interface Pins {
-    /** For memory that nothing pins: every inspection has passed. */
+    /** For memory that is never pinned: every inspection has passed. */
     Pins NONE = new Pins() {
         @Override
         public long inspect() {
@@ -54,10 +54,10 @@ public interface Pins {
     /** Whether this inspection, or one that began later, found that nothing pins memory for writing. */
     boolean passed(long inspection);
 
-    /** Whether something may pin memory, as of the latest inspection: pages that were writable stay. */
+    /** Whether something may pin memory, as of the latest inspection: pages that were writable are not evicted. */
     boolean isHeld();
 
-    /** Whether pins may last and may be for reading, as of the latest inspection: all pages stay. Implies {@link #isHeld}. */
+    /** Whether pins may last and may be for reading, as of the latest inspection: no page is evicted. Implies {@link #isHeld}. */
     boolean isLasting();
 
     /**

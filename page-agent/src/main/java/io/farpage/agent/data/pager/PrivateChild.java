@@ -8,8 +8,8 @@ import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * A child whose memory is its own from the fork on. What it did not inherit is what it was then: zeros, or what the home holds, since pages
- * of such memory are never written back while anybody has it.
+ * A child with private memory: a copy of its parent's as of the fork. A page that was not resident then is still zeros, or as the home holds it,
+ * since private memory is never written back.
  */
 final class PrivateChild implements Child {
     private final PageFaults uffd;
@@ -38,9 +38,9 @@ final class PrivateChild implements Child {
             LongSupplier clock) {}
 
     /**
-     * @param layout its own
-     * @param table its own, as its parent's was at the fork
-     * @param forked what to do with the descriptor of a grandchild's memory
+     * @param layout of the child
+     * @param table of the child, with the states of its parent's at the fork
+     * @param forked receives the descriptor of a grandchild's memory
      */
     PrivateChild(Family family, PageFaults uffd, GuestLayout layout, PageTable table, IntConsumer forked) {
         this.uffd = uffd;

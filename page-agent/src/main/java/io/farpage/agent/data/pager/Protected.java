@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager;
 
 /**
- * Runs of pages that are write-protected and wait for an inspection of pins before they are copied, oldest first. A page in it has the flag
- * {@link PageTable#WRITING}, so that it is in it once. One thread.
+ * Runs of pages that are write-protected and wait for an inspection of pins before they are copied, oldest first. Their pages have the flag
+ * {@link PageTable#WRITING}, so that none is added twice. One thread.
  */
 final class Protected {
     private static final int CAPACITY = 256;
@@ -12,7 +12,7 @@ final class Protected {
     private final long[] inspections = new long[CAPACITY];
     private int head;
     private int size;
-    /** Runs at the end for which no inspection has been asked yet. */
+    /** Runs at the end for which no inspection was requested yet. */
     private int fresh;
 
     boolean isEmpty() {
@@ -49,17 +49,17 @@ final class Protected {
         return firsts[head];
     }
 
-    /** What is left of the oldest run, pages. */
+    /** Pages that are left of the oldest run. */
     int count() {
         return counts[head];
     }
 
-    /** What the oldest run waits for. */
+    /** The inspection that the oldest run waits for. */
     long inspection() {
         return inspections[head];
     }
 
-    /** Takes pages off the front of the oldest run. */
+    /** Removes pages from the front of the oldest run. */
     void take(int pages) {
         firsts[head] += pages;
         counts[head] -= pages;

@@ -119,7 +119,7 @@ final class ReadaheadPredictor {
         }
     }
 
-    /** The local limit left room for a part of the predicted window. The stream continues behind it, with the window it had; see {@link #truncated}. */
+    /** The limit allowed only a part of the predicted window. The stream continues behind it with the same window; see {@link #truncated}. */
     void throttled(int covered, int fetched) {
         if (maxWindow > 1) {
             covered(covered, fetched);
@@ -133,7 +133,7 @@ final class ReadaheadPredictor {
         had[lastStream] = fetched;
     }
 
-    /** Nothing could be fetched. Takes the latest fault back, so that it can be recorded again when it is retried. */
+    /** Nothing could be fetched. Forgets the latest fault, which is recorded again when it is retried. */
     void undo() {
         if (maxWindow == 1) {
             return;
@@ -182,7 +182,7 @@ final class ReadaheadPredictor {
         last = page + strides * stride;
     }
 
-    /** The difference that more than half of the latest ones have (Boyer and Moore), or 0. */
+    /** The majority of the latest differences (Boyer and Moore), or 0 if there is none. */
     private int majority() {
         int candidate = 0;
         int votes = 0;

@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager;
 
-/** Fetches, before they are asked for, the pages that were here when the space's last guest ended. */
+/** Prefetches the pages that were resident when the space's last guest ended. */
 final class Replay {
-    /** Runs, or parts of them, that one turn deals with. */
+    /** Runs, or parts of runs, that one duty cycle prefetches. */
     private static final int MAX_STEPS = 64;
 
     private final WorkingSet workingSet;
@@ -23,10 +23,10 @@ final class Replay {
     }
 
     /**
-     * Fetches some of the working set, as long as no fault has need of what that takes.
+     * Prefetches a part of the working set while slots and frames are not needed for faults.
      *
-     * @param limit pages that may be resident; half of them are left to the faults
-     * @return how many runs were dealt with
+     * @param limit pages that may be resident; half of them are left to faults
+     * @return the amount of work
      */
     int doWork(int limit) {
         int work = 0;

@@ -5,8 +5,8 @@ import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * A child that maps the same memory file as its parent, and so has the same pages. What is missing in both is brought as if the parent had
- * asked; once it is in the file, the child only has to look again.
+ * A child that maps the same memory file as its parent, and so has the same pages. A page that is missing is fetched as for a
+ * fault of the parent; once it is in the file, the child is woken.
  */
 final class SharedChild implements Child, KernelMessages.Receiver {
     private final PageFaults uffd;
@@ -19,16 +19,16 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     private final Installer installer;
     private final KernelMessages messages;
     private final FaultQueue waiting = new FaultQueue();
-    /** Whether one of those that wait does so for something else than a page on its way. */
+    /** Whether a thread waits for anything other than a page that is being fetched. */
     private boolean retries;
 
     private boolean hasRemoved;
     private long removedAt;
 
     /**
-     * @param layout its own
-     * @param table the parent's, of the file
-     * @param parent brings what is missing
+     * @param layout of the child
+     * @param table of the file, which is the parent's
+     * @param parent fetches missing pages
      */
     SharedChild(
             String space,
@@ -68,7 +68,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         return hasRemoved;
     }
 
-    /** When it last did, nanoseconds. */
+    /** When it last gave up resident pages, nanoseconds. */
     long removedAt() {
         return removedAt;
     }
@@ -126,7 +126,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         }
     }
 
-    /** The page may have been taken out of the file, or out of the child alone: a page that is here is looked at anew when it goes. */
+    /** The page was removed from the file, or unmapped in the child alone: the table keeps its state until the page is evicted. */
     @Override
     public void removed(int first, int count) {
         for (int page = first; page < first + count; ) {
@@ -174,7 +174,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         return work;
     }
 
-    /** Whether the child need not wait for a page any more. */
+    /** Resolves a fault of the child; false if it has to wait. */
     private boolean settle(int page, boolean write) {
         int state = table.state(page);
         if (state == PageTable.ZERO || state == PageTable.REMOTE) {
@@ -190,7 +190,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         return installer.isGone();
     }
 
-    /** The child is in its parent's place now: whoever of it waits is one of those who wait there. */
+    /** The child has replaced its parent: faults that wait in its queue move to the pager's queue. */
     void leaveWaiting() {
         for (; !waiting.isEmpty(); waiting.remove()) {
             parent.fault(waiting.page(), waiting.isWrite(), false, waiting.seenAt());

@@ -4,12 +4,12 @@ import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.pool.PagePool;
 import org.jspecify.annotations.Nullable;
 
-/** What each slot of a pager's fetcher is about: a run of pages, and the staging frames that it has. */
+/** The run of pages and the staging frames of each slot of a pager's fetcher. */
 final class Transfers {
-    /** Bytes of a transfer of several pages: whoever waits for the first waits for all of them. */
+    /** Bytes of a transfer of several pages. The first page arrives only when all have. */
     private static final int MAX_BYTES = PagerOptions.MAX_RUN * Installer.BASE_PAGE;
 
-    /** Part of the staging memory that pages fetched ahead of one fault, or pages on their way to their homes, may take. */
+    /** Prefetching and write-back may each hold one part in so many of the staging memory. */
     private static final int SHARE = 4;
 
     private final Fetcher fetcher;
@@ -48,27 +48,27 @@ final class Transfers {
         arrivedAt = new long[capacity];
     }
 
-    /** Pages that are fetched, written back or copied as one at most. */
+    /** The most pages of one transfer. */
     int maxRun() {
         return maxRun;
     }
 
-    /** Pages that what nobody waits for may hold in staging memory at once, so that faults find room, too; 1 or more. */
+    /** Pages of staging memory that prefetching or write-back may hold at once, so that faults find frames, too; 1 or more. */
     int share() {
         return Math.max(1, pool.stagingFrames().capacity() / framesPerPage / SHARE);
     }
 
-    /** Whether a slot is about pages of this guest at the moment. */
+    /** Whether a slot has a transfer of this guest. */
     boolean owns(int slot) {
         return count[slot] > 0;
     }
 
-    /** Takes staging frames for a run of pages, or gives {@link io.farpage.pool.frames.FrameAllocator#NONE}. */
+    /** Allocates staging frames for a run of pages, or returns {@link io.farpage.pool.frames.FrameAllocator#NONE}. */
     int allocate(int pages) {
         return pool.stagingFrames().allocateRun(pages * framesPerPage);
     }
 
-    /** Gives back the frames of {@code pages} pages from the {@code index}th on. */
+    /** Frees the frames of {@code pages} pages from the {@code index}th on. */
     void free(int firstFrame, int index, int pages) {
         pool.stagingFrames().freeRun(firstFrame + index * framesPerPage, pages * framesPerPage);
     }
@@ -87,7 +87,7 @@ final class Transfers {
         return pool.stagingAddress() + stagingOffset(firstFrame, index);
     }
 
-    /** Notes what a slot is about. */
+    /** Records the transfer of a slot. */
     void begin(int slot, int page, int pages, int firstFrame, boolean writeBack, boolean forWrite, long seenNanos) {
         first[slot] = page;
         count[slot] = pages;
@@ -99,7 +99,7 @@ final class Transfers {
         seenAt[slot] = seenNanos;
     }
 
-    /** Notes which home a slot's transfer is with; after {@link #begin}. */
+    /** Records the home of a slot's transfer; call it after {@link #begin}. */
     void with(int slot, Home other) {
         home[slot] = other;
         homes.begin(other, count[slot], isWriteBack[slot]);
@@ -113,7 +113,7 @@ final class Transfers {
         }
     }
 
-    /** Ends a slot: gives it and its frames back. */
+    /** Frees a slot and its frames. */
     void end(int slot) {
         Home other = home[slot];
         if (other != null) {
@@ -145,7 +145,7 @@ final class Transfers {
         return isForWrite[slot];
     }
 
-    /** Pages of the run that are installed or otherwise done with. */
+    /** Pages of the run that are completed: installed, or given up. */
     int settled(int slot) {
         return settled[slot];
     }
@@ -170,7 +170,7 @@ final class Transfers {
         return arrivedAt[slot];
     }
 
-    /** The guest gave a page up that is on its way here: it must not be installed when it comes. */
+    /** The guest has given up a page that is being fetched: it must not be installed. */
     void remove(int page) {
         int slot = fetching(page);
         if (slot != Fetcher.NONE) {
@@ -190,7 +190,7 @@ final class Transfers {
         }
     }
 
-    /** A page on its way here is to be written to. */
+    /** A thread waits to write to a page that is being fetched. */
     void wantForWrite(int page) {
         int slot = fetching(page);
         if (slot != Fetcher.NONE && first[slot] == page) {

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 
 /**
- * Faults that wait, for room or for a free slot: a queue for each home, so that pages of a home that does not answer hold up no others, and
- * one for pages of this node.
+ * Faults that wait for the limit or for a free slot: a queue for each home, so that a home that does not answer delays no others, and one for
+ * pages of this node.
  */
 final class WaitingFaults {
     private final Homes homes;
@@ -35,7 +35,7 @@ final class WaitingFaults {
         return served;
     }
 
-    /** Whether some of them may be served without a completion or a link: the others wait for a home that does not answer. */
+    /** Whether some may be served without a completion or a link. The others wait for a home that does not answer. */
     boolean isBusy() {
         for (int number = 0; size > 0 && number < queues.length; number++) {
             if (!queues[number].isEmpty() && (number == 0 || homes.answers(homes.numbered(number)))) {
@@ -55,7 +55,7 @@ final class WaitingFaults {
         size++;
     }
 
-    /** How many queues there are; one may be empty. */
+    /** Number of queues, empty ones included. */
     int queues() {
         return queues.length;
     }

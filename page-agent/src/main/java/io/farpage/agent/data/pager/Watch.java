@@ -9,20 +9,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One descriptor that is readable while one of several is (epoll(7)). Where there is none to be had, because the process has as many as it
- * may, {@link #isBlind} says so until there is one. One thread.
+ * One descriptor that is readable while one of several is (epoll(7)). While the process has no descriptor left for it, {@link #isBlind} is true.
+ * One thread.
  */
 final class Watch implements AutoCloseable {
     private static final int NEVER_AWAITED = 1;
     static final int NONE = -1;
 
     static {
-        // Loads the classes that a lack of descriptors brings into use: to load a class may take a descriptor, too.
+        // Loads the classes that are used when descriptors run out: loading a class may take a descriptor.
         try {
             new Epoll(NEVER_AWAITED).close();
             throw new PosixException("epoll_create1", Errno.EMFILE);
         } catch (PosixException e) {
-            // They are loaded.
+            // The classes are loaded.
         }
     }
 
@@ -30,7 +30,7 @@ final class Watch implements AutoCloseable {
     private @Nullable Epoll epoll;
     private boolean blind;
 
-    /** Whether what is to be watched is not, so that only looking tells. */
+    /** Whether the descriptors are not watched, so that they have to be polled. */
     boolean isBlind() {
         return blind;
     }
@@ -38,7 +38,7 @@ final class Watch implements AutoCloseable {
     /**
      * Watches these descriptors, and no others.
      *
-     * @return the descriptor to wait for, or {@link #NONE} if there is none to be had at the moment
+     * @return the descriptor to wait for, or {@link #NONE} if there is none
      */
     int of(List<Integer> descriptors) {
         try {

@@ -3,11 +3,10 @@ package io.farpage.agent.data.pager;
 import java.util.Arrays;
 
 /**
- * The pages that were resident when a guest ended, in runs: what to fetch when it comes again, before it asks. Bounded, however many pages
- * the guest has. Immutable.
+ * The pages that were resident when a guest ended, in runs: they are prefetched for the space's next guest. Bounded in size. Immutable.
  */
 public final class WorkingSet {
-    /** Of a guest that was never here. */
+    /** No pages. */
     public static final WorkingSet EMPTY = new WorkingSet(new int[0], new int[0]);
 
     /** Runs that are kept: half a MiB of heap, and up to 16 GiB of a guest with pages of 4 KiB. */
@@ -29,7 +28,7 @@ public final class WorkingSet {
         return scan.found();
     }
 
-    /** Collects the runs of a table, some of it at a time. Of more than {@link #MAX_RUNS} the longest are kept. */
+    /** Collects the runs of a page table in steps. Keeps the longest {@link #MAX_RUNS}. */
     static final class Scan {
         private final PageTable table;
         private int[] first = new int[16];
@@ -93,7 +92,7 @@ public final class WorkingSet {
         }
     }
 
-    /** What of it lies within a slice of the pages, counted from the slice's start. */
+    /** The part within a slice of the pages, counted from the slice's start. */
     public WorkingSet slice(int start, int pages) {
         int[] ofFirst = new int[first.length];
         int[] ofCount = new int[first.length];
@@ -109,7 +108,7 @@ public final class WorkingSet {
         return new WorkingSet(Arrays.copyOf(ofFirst, runs), Arrays.copyOf(ofCount, runs));
     }
 
-    /** This and what is of a slice that starts at {@code start}, of whose pages this has none. */
+    /** The union with the working set of a slice that starts at {@code start}, of whose pages this set has none. */
     public WorkingSet with(WorkingSet slice, int start) {
         int[] ofFirst = Arrays.copyOf(first, first.length + slice.first.length);
         int[] ofCount = Arrays.copyOf(count, ofFirst.length);
@@ -120,12 +119,12 @@ public final class WorkingSet {
         return new WorkingSet(ofFirst, ofCount);
     }
 
-    /** How many runs there are. */
+    /** Number of runs. */
     public int runs() {
         return first.length;
     }
 
-    /** How many pages there are. */
+    /** Number of pages. */
     public long pages() {
         return Arrays.stream(count).asLongStream().sum();
     }

@@ -3,7 +3,7 @@ package io.farpage.agent.data.pager;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** The largest page there is, all zeros: to copy from where the kernel cannot fill a page with zeros, and to compare with. */
+/** A page of zeros of the largest size, for comparing pages and for UFFDIO_COPY where the kernel has no ZEROPAGE. */
 final class Zeros {
     private static final long MAX_PAGE = 2 << 20;
     private static final MemorySegment PAGE =

@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One thread's duty cycle. Whoever calls {@link #doWork()} owns the shard's queue pairs, completion queues, fetchers and links; in the
+ * One thread's duty cycle. The thread that calls {@link #doWork()} owns the shard's queue pairs, completion queues, fetchers and links; in the
  * daemon that is a {@link ShardLoop}, in tests it may be the test itself.
  *
  * <p>What fails here ends what it belongs to: a link, a device's completion queue with the links on it, or a source. The shard goes on.

@@ -79,7 +79,7 @@ class InstallerTest {
     }
 
     @Test
-    void shouldPauseForAMillisecondWhenThereIsNoMemory() {
+    void shouldPauseForTenMillisecondsOrUntilAPageIsEvictedWhenThereIsNoMemory() {
         Installer installer = installer(SMALL, true);
         table.setState(0, PageTable.DIRTY);
         table.setState(1, PageTable.DIRTY);
@@ -87,7 +87,10 @@ class InstallerTest {
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
         assertTrue(installer.isPaused());
         assertEquals(1, installer.mostResident(100), "one less than were resident then");
-        now += 999_999;
+        table.setState(1, PageTable.REMOTE);
+        assertFalse(installer.isPaused(), "a page was evicted");
+        table.setState(1, PageTable.DIRTY);
+        now += 9_999_999;
         assertTrue(installer.isPaused());
         now += 1;
         assertFalse(installer.isPaused());

@@ -32,13 +32,13 @@ public interface PageFaults extends AutoCloseable {
     /** {@code UFFDIO_CONTINUE}: maps pages that are in the page cache already, after a minor fault. Returns as {@link #copy}. */
     long continueAt(long start, long length);
 
-    /** {@code UFFDIO_POISON}, Linux 6.6: whoever touches the pages gets SIGBUS. Returns as {@link #copy}; -EINVAL on older kernels. */
+    /** {@code UFFDIO_POISON}, Linux 6.6: a thread that touches one of the pages gets SIGBUS. Returns as {@link #copy}; -EINVAL on older kernels. */
     long poison(long start, long length);
 
     /** {@code UFFDIO_WRITEPROTECT}: protects, or unprotects and wakes. 0, or a negative error number: -EAGAIN as for {@link #copy}. */
     int writeProtect(long start, long length, boolean protect);
 
-    /** {@code UFFDIO_WAKE}: whoever waits for the range tries again. */
+    /** {@code UFFDIO_WAKE}: threads that wait for the range fault again. */
     int wake(long start, long length);
 
     /**

@@ -36,7 +36,7 @@ public final class Userfaultfd implements PageFaults {
     public static final long REGISTER_MODE_WP = 1L << 1;
     public static final long REGISTER_MODE_MINOR = 1L << 2;
 
-    /** {@code UFFDIO_COPY_MODE_DONTWAKE}: whoever waits for the page goes on waiting. */
+    /** {@code UFFDIO_COPY_MODE_DONTWAKE}: threads that wait for the page are not woken. */
     public static final long COPY_MODE_DONTWAKE = 1L;
 
     /** {@code UFFDIO_COPY_MODE_WP}: the page is installed write-protected. */

@@ -72,6 +72,13 @@ final class PagingModelTest {
         run(random -> Setup.random(random, EnumSet.of(Feature.SCARCE_MEMORY, feature)), anySeed(), RUNS, SHORT);
     }
 
+    @ParameterizedTest
+    @Tag("soak")
+    @EnumSource(names = {"LARGE_PAGES", "TWO_HOMES"})
+    void shouldServeEveryThreadForLongWhenMemoryIsScarce(Feature feature) {
+        run(random -> Setup.random(random, EnumSet.of(Feature.SCARCE_MEMORY, feature)), anySeed(), SOAK_RUNS / 4, LONG);
+    }
+
     @Test
     @Tag("soak")
     void shouldKeepEveryPageInManyRandomSchedules() {

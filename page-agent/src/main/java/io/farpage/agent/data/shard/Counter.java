@@ -18,12 +18,12 @@ public final class Counter {
     @SuppressWarnings("UnusedVariable") // accessed through value$vh
     private long value;
 
-    /** The writer only. Opaque is enough: readers want a recent number, and order nothing by it. */
+    /** The writer's thread only. Opaque access is enough: readers want a recent value and order nothing by it. */
     public void add(long amount) {
         value$vh.setOpaque(this, (long) value$vh.getOpaque(this) + amount);
     }
 
-    /** The count as it was a moment ago. */
+    /** A recent value. Any thread. */
     public long get() {
         return (long) value$vh.getOpaque(this);
     }

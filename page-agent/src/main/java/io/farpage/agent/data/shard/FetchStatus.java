@@ -4,17 +4,17 @@ package io.farpage.agent.data.shard;
 public enum FetchStatus {
     /** Still under way. */
     PENDING,
-    /** Done: every byte is where it should be. */
+    /** Completed: all bytes are in place. */
     OK,
-    /** The deadline passed before the home could be asked or had answered. The page is not lost; its home could not be reached in time. */
+    /** The deadline passed before the home could be asked or had answered. The page is not lost. */
     DEADLINE,
     /** The home that held the page has restarted since: its memory is gone. */
     PAGE_LOST,
     /**
-     * The home refused the request more than once: a sign of wrong extents or keys, or of queue pairs that do not fit each other. Says
-     * nothing about the page, which is where it was; only {@link #PAGE_LOST} does.
+     * The home refused the request more than once, because of wrong extents or keys, or queue pairs whose attributes do not match. The page is not
+     * lost.
      */
     REFUSED,
-    /** The shard was closed meanwhile. */
+    /** The shard was closed. */
     CLOSED;
 }

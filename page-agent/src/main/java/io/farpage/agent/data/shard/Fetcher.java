@@ -8,9 +8,8 @@ import org.HdrHistogram.SingleWriterRecorder;
  * Moves pages between staging frames and their homes, a bounded number at a time. A transfer survives the loss of its link: it is posted
  * again when the link is back, until its deadline.
  *
- * <p>A caller takes a slot with {@link #read} or {@link #write}, learns from {@link #poll()} which slots are done, looks at
- * {@link #status} and gives them back with {@link #release}. It keeps at most one transfer of the same page under way, and leaves the
- * staging bytes alone until the slot is done.
+ * <p>A caller acquires a slot with {@link #read} or {@link #write}, gets completed slots from {@link #poll()}, checks their {@link #status} and frees
+ * them with {@link #release}. It has at most one transfer of a page under way, and does not touch the staging bytes until it has completed.
  *
  * <p>Belongs to its shard's thread. Allocates nothing.
  */
@@ -25,7 +24,7 @@ public final class Fetcher {
     private static final byte REFUSED = 4;
 
     private static final int REFUSALS_BEFORE_GIVING_UP = 2;
-    /** A source that asks again as soon as it learns of a refusal fails the link once in this time, not as fast as it can be made. */
+    /** A refused request fails its link. A source that repeats it fails the link at most once in this time. */
     private static final long REFUSAL_PAUSE_NANOS = 1_000_000_000L;
 
     private static final long HIGHEST_LATENCY_NANOS = 100_000_000_000L;
@@ -104,11 +103,11 @@ public final class Fetcher {
      * Reads from a home into staging memory.
      *
      * @param home link to the node that holds the bytes
-     * @param homeIncarnation the incarnation of the home in which they live
+     * @param homeIncarnation incarnation of the home that holds them
      * @param homeOffset where they start within the home's exported frames
-     * @param bytes how many
-     * @param stagingAddress where they go: within the staging frames of this agent's pool
-     * @return a slot, or {@link #NONE} if all are taken
+     * @param bytes number of bytes
+     * @param stagingAddress destination within the staging frames of this agent's pool
+     * @return a slot, or {@link #NONE} if none is free
      */
     public int read(PeerLink home, long homeIncarnation, long homeOffset, int bytes, long stagingAddress) {
         return start(false, home, homeIncarnation, homeOffset, bytes, stagingAddress);
@@ -168,17 +167,17 @@ public final class Fetcher {
         parked++;
     }
 
-    /** Whether transfers wait for a link or for room in a send queue. */
+    /** Whether transfers wait for a link or for a free entry in a send queue. */
     boolean hasParked() {
         return parked > 0;
     }
 
-    /** Whether slots are done that {@link #poll()} has not returned. */
+    /** Whether {@link #poll()} has completed slots to return. */
     boolean hasDone() {
         return doneCount > 0;
     }
 
-    /** Tries again what was parked. */
+    /** Posts parked transfers, as far as possible. */
     void retryParked() {
         int left = parked;
         for (int slot = 0; left > 0 && slot < capacity; slot++) {
@@ -191,8 +190,8 @@ public final class Fetcher {
     }
 
     /**
-     * Ends what is past its deadline: at once if it is parked, otherwise by giving up its link, since the device still owns the memory.
-     * Ends what was refused after a pause, and at its deadline at the latest.
+     * Ends transfers whose deadline has passed: a parked one at once, a posted one by failing its link, since the device may still access the memory.
+     * Ends refused transfers after a pause, and at their deadline at the latest.
      */
     void expire(long nowNanos) {
         if (inUse() == doneCount) {
@@ -212,12 +211,12 @@ public final class Fetcher {
         }
     }
 
-    /** Whether a completion with this generation is of the transfer now in {@code slot}, rather than of one taken back before. */
+    /** Whether a completion with this generation is of the transfer now in {@code slot}, rather than of an earlier one. */
     boolean isPosted(int slot, char postedGeneration) {
         return state[slot] == POSTED && generation[slot] == postedGeneration;
     }
 
-    /** Takes the completion of a posted transfer. */
+    /** Completes a posted transfer. */
     void complete(int slot, WcStatus how) {
         if (how == WcStatus.SUCCESS) {
             recordSuccess(slot);
@@ -232,7 +231,7 @@ public final class Fetcher {
         park(slot);
     }
 
-    /** What a peer, or the own device, answers to a request that is wrong in itself, rather than to a link that broke. */
+    /** Whether a status means that the request was wrong, rather than that the link broke. */
     static boolean isRefusal(WcStatus how) {
         return switch (how) {
             case REM_ACCESS_ERR, REM_INV_REQ_ERR, REM_INV_RD_REQ_ERR, LOC_PROT_ERR, LOC_LEN_ERR, LOC_QP_OP_ERR -> true;
@@ -240,7 +239,7 @@ public final class Fetcher {
         };
     }
 
-    /** Takes back what was posted on a link whose queue pair is gone without a completion for it. */
+    /** Parks transfers that were posted on a link whose queue pair was destroyed before they completed. */
     void reclaim(PeerLink gone) {
         for (int slot = 0; slot < capacity; slot++) {
             if (state[slot] == POSTED && link[slot] == gone) {
@@ -250,7 +249,7 @@ public final class Fetcher {
         }
     }
 
-    /** Ends everything that is parked; for closing. */
+    /** Ends all parked transfers, before closing. */
     void close() {
         for (int slot = 0; slot < capacity; slot++) {
             if (state[slot] == PARKED) {
@@ -286,7 +285,7 @@ public final class Fetcher {
         doneCount++;
     }
 
-    /** Takes the next slot that is done, or {@link #NONE}. */
+    /** The next completed slot, or {@link #NONE}. */
     public int poll() {
         if (doneCount == 0) {
             return NONE;
@@ -307,7 +306,7 @@ public final class Fetcher {
         return link[slot];
     }
 
-    /** Gives back a slot that {@link #poll()} returned. */
+    /** Frees a slot that {@link #poll()} returned. */
     public void release(int slot) {
         if (state[slot] != DONE) {
             throw new IllegalStateException("slot " + slot + " is not done");
@@ -342,12 +341,12 @@ public final class Fetcher {
         return bytesWritten;
     }
 
-    /** Transfers that ended in another way than {@link FetchStatus#OK}. */
+    /** Transfers that ended with another status than {@link FetchStatus#OK}. */
     public Counter failures() {
         return failures;
     }
 
-    /** Times that a transfer was taken back from a broken link, to be posted again. */
+    /** Transfers that were parked because their link broke, to be posted again. */
     public Counter replays() {
         return replays;
     }

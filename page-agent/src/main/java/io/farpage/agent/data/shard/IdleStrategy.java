@@ -1,10 +1,10 @@
 package io.farpage.agent.data.shard;
 
-/** What a thread of the data plane does when there is nothing to do. */
+/** How a thread of the data plane waits for work. */
 public enum IdleStrategy {
-    /** Looks again at once, as long as a page is awaited or a source asks for it. Takes a whole CPU; the shortest latency when it has one. */
+    /** Spins while a transfer is under way or a source asks for it. Takes a whole CPU, and has the shortest latency if it gets one. */
     SPIN,
-    /** Looks again for a bounded time, then sleeps until a file descriptor wakes it. */
+    /** Spins for a bounded time, then sleeps until a file descriptor wakes it. */
     ADAPTIVE,
     /** Sleeps at once until a file descriptor wakes it. Best when both ends share a CPU. */
     BLOCK

@@ -1,15 +1,15 @@
 package io.farpage.agent.data.shard;
 
-/** What a shard may do with its queue pair to a peer. */
+/** The state of a shard's link to a peer. */
 public enum LinkPhase {
     /** No queue pair. */
     DOWN,
-    /** Connected; the peer's pool header is being read to see whether it is who the coordinator said. */
+    /** Connected. The peer's pool header is being read to verify its node id and incarnation. */
     VERIFYING,
-    /** Pages move. */
+    /** Transfers may be posted. */
     UP,
-    /** Nothing is posted until what is outstanding has completed; then a queue pair over a better transport takes over. */
+    /** Nothing is posted until all outstanding work has completed; then a queue pair over a better transport replaces this one. */
     SWITCHING,
-    /** The queue pair failed or is being given up; its outstanding work requests are being collected. */
+    /** The queue pair has failed or is being removed; its outstanding work requests are being flushed. */
     DRAINING
 }

@@ -32,7 +32,7 @@ final class LinkSlots {
         return held[number];
     }
 
-    /** Gives a link a number of its own. Returns false if all are held. */
+    /** Assigns a free number to a link. Returns false if there is none. */
     boolean take(PeerLink link) {
         for (int number = 0; number < held.length; number++) {
             if (held[number] == null) {
@@ -51,7 +51,7 @@ final class LinkSlots {
         link.number(PeerLink.NO_NUMBER);
     }
 
-    /** Notes that a link has the number that another one had, and the other way round. */
+    /** Exchanges the numbers of two links. */
     void exchanged(PeerLink one, PeerLink other) {
         hold(one);
         hold(other);

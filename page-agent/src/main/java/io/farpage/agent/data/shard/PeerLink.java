@@ -6,8 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A shard's side of the link to one peer: at most one queue pair and what is outstanding on it. Lives as long as the agent, whereas queue
- * pairs and incarnations of the peer come and go. A second one holds the queue pair of a trial, or the one that a trial has replaced.
+ * A shard's side of the link to one peer: at most one queue pair and its outstanding work. Lives as long as the agent, through many queue
+ * pairs and incarnations of the peer. A second link to the same peer holds the queue pair of a trial, or the one that a trial has replaced.
  *
  * <p>Belongs to the shard's thread, except for {@link #peer()}, {@link #phase()}, {@link #lastFailure()} and {@link #transport()},
  * which any thread may read.
@@ -53,7 +53,7 @@ public final class PeerLink {
         return phase;
     }
 
-    /** Why the last queue pair was given up; empty if none was. */
+    /** Why the last queue pair was removed; empty if none was. */
     public String lastFailure() {
         return lastFailure;
     }
@@ -63,7 +63,7 @@ public final class PeerLink {
         return transport;
     }
 
-    /** Whether pages move over it. Any thread. */
+    /** Whether transfers may be posted. Any thread. */
     public boolean isUp() {
         return phase == LinkPhase.UP;
     }
@@ -76,12 +76,12 @@ public final class PeerLink {
         return incarnation;
     }
 
-    /** Whether pages that lived in {@code homeIncarnation} of the peer are gone for good. The shard's thread only. */
+    /** Whether the pages of an incarnation of the peer are lost. The shard's thread only. */
     public boolean hasLost(long homeIncarnation) {
         return isKnown && knownIncarnation != homeIncarnation;
     }
 
-    /** @param known 0 for a peer that is gone, and with it all that it held */
+    /** @param known the peer's incarnation; 0 for a peer that is gone, whose pages are all lost */
     void knownIncarnation(long known) {
         isKnown = true;
         knownIncarnation = known;
@@ -128,7 +128,7 @@ public final class PeerLink {
         connections++;
     }
 
-    /** How often it has come up, for which the peer has answered a READ each time. The shard's thread only. */
+    /** How often the link has come up. The peer has completed a READ each time. The shard's thread only. */
     public long connections() {
         return connections;
     }
@@ -154,7 +154,7 @@ public final class PeerLink {
     }
 
     /**
-     * Adds a transfer to the chain of this turn.
+     * Adds a transfer to the chain of this duty cycle.
      *
      * @return false if the send queue is full
      */
@@ -179,7 +179,7 @@ public final class PeerLink {
         return prepared > 0;
     }
 
-    /** Rings the doorbell for the chain of this turn. */
+    /** Posts the chain of this duty cycle with one doorbell. */
     void post() {
         int count = prepared;
         prepared = 0;
@@ -199,17 +199,17 @@ public final class PeerLink {
         lastFailure = reason;
     }
 
-    /** Whether the control plane may destroy the queue pair and has not been told so. */
+    /** Whether the queue pair may be destroyed and the control plane was not told yet. */
     boolean isDrained(long nowNanos) {
         return phase == LinkPhase.DRAINING && !released && (outstanding <= 0 || nowNanos - drainDeadline > 0);
     }
 
-    /** Notes that the control plane has been told to destroy the queue pair. */
+    /** The control plane was told to destroy the queue pair. */
     void released() {
         released = true;
     }
 
-    /** Notes whether the queue pair failed because a request was found wrong. */
+    /** Sets whether the queue pair failed because a request was wrong. */
     void refused(boolean why) {
         refused = why;
     }
@@ -230,14 +230,14 @@ public final class PeerLink {
         number = given;
     }
 
-    /** Posts nothing more, so that {@code next}'s queue pair takes over once nothing is outstanding on this one. */
+    /** Stops posting, so that {@code next}'s queue pair replaces this one once no work is outstanding. */
     void yieldTo(PeerLink next, long deadlineNanos) {
         successor = next;
         drainDeadline = deadlineNanos;
         phase = LinkPhase.SWITCHING;
     }
 
-    /** The link whose queue pair takes over, if one is to. */
+    /** The link whose queue pair will replace this one, or null. */
     @Nullable
     PeerLink successor() {
         return successor;
@@ -251,7 +251,7 @@ public final class PeerLink {
         return phase == LinkPhase.SWITCHING && nowNanos - drainDeadline > 0;
     }
 
-    /** Takes the queue pair of {@code other}, which is up, and gives it its own, if there is one, with nothing outstanding. */
+    /** Exchanges queue pairs with {@code other}, which is up. This link's queue pair, if any, has no outstanding work. */
     void exchange(PeerLink other) {
         boolean had = queuePair != null;
         QueuePair otherQueuePair = other.queuePair;
@@ -284,7 +284,7 @@ public final class PeerLink {
         return drainReason;
     }
 
-    /** Forgets the queue pair. */
+    /** Drops the queue pair. */
     void release() {
         queuePair = null;
         released = false;

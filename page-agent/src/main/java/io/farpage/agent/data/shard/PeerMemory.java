@@ -1,7 +1,7 @@
 package io.farpage.agent.data.shard;
 
 /**
- * What one needs to reach a peer's pool over one of its devices.
+ * Addresses and keys of a peer's pool on one of its devices.
  *
  * @param headerAddress first byte of the pool's header page, a virtual address at the peer
  * @param headerRkey the peer's key for the header page

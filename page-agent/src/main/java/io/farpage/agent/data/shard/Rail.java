@@ -21,8 +21,8 @@ public final class Rail {
      * @param completionQueue polled by the shard's thread only
      * @param channel wakes the shard's thread
      * @param stagingLkey key of the pool's staging frames on this device
-     * @param looks how often a spinning turn looks into the completion queue while transfers are under way: often where that is a load from
-     *     memory, and less so where it is a system call
+     * @param looks how often a spinning duty cycle polls the completion queue while transfers are under way: often where a poll is a load from
+     *     memory, less often where it is a system call
      */
     public Rail(String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey, int looks) {
         this.name = name;
@@ -52,12 +52,12 @@ public final class Rail {
         return looks;
     }
 
-    /** Notes that the completion queue cannot be polled. The shard's thread. */
+    /** The completion queue has failed and cannot be polled. The shard's thread. */
     void fail() {
         failed = true;
     }
 
-    /** Whether the completion queue cannot be polled. Any thread. */
+    /** Whether the completion queue has failed. Any thread. */
     public boolean hasFailed() {
         return failed;
     }

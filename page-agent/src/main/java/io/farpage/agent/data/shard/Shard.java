@@ -22,9 +22,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One thread's duty cycle. The thread that calls {@link #doWork()} owns the shard's queue pairs, completion queues, fetchers and links; in the
- * daemon that is a {@link ShardLoop}, in tests it may be the test itself.
+ * daemon it is that of a {@link ShardLoop}, in tests the test's own.
  *
- * <p>What fails here ends what it belongs to: a link, a device's completion queue with the links on it, or a source. The shard goes on.
+ * <p>A failure ends a link, a device's completion queue with the links on it, or a source. The shard continues.
  */
 public final class Shard {
     private static final Logger log = LoggerFactory.getLogger(Shard.class);
@@ -57,7 +57,7 @@ public final class Shard {
      * @param rails the devices, each with this shard's completion queue
      * @param headerFrames staging memory for peers' pool headers, {@link PoolHeader#BYTES} for each queue pair that there may be at once
      * @param clock monotonic nanoseconds
-     * @param noticed called, on the shard's thread, after a notice was put out; must not block
+     * @param noticed called on the shard's thread after a notice was queued; must not block
      */
     public Shard(List<Rail> rails, MemorySegment headerFrames, LongSupplier clock, Runnable noticed) {
         this.rails = new ArrayList<>(rails);
@@ -73,18 +73,18 @@ public final class Shard {
         return rails.stream().mapToInt(Rail::looks).max().orElse(1);
     }
 
-    /** Tells the shard something. Any thread; the caller wakes the shard's thread afterwards if it may be asleep. */
+    /** Queues a command. Any thread; the caller wakes the shard's thread afterwards if it may be asleep. */
     public void submit(ShardCommand command) {
         commands.add(command);
     }
 
-    /** Takes the next notice. The control plane's thread only. */
+    /** The next notice, or null. The control plane's thread only. */
     public @Nullable ShardNotice pollNotice() {
         return notices.poll();
     }
 
     /**
-     * Makes a fetcher. On the shard's thread, or before it starts.
+     * Creates a fetcher. On the shard's thread, or before it starts.
      *
      * @param capacity transfers under way at once
      * @param deadlineNanos how long one may take
@@ -120,7 +120,7 @@ public final class Shard {
         }
     }
 
-    /** Takes the events of a channel that is ready, or sleeps on it. */
+    /** Acknowledges the events of a channel that is ready, or sleeps on it. */
     void await(Rail rail, long nanos) {
         try {
             rail.channel().await(nanos);
@@ -129,17 +129,16 @@ public final class Shard {
         }
     }
 
-    /** One turn that looks once for completions; see {@link #doWork(boolean)}. */
+    /** A duty cycle that polls for completions once; see {@link #doWork(boolean)}. */
     public int doWork() {
         return doWork(false);
     }
 
     /**
-     * One turn: completions, commands, sources, doorbells, and now and then deadlines. Returns how much there was to do. Completions come
-     * first, so that what they set off leaves in the same turn, and nothing asks for the answer to a request that has only just left.
+     * A duty cycle: completions, commands, sources, doorbells, and from time to time deadlines. Returns the amount of work. Completions come first, so
+     * that the requests they cause are posted in the same duty cycle, and none is polled for that was just posted.
      *
-     * @param spins whether to look for completions again and again while transfers are under way, until there are some: these are waited
-     *     for, whereas the rest of a turn may find something
+     * @param spins whether to poll repeatedly for completions while transfers are under way, since these are what the thread waits for
      */
     int doWork(boolean spins) {
         int work = pollCompletions(0);
@@ -165,7 +164,7 @@ public final class Shard {
             try {
                 work += cycle.doWork();
             } catch (RuntimeException | Error e) {
-                // A cycle may have removed itself, so the index says nothing any more.
+                // A source may have removed itself, so the index is no longer valid.
                 if (!outlives(cycle, e)) {
                     cycles.remove(cycle);
                 }
@@ -175,7 +174,7 @@ public final class Shard {
         return work;
     }
 
-    /** Whether a source that threw is turned again. Without it, what it has under way ends by itself; the other sources go on. */
+    /** Whether a source that threw is run again. If not, its transfers end by themselves. The other sources continue. */
     private static boolean outlives(DutyCycle cycle, Throwable cause) {
         if (cause instanceof OutOfMemoryError fatal) {
             throw fatal; // not of this source's making, and no source can be relied on to survive it
@@ -189,7 +188,7 @@ public final class Shard {
         }
     }
 
-    /** Whether another turn would find nothing unless something new comes, which ends a sleep that began armed before this turn. */
+    /** Whether another duty cycle would find no work unless an event arrives, which ends a sleep whose channels were armed before this one. */
     boolean isSettled() {
         if (!polledAll) {
             return false;
@@ -207,7 +206,7 @@ public final class Shard {
         return true;
     }
 
-    /** Makes the next turn look at the clock; after the thread slept. */
+    /** Makes the next duty cycle read the clock, after the thread has slept. */
     void clockIsStale() {
         turnsUntilClockRead = 0;
     }
@@ -241,12 +240,12 @@ public final class Shard {
         return false;
     }
 
-    /** Whether anything has a deadline, so that the thread may not sleep for long. */
+    /** Whether a link or a transfer has a deadline, so that the thread may not sleep for long. */
     boolean hasDeadlines() {
         return busyLinks > 0 || hasTransfers();
     }
 
-    /** Whether transfers are posted and nothing else is to be waited for. */
+    /** Whether posted transfers are all that the thread waits for. */
     boolean awaitsOnlyTransfers() {
         if (busyLinks > 0 || !hasTransfers() || hasDescriptors()) {
             return false;
@@ -335,7 +334,7 @@ public final class Shard {
         put(new ShardNotice.Released(command.link(), command.attempt(), command.queuePair(), reason, false));
     }
 
-    /** Posts nothing on the link until it can use the trial's queue pair. */
+    /** Stops posting on the link until it can use the trial's queue pair. */
     private void yieldTo(PeerLink link, PeerLink trial) {
         boolean mayTake = trial.phase() == LinkPhase.UP;
         if (mayTake && link.phase() == LinkPhase.DOWN) {
@@ -348,7 +347,7 @@ public final class Shard {
         }
     }
 
-    /** Lets those links switch that have nothing outstanding: all that they wrote is at the home before anything leaves on the other way. */
+    /** Switches links without outstanding work: all their WRITEs have reached the home before anything is posted on the new queue pair. */
     private void finishSwitches() {
         for (int number = 0; number < links.capacity(); number++) {
             PeerLink link = links.get(number);
@@ -374,7 +373,7 @@ public final class Shard {
         retryParked();
     }
 
-    /** Runs what another thread asked for; if it throws, that is its affair and not the shard's end. */
+    /** Runs a task of another thread. If it throws, the shard logs that and continues. */
     private static void run(Runnable task) {
         try {
             task.run();
@@ -385,7 +384,7 @@ public final class Shard {
         }
     }
 
-    /** Notes that {@code link} has something prepared, to be posted at the end of the turn. */
+    /** Schedules {@code link}'s chain to be posted at the end of the duty cycle. */
     void mustPost(PeerLink link) {
         for (int i = 0; i < mustPostCount; i++) {
             if (mustPost[i] == link) {
@@ -411,7 +410,7 @@ public final class Shard {
         return work;
     }
 
-    /** Looks into the completion queues of those rails that are to be looked at so often in one turn. */
+    /** Polls the completion queues of rails that are to be polled so often in one duty cycle. */
     private int pollCompletions(int look) {
         int work = 0;
         polledAll = true;
@@ -443,7 +442,7 @@ public final class Shard {
         return work;
     }
 
-    /** Stops polling a completion queue that failed. No completion of its queue pairs can come, so their links wait for none. */
+    /** Stops polling a completion queue that has failed. Its links are released without waiting for completions, since none can arrive. */
     private void fail(Rail rail, RuntimeException cause) {
         String reason = "the completion queue of " + rail.name() + " failed: " + cause;
         rail.fail();
@@ -459,7 +458,7 @@ public final class Shard {
         put(new ShardNotice.RailFailed(rail, reason));
     }
 
-    /** Takes a completion that was polled. */
+    /** Handles a completion. */
     void complete(WorkCompletion wc) {
         long wrId = wc.wrId();
         int slot = WrId.slot(wrId);
@@ -530,7 +529,7 @@ public final class Shard {
         try {
             queuePair.modifyToErr();
         } catch (RuntimeException e) {
-            // The device may be gone. Destroying the queue pair, which follows, ends its access to memory all the same.
+            // The device may be gone. Destroying the queue pair, which comes next, ends its access to memory in any case.
             link.drain(reason + "; " + e, clock.getAsLong());
         }
     }
@@ -579,7 +578,7 @@ public final class Shard {
         return work;
     }
 
-    /** The queue pair is gone, and with it the device's claim on what never completed: posts that again as soon as it can. */
+    /** The queue pair is destroyed, so the device no longer accesses the memory of transfers that never completed: they can be posted again. */
     private void destroyed(PeerLink link) {
         links.free(link);
         link.release();
@@ -596,10 +595,9 @@ public final class Shard {
     }
 
     /**
-     * Gives up all links, ends all transfers with {@link FetchStatus#CLOSED} and destroys all queue pairs. The last thing that the shard's
-     * thread does.
+     * Fails all links, ends all transfers with {@link FetchStatus#CLOSED} and destroys all queue pairs. The shard's thread ends after it.
      *
-     * @throws VerbsException if a queue pair could not be destroyed, after all the others have been: memory must stay mapped then
+     * @throws VerbsException if a queue pair could not be destroyed, after all others were: memory must stay mapped then
      */
     public void close() {
         closed = true;

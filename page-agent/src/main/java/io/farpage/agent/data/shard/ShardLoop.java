@@ -15,16 +15,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that turns a shard over, and how it idles.
+ * The thread that runs a shard's duty cycles, and how it idles.
  *
- * <p>Sleeping and waking: the thread raises {@code asleep}, arms the completion queues, takes one more turn, and only then waits; a
- * submitter adds its command, then looks at {@code asleep}. Both accesses are volatile, so at least one of the two sees the other:
- * either the last turn finds the command or the submitter signals the descriptor.
+ * <p>Sleeping and waking: the thread raises {@code asleep}, arms the completion queues, runs one more duty cycle, and only then waits; a
+ * submitter adds its command, then reads {@code asleep}. Both accesses are volatile, so at least one of the two sees the other:
+ * either the last duty cycle finds the command or the submitter signals the descriptor.
  */
 public final class ShardLoop implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ShardLoop.class);
     private static final long NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    /** Long enough for a channel that can sleep in the very call that receives the page; commands wait this long at most. */
+    /** How long a sleep in a completion channel lasts at most, and so how long a command may wait. */
     private static final long RAIL_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(150);
 
     private static final long SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -50,7 +50,7 @@ public final class ShardLoop implements AutoCloseable {
 
     /**
      * @param name of the thread
-     * @param spin how long {@link IdleStrategy#ADAPTIVE} looks again before it sleeps
+     * @param spin how long {@link IdleStrategy#ADAPTIVE} spins before it sleeps
      * @param cpu to bind the thread to
      * @param scheduling of the thread
      */
@@ -72,13 +72,13 @@ public final class ShardLoop implements AutoCloseable {
         return shard;
     }
 
-    /** Tells the shard something and wakes its thread. Any thread. */
+    /** Queues a command and wakes the shard's thread. Any thread. */
     public void submit(ShardCommand command) {
         shard.submit(command);
         wake();
     }
 
-    /** Wakes the shard's thread after something was put where one of its sources will find it. Any thread. */
+    /** Wakes the shard's thread, because a source has work. Any thread. */
     public void wake() {
         if (asleep) {
             wakeFd.signal(Errno.create());
@@ -97,9 +97,8 @@ public final class ShardLoop implements AutoCloseable {
         try {
             turnOver();
         } catch (Throwable t) {
-            // What belongs to a link, a device or a source ends there. This is the shard's own state or the system's:
-            // no
-            // fault of any guest on it would be answered again, so nothing is saved by going on.
+            // Failures of a link, a device or a source are handled where they occur. This one is of the shard itself: no fault
+            // of a guest on it would be served again, so the agent ends.
             log.error("{} died; stopping the agent", thread.getName(), t);
             Runtime.getRuntime().halt(70);
         } finally {
@@ -150,7 +149,7 @@ public final class ShardLoop implements AutoCloseable {
         }
     }
 
-    /** Spins while something may come that no descriptor tells of, or is awaited; a node that only serves its peers sleeps. */
+    /** Spins while a source needs polling or a transfer is under way. A node that only serves its peers sleeps. */
     private void spin() {
         while (!stopping) {
             if (shard.doWork(true) > 0) {
@@ -182,7 +181,7 @@ public final class ShardLoop implements AutoCloseable {
     private void sleepAlways() {
         while (!stopping) {
             scheduling.turn();
-            // Armed before the turn that may find nothing, so that no second look is needed before sleeping.
+            // Armed before the duty cycle that may find no work, so that the thread can sleep right after it.
             asleep = true;
             shard.arm();
             if ((shard.doWork() == 0 || (sleepsInChannel() && shard.isSettled())) && !stopping) {
@@ -205,14 +204,14 @@ public final class ShardLoop implements AutoCloseable {
         asleep = false;
     }
 
-    /** Whether the next sleep is in the channel of the only device, which itself arms for what the turn before has posted. */
+    /** Whether the next sleep is in the channel of the only device, which arms itself for what was posted. */
     private boolean sleepsInChannel() {
         return shard.rails().size() == 1 && shard.awaitsOnlyTransfers();
     }
 
     /**
-     * Sleeps until a descriptor is ready. While transfers on the only device are all there is to wait for, sleeps in its channel, which
-     * takes fewer system calls; else on all descriptors together.
+     * Sleeps until a descriptor is ready. While transfers on the only device are all that is waited for, sleeps in its channel, which takes
+     * fewer system calls; else on all descriptors.
      */
     private void await() {
         List<Rail> rails = shard.rails();
@@ -232,7 +231,7 @@ public final class ShardLoop implements AutoCloseable {
         if (pollSet.ready(0) != 0) {
             wakeFd.drain(errno);
         }
-        // From the last to the first: one that fails is taken out, which must not move those still to be looked at.
+        // From the last to the first: one that fails is removed, which must not move those that are still to be handled.
         for (int i = rails.size() - 1; i >= 0; i--) {
             if (pollSet.ready(i + 1) != 0) {
                 shard.await(rails.get(i), 0);

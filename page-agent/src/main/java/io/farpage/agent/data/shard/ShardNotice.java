@@ -2,16 +2,16 @@ package io.farpage.agent.data.shard;
 
 import io.farpage.verbs.QueuePair;
 
-/** What a shard tells the control plane. */
+/** A notice of a shard to the control plane. */
 public sealed interface ShardNotice {
-    /** The peer proved to be who the coordinator said; pages move. */
+    /** The peer's node id and incarnation are verified; the link is up. */
     record Up(PeerLink link, long attempt) implements ShardNotice {}
 
     /**
-     * The shard posts nothing on the queue pair any more: destroy it and then say {@link ShardCommand.Destroyed}. Until then its transfers
-     * wait, since the device may still use their memory.
+     * The shard posts nothing on the queue pair any more: destroy it and then send {@link ShardCommand.Destroyed}. Until then its
+     * transfers wait, since the device may still access their memory.
      *
-     * @param refused whether the peer, or the device, found a request wrong in itself, so that the next queue pair fails as well
+     * @param refused whether the peer or the device found a request wrong, so that the next queue pair would fail as well
      */
     record Released(PeerLink link, long attempt, QueuePair queuePair, String reason, boolean refused)
             implements ShardNotice {}
@@ -19,6 +19,6 @@ public sealed interface ShardNotice {
     /** The link uses the queue pair of {@code attempt}, which the trial had before. */
     record Switched(PeerLink link, PeerLink trial, long attempt) implements ShardNotice {}
 
-    /** A device's completion queue failed. The shard polls it no more and has given up its links. */
+    /** A device's completion queue has failed. The shard no longer polls it and has failed its links. */
     record RailFailed(Rail rail, String reason) implements ShardNotice {}
 }

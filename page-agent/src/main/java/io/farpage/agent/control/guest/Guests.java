@@ -48,14 +48,14 @@ public final class Guests implements AutoCloseable {
     private final Limits limits;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
 
-    /** What was resident of spaces whose guests have ended. */
+    /** Working sets of spaces whose guests have ended. */
     private final WorkingSets workingSets = new WorkingSets();
 
     /**
      * @param shards that guests are spread over
      * @param links a shard's side of the link to a node, by the shard's number
      * @param limits of each pager
-     * @param pins what becomes of guests whose memory may be pinned
+     * @param pins policy for guests whose memory may be pinned
      */
     public Guests(
             CoordinatorClient coordinator,
@@ -88,11 +88,11 @@ public final class Guests implements AutoCloseable {
     }
 
     /**
-     * What each pager may do.
+     * Limits of each pager.
      *
      * @param depth transfers that it may have under way
      * @param deadline of one of them
-     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before what is left is given up
+     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is given up
      */
     public record Limits(int depth, Duration deadline, Duration flushDeadline) {}
 
@@ -104,9 +104,9 @@ public final class Guests implements AutoCloseable {
     }
 
     /**
-     * Makes ready for a guest: makes its space if there is none, attaches to it alone, and listens for the VMM.
+     * Prepares a guest: creates its space if there is none, attaches to it exclusively, and listens for the VMM.
      *
-     * @return what there is to see of it
+     * @return its status
      */
     public GuestStatus attach(String name, GuestRequest request) throws CoordinatorException, GuestException {
         OptionalLong known = spaces.resolve(name);
@@ -257,7 +257,7 @@ public final class Guests implements AutoCloseable {
         return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
     }
 
-    /** Makes the space if it is not there. */
+    /** Creates the space if it does not exist. */
     private Optional<Space> makeSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
         if (request.sizeBytes().isEmpty()) {
             return Optional.empty();
@@ -281,7 +281,7 @@ public final class Guests implements AutoCloseable {
         }
     }
 
-    /** Other nodes than this one, whose memory is short; itself if it is alone. */
+    /** Homes for a new space: other nodes than this one; this one if it is alone. */
     private Optional<List<String>> homes(GuestRequest request) throws CoordinatorException {
         if (request.homes().isPresent()) {
             return request.homes();
@@ -294,7 +294,7 @@ public final class Guests implements AutoCloseable {
         return others.isEmpty() ? Optional.empty() : Optional.of(others);
     }
 
-    /** Ends what there is of a guest whose VMM does not run. */
+    /** Detaches a guest whose VMM does not run. */
     public synchronized void detach(String name) throws GuestException {
         Guest guest = require(name);
         if (!guest.stopWaiting()) {
@@ -307,7 +307,7 @@ public final class Guests implements AutoCloseable {
         guests.remove(guest.spaceId());
     }
 
-    /** Changes how much of a guest's memory may be here. */
+    /** Changes how much of a guest's memory may be resident. */
     public void resize(String name, long localBytes) throws GuestException {
         Guest guest = require(name);
         int pageSize = guest.status().where().pageSize();

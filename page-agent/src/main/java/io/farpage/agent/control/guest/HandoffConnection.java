@@ -61,12 +61,12 @@ final class HandoffConnection implements AutoCloseable {
         return deadline;
     }
 
-    /** Whether nothing more is read: the message is whole, or there will be none. */
+    /** Whether the message is complete, or has failed. */
     boolean isFinished() {
         return whole || failure.isPresent();
     }
 
-    /** Reads what has come. */
+    /** Reads what has arrived. */
     void read(MemorySegment scratch) {
         for (int i = 0; i < MAX_READS && !isFinished(); i++) {
             UnixSockets.Received part = UnixSockets.receive(errno, fd, scratch, MAX_DESCRIPTORS);
@@ -112,7 +112,7 @@ final class HandoffConnection implements AutoCloseable {
         }
     }
 
-    /** Ends the connection without a message, unless it has one. */
+    /** Fails the message, unless it is complete. */
     void fail(String reason) {
         if (!isFinished()) {
             failure = Optional.of(reason);

@@ -4,7 +4,7 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.SingleWriterRecorder;
 import org.jspecify.annotations.Nullable;
 
-/** All that a recorder has recorded since the start, brought up to date when asked. Thread-safe. */
+/** The totals of a latency recorder since its start. Thread-safe. */
 public final class LatencyTotals {
     private final SingleWriterRecorder recorder;
     private final Histogram total = new Histogram(3);

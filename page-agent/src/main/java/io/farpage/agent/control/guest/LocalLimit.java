@@ -3,7 +3,7 @@ package io.farpage.agent.control.guest;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * How much of a guest's memory may be here, the body of {@code PUT /spaces/{space}/guest/local}.
+ * How much of a guest's memory may be resident: the body of {@code PUT /spaces/{space}/guest/local}.
  *
  * @param localBytes 256 KiB or more
  */

@@ -4,13 +4,12 @@ import io.farpage.agent.data.pager.PagerOptions;
 import java.util.Arrays;
 
 /**
- * How the pages that a guest may have here are shared among its pagers: each has a limit, and no two limits together allow a page more
- * than the guest may have. Limits move to where the faults are, in two steps, since a pager that was told of a lower limit may hold more
- * for a while: {@link #take} lowers some; once these pagers have been told and have said what they hold, {@link #grant} raises others by
- * what is really free. So the sum, over all pagers, of the larger of limit and pages held never grows beyond what the guest may have.
+ * Shares the local limit of a guest among its pagers: each has a limit, and their sum never exceeds the guest's. Limits move to the pagers that
+ * fault, in two steps, since a pager whose limit was lowered may hold more for a while: {@link #take} lowers some; once these pagers have applied
+ * their limits and reported what they hold, {@link #grant} raises others by what is really free. So the sum, over all pagers, of the larger of limit and pages held never grows beyond what the guest may have.
  *
- * <p>A pager that wants more has about reached its limit and goes on faulting. It gets what others leave unused, and an eighth at a time
- * of what pagers have that fault less than half as often, by the page. Not thread-safe.
+ * <p>A pager wants more if it has nearly reached its limit and still faults. It gets what others leave unused, and an eighth at a time of the limit
+ * of pagers that fault less than half as often per page. Not thread-safe.
  */
 final class LocalShares {
     private static final int LEAST = PagerOptions.MIN_LOCAL_PAGES;
@@ -45,7 +44,7 @@ final class LocalShares {
         ceiling = bound(new long[count]);
     }
 
-    /** Fewer pages than this cannot be shared among so many pagers. */
+    /** The lowest limit that can be shared among so many pagers. */
     static long least(int pagers) {
         return (long) LEAST * pagers;
     }
@@ -59,7 +58,7 @@ final class LocalShares {
         return limits[pager];
     }
 
-    /** The most pages that all can have held together at any time so far. */
+    /** Upper bound of the pages that all have held together at any time so far. */
     long ceiling() {
         return ceiling;
     }
@@ -86,10 +85,10 @@ final class LocalShares {
     }
 
     /**
-     * Lowers the limits of pagers whose pages are better had by others.
+     * Lowers limits in favour of pagers that fault more.
      *
-     * @param held pages of each that are here or on their way
-     * @param faultsSoFar of each that needed room, since it began
+     * @param held pages of each pager that are resident or being fetched
+     * @param faultsSoFar faults of each pager that needed a frame, since it began
      * @return whether any was lowered
      */
     boolean take(long[] held, long[] faultsSoFar) {
@@ -123,7 +122,7 @@ final class LocalShares {
         return neediest;
     }
 
-    /** Pages that those who want more can make use of soon: none gets more than twice what it has at once. */
+    /** Pages that pagers which want more can use soon: none gets more than twice its limit at once. */
     private long wanted() {
         long wanted = 0;
         for (int i = 0; i < limits.length; i++) {
@@ -132,12 +131,12 @@ final class LocalShares {
         return wanted;
     }
 
-    /** Whether a pager faults more often than {@code times} as often as another, by the page that it may have. */
+    /** Whether a pager faults more than {@code times} as often as another, per page of its limit. */
     private boolean isNeedier(int pager, int times, int other) {
         return (double) demand[pager] * limits[other] > (double) times * demand[other] * limits[pager];
     }
 
-    /** Pages that a pager may have and has no use for, as far as one can tell from outside: it keeps some free for faults to come. */
+    /** Pages of a pager's limit that it does not use. It keeps some free for future faults. */
     private long unused(int pager, long held) {
         return Math.max(0, limits[pager] - limits[pager] / STEP - LEAST - held);
     }
@@ -145,7 +144,7 @@ final class LocalShares {
     /**
      * Raises the limits of pagers that want more by pages that no limit has yet.
      *
-     * @param held pages of each that are here or on their way, as each said after it had been told of its limit
+     * @param held pages of each pager that are resident or being fetched, as reported after it had applied its limit
      */
     void grant(long[] held) {
         long spare = cap - bound(held);
@@ -155,7 +154,7 @@ final class LocalShares {
         }
         for (int i = 0; i < limits.length && spare > 0; i++) {
             if (wants[i]) {
-                // What it holds beyond its limit it has already: raising the limit to that costs nothing.
+                // Raising its limit to what it holds already costs nothing.
                 long free = Math.max(0, held[i] - limits[i]);
                 int more = (int) Math.min(spare * (demand[i] + 1) / all + free, pages[i] - limits[i]);
                 all -= demand[i] + 1;
@@ -166,7 +165,7 @@ final class LocalShares {
         ceiling = Math.max(ceiling, bound(held));
     }
 
-    /** What all may come to hold at most before limits are raised again. */
+    /** The most that all may hold together before limits are raised again. */
     private long bound(long[] held) {
         long bound = 0;
         for (int i = 0; i < limits.length; i++) {

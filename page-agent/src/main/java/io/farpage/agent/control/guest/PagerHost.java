@@ -21,9 +21,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Puts pagers on a shard and takes them off again. Thread-safe. */
+/** Adds pagers to a shard and removes them. Thread-safe. */
 final class PagerHost {
-    /** How long a shard may take to do what it is asked; it is never long about it. */
+    /** How long a shard may take to carry a command out. */
     static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final int number;
@@ -34,7 +34,7 @@ final class PagerHost {
     private final Function<String, PeerLink> links;
     private final int depth;
     private final Duration deadline;
-    /** Fetchers that no pager has at the moment; a shard never forgets one. The shard's thread only. */
+    /** Fetchers without a pager, for reuse: a shard keeps every fetcher. The shard's thread only. */
     private final Deque<Fetcher> idle = new ArrayDeque<>();
 
     private final Map<Pager, Fetcher> lent = new HashMap<>();
@@ -64,7 +64,7 @@ final class PagerHost {
         this.deadline = deadline;
     }
 
-    /** @throws IllegalArgumentException if the staging memory has no room for pages of a size to come and to go */
+    /** @throws IllegalArgumentException if the staging memory cannot hold two pages of a size, one to fetch and one to write back */
     void requireStaging(int pageSize) {
         long staging = pool.staging().byteSize();
         if (staging < 2L * pageSize) {
@@ -79,7 +79,7 @@ final class PagerHost {
         return number;
     }
 
-    /** Makes a pager and has the shard turn it. {@code ended} learns of its end. */
+    /** Creates a pager on the shard. {@code ended} is called at its end. */
     Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions options, CompletableFuture<PagerEnd> ended) {
         return onShard(() -> {
             Fetcher fetcher = idle.isEmpty() ? shard.shard().newFetcher(depth, deadline.toNanos()) : idle.pop();
@@ -102,15 +102,15 @@ final class PagerHost {
         });
     }
 
-    /** Has the pager look whether its VMM is still there. */
+    /** Has the pager probe whether its VMM's address space still exists. */
     void probe(Pager pager) {
         shard.submit(new ShardCommand.Run(pager::probe));
     }
 
     /**
-     * Tells a pager of its limit and has it look whether its VMM is still there.
+     * Sets the limit of a pager, and has it probe whether its VMM's address space still exists.
      *
-     * @return the pages that it holds at the moment from which on it keeps to that limit
+     * @return the pages that it held when it applied the limit
      */
     CompletableFuture<Long> limit(Pager pager, int localPages) {
         CompletableFuture<Long> held = new CompletableFuture<>();
@@ -122,19 +122,19 @@ final class PagerHost {
         return held;
     }
 
-    /** Asks whether a pager can no longer reach a home and has nothing under way there. */
+    /** Whether a pager can no longer reach any home and has no transfer under way. */
     CompletableFuture<Boolean> isCutOff(Pager pager) {
         CompletableFuture<Boolean> answer = new CompletableFuture<>();
         shard.submit(new ShardCommand.Run(() -> answer.complete(pager.isCutOff())));
         return answer;
     }
 
-    /** Wakes the shard, a pager of which was told something. */
+    /** Wakes the shard, because a pager has work. */
     void wake() {
         shard.wake();
     }
 
-    /** Takes a pager off the shard. */
+    /** Removes a pager from the shard. */
     void retire(Pager pager) {
         onShard(() -> {
             shard.submit(new ShardCommand.RemoveCycle(pager));

@@ -5,9 +5,9 @@ import io.farpage.agent.data.shard.ShardLoop;
 import java.util.List;
 import java.util.Optional;
 
-/** All shards as places for pagers: each next one goes to where there are fewest. Thread-safe. */
+/** Distributes pagers over all shards: a new one goes to the shard with the fewest. Thread-safe. */
 final class PagerHosts {
-    /** Pagers that one shard may have. */
+    /** The most pagers of one shard. */
     static final int MOST = ShardLoop.MAX_DESCRIPTORS;
 
     private final List<PagerHost> hosts;
@@ -32,12 +32,12 @@ final class PagerHosts {
         return pins;
     }
 
-    /** How many pagers all shards may have. */
+    /** The most pagers of all shards. */
     int capacity() {
         return Math.min(hosts.size() * MOST, mostOfHeap);
     }
 
-    /** Why there is no place for another pager, and what to do about it. */
+    /** Why no shard can take another pager, and how to change that. */
     String fullness() {
         return mostOfHeap < hosts.size() * MOST
                 ? "the heap of %d MiB has room for %d pagers; end a guest, or give the agent more (FARPAGE_JAVA_OPTS=-Xmx...)"
@@ -46,12 +46,12 @@ final class PagerHosts {
                         .formatted(capacity());
     }
 
-    /** @throws IllegalArgumentException if the staging memory, which all share, has no room for pages of a size to come and to go */
+    /** @throws IllegalArgumentException if the staging memory, which all share, cannot hold two pages of a size */
     void requireStaging(int pageSize) {
         hosts.getFirst().requireStaging(pageSize);
     }
 
-    /** Takes a place on the shard that has the fewest pagers; empty if there is none left. */
+    /** Reserves a place on the shard with the fewest pagers; empty if all are full. */
     synchronized Optional<PagerHost> take() {
         int least = 0;
         for (int i = 1; i < pagers.length; i++) {
@@ -65,7 +65,7 @@ final class PagerHosts {
         return Optional.of(hosts.get(least));
     }
 
-    /** Gives a place back that {@link #take} gave. */
+    /** Frees a place that {@link #take} reserved. */
     synchronized void giveBack(PagerHost host) {
         pagers[host.number()]--;
         taken--;

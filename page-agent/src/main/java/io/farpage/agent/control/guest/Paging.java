@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A guest's memory at work: a pager for each userfaultfd that the VMM handed over, on the shards that have the fewest. Each has its slice
- * of the space and shares nothing with the others but the limit, which moves between them. Used by the guest's thread, but for
+ * The pagers of one guest: one for each userfaultfd that the VMM handed over, on the shards with the fewest. Each has its slice of the space and
+ * shares only the limit with the others, which moves between them. Used by the guest's thread, except for
  * {@link #resize} and {@link #status}.
  */
 final class Paging {
@@ -46,13 +46,13 @@ final class Paging {
     private volatile long ceiling;
 
     /**
-     * What a guest's memory is.
+     * The memory of a guest.
      *
      * @param space its name
-     * @param map where the pages live as far as is known at the moment
+     * @param map the latest map of the space
      * @param pageBytes bytes of a page
-     * @param written whether the pages may hold something
-     * @param workingSet what to fetch before it is asked for
+     * @param written whether the pages may hold data at their homes
+     * @param workingSet pages to prefetch
      */
     record Memory(String space, Supplier<SpaceMap> map, int pageBytes, boolean written, WorkingSet workingSet) {}
 
@@ -60,7 +60,7 @@ final class Paging {
      * Starts to serve.
      *
      * @param uffds one for each slice; closed by {@link #close}, as is the backing
-     * @param backing what backs the memory; without it nothing can be evicted
+     * @param backing the memory file; without it nothing can be evicted
      * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are then the caller's
      */
     Paging(
@@ -152,7 +152,7 @@ final class Paging {
         }
     }
 
-    /** How many pagers there are. */
+    /** Number of pagers. */
     int size() {
         return pagers.size();
     }
@@ -172,7 +172,7 @@ final class Paging {
         return end();
     }
 
-    /** Whether all pagers have ended by themselves, with nothing under way any more. */
+    /** Whether all pagers have ended by themselves and have no transfer under way. */
     boolean hasEnded() {
         return pagers.stream().allMatch(one -> one.ended().isDone());
     }
@@ -191,7 +191,7 @@ final class Paging {
                 left);
     }
 
-    /** Has all pagers look whether their VMM is still there, and moves limits to where the faults are. */
+    /** Has all pagers probe their VMM's address space, and moves limits to pagers that fault. */
     void look() throws InterruptedException {
         synchronized (shares) {
             if (pagers.size() == 1 || shares.isUnlimited()) {
@@ -206,7 +206,7 @@ final class Paging {
         }
     }
 
-    /** Whether no pager can reach a home any more, and nothing is under way there. */
+    /** Whether no pager can reach a home any more or has a transfer under way. */
     boolean isCutOff() throws InterruptedException {
         for (SlicePager one : pagers) {
             try {
@@ -233,7 +233,7 @@ final class Paging {
         apply();
     }
 
-    /** Tells every pager of its limit, and waits for what each holds from then on. */
+    /** Sets the limit of every pager, and waits until each has applied it. */
     private long[] tellLimits() throws InterruptedException, TimeoutException {
         List<CompletableFuture<Long>> answers = new ArrayList<>();
         for (int i = 0; i < pagers.size(); i++) {
@@ -258,7 +258,7 @@ final class Paging {
     }
 
     /**
-     * Changes how many pages may be here.
+     * Changes how many pages may be resident.
      *
      * @throws IllegalArgumentException if that is too few for so many pagers
      */
@@ -276,7 +276,7 @@ final class Paging {
         }
     }
 
-    /** How warm its pages are. */
+    /** Faults by range of pages. */
     HeatReport heat() {
         List<HeatReport.Range> ranges =
                 pagers.stream().flatMap(SlicePager::heat).toList();
@@ -290,17 +290,17 @@ final class Paging {
         return new HeatReport(ranges);
     }
 
-    /** What is known of pins on the memory. */
+    /** The status of pins on the memory. */
     PinStatus pins() {
         return backing == null ? PinStatus.NONE : backing.status();
     }
 
-    /** What there is to see. */
+    /** The status of all pagers together. */
     PagingStatus status() {
         return PagingStatus.of(pagers, cap, ceiling);
     }
 
-    /** Takes the pagers off their shards and closes what the VMM handed over. */
+    /** Removes the pagers from their shards and closes the VMM's descriptors. */
     void close() {
         retire();
         pagers.forEach(one -> one.pager().close());
@@ -310,7 +310,7 @@ final class Paging {
         }
     }
 
-    /** An inspection has ended that one of the pagers may wait for. */
+    /** An inspection has ended for which a pager may wait. */
     private void wake() {
         pagers.forEach(one -> one.host().wake());
     }

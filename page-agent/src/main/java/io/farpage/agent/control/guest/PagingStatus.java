@@ -8,14 +8,14 @@ import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 
 /**
- * What there is to see of a guest's memory at one moment, over all its pagers.
+ * The status of a guest's memory at one moment, over all its pagers.
  *
  * @param where its pages are
- * @param faults what came of its faults
+ * @param faults counts of its faults
  * @param parts each pager's share of it
  */
 record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStatus.Part> parts) {
-    /** Before there is a guest. */
+    /** The status before there is a guest. */
     static final PagingStatus NONE = new PagingStatus(PagerStatus.NONE, GuestStatus.Faults.NONE, List.of());
 
     /**

@@ -95,7 +95,7 @@ final class SocketPath {
                 Files.delete(path);
             }
         } catch (NoSuchFileException e) {
-            // Somebody else has removed it.
+            // It was removed by another process.
         } catch (IOException e) {
             log.warn("{} is not removed: {}; the next attach to this path replaces it", path, e.toString());
         }

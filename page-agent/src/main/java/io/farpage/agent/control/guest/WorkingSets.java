@@ -4,14 +4,14 @@ import io.farpage.agent.data.pager.WorkingSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The working sets of the guests that ended last, by the id of their space; of earlier ones nothing is kept. Thread-safe. */
+/** The working sets of the guests that ended last, by the id of their space; earlier ones are dropped. Thread-safe. */
 final class WorkingSets {
     /** Sets that are kept: each takes half a MiB of heap at most. */
     static final int MOST = 16;
 
     private final Map<Long, WorkingSet> latest = new LinkedHashMap<>();
 
-    /** What was resident when the space's latest guest ended; empty if that is not known any more. */
+    /** Pages that were resident when the space's latest guest ended; empty if they are not known any more. */
     synchronized WorkingSet of(long space) {
         return latest.getOrDefault(space, WorkingSet.EMPTY);
     }

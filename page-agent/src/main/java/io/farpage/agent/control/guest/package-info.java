@@ -1,4 +1,4 @@
-/** Guests whose memory this agent pages: how their VMMs hand it over, and what people see and say of them. The control plane. */
+/** Guests whose memory this agent pages: the handoff by their VMMs, their limits and their status. */
 @NullMarked
 package io.farpage.agent.control.guest;
 

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Destroys queue pairs, each on a virtual thread of its own: a device may take long over it, and may refuse. What is refused is tried
- * again until it succeeds, since the memory that a queue pair reaches is not free before. Meanwhile its link stays down; nothing else waits.
+ * Destroys queue pairs, each on a virtual thread of its own: a device may take long, and may refuse. A refused destruction is repeated
+ * until it succeeds, since the memory that a queue pair can access is not free before. Meanwhile only its link stays down.
  */
 final class Destroyer {
     private static final Logger log = LoggerFactory.getLogger(Destroyer.class);
@@ -25,7 +25,7 @@ final class Destroyer {
     private final Queue<Runnable> finished = new ConcurrentLinkedQueue<>();
     private volatile boolean stopping;
 
-    /** @param wake called when {@link #poll} has something; any thread */
+    /** @param wake called when {@link #poll} has a result; any thread */
     Destroyer(Runnable wake) {
         this.wake = wake;
     }
@@ -33,8 +33,8 @@ final class Destroyer {
     /**
      * Destroys {@code queuePair}.
      *
-     * @param of what it belongs to, for messages
-     * @param then what {@link #poll} gives once it is destroyed
+     * @param of its link, for messages
+     * @param then returned by {@link #poll} once the queue pair is destroyed
      */
     void destroy(QueuePair queuePair, String of, Runnable then) {
         Thread thread = Thread.ofVirtual().name("destroy " + of).unstarted(() -> run(queuePair, of, then));
@@ -73,14 +73,14 @@ final class Destroyer {
         }
     }
 
-    /** What follows the destruction of a queue pair that is destroyed; null if there is none at the moment. The links' thread. */
+    /** The continuation of a queue pair that was destroyed, or null. The links' thread. */
     @Nullable
     Runnable poll() {
         return finished.poll();
     }
 
     /**
-     * Tries nothing again any more, and waits for what is under way.
+     * Stops repeating, and waits for destructions that are under way.
      *
      * @return whether every queue pair is destroyed
      */

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Incarnations of peers that are cut off from this node: their queue pairs are destroyed and none are made again. A queue pair that is destroyed
- * has ended its responder, so that no WRITE of the peer's arrives afterwards. {@link #begin} and {@link #lift} are for any thread, the rest for
+ * Incarnations of peers that are cut off from this node: their queue pairs are destroyed and no new ones created. Destroying a queue pair
+ * ends its responder, so that no WRITE of the peer's arrives afterwards. {@link #begin} and {@link #lift} are for any thread, the rest for
  * the one that keeps links.
  */
 final class Fencing {
@@ -30,7 +30,7 @@ final class Fencing {
         return fenced.containsKey(new Peer(node, incarnation));
     }
 
-    /** Destroys what queue pairs there are with incarnations that are cut off. */
+    /** Destroys all queue pairs with incarnations that are cut off. */
     void enforce(Function<String, LinkSession> sessions) {
         fenced.forEach((peer, done) -> {
             LinkSession session = sessions.apply(peer.node());

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * Decides what to do next about the link to one peer. Pure: no clock, no I/O, so that every interleaving can be tried.
+ * Decides the next step of the link to one peer. A pure function without clock or I/O, so that tests can run every interleaving.
  *
  * <p>Each side publishes, toward the other, an <em>offer</em>: its queue pairs' endpoints under a random attempt number and, once it
  * has connected them, which attempt of the peer they answer. The rules:
@@ -12,19 +12,19 @@ import java.util.OptionalLong;
  * <ul>
  *   <li>An offer may be connected to if it answers nothing and was not connected to before, or if it answers the very attempt that one has
  *       on offer. So an offer that the peer has long since used for a link that died is never taken for a fresh one.
- *   <li>Who is connected and sees the peer publish another attempt knows that the link is dead on the other side, and gives it up.
- *   <li>Who has no offer out answers the peer's if it is fresh, and otherwise makes one of its own when it has reason to.
- *   <li>Who has more shards than the peer's offer has queue pairs cannot connect to it, and makes one of its own; the peer sees that and
- *       connects to it with as many queue pairs as are asked for.
+ *   <li>A side that is connected and sees the peer publish another attempt gives the link up: it is dead on the peer's side.
+ *   <li>A side without an offer answers the peer's if that is fresh, and otherwise publishes its own when it wants a link.
+ *   <li>A side with more shards than the peer's offer has queue pairs cannot connect to it, and publishes its own; the peer connects to that
+ *       with as many queue pairs as it asks for.
  * </ul>
  *
- * <p>Two that start at once both publish fresh offers, and each connects to the other's: one link. Two that both lost their link do the
- * same. It cannot come to two offers that ignore each other: for that each would have to be older than the other.
+ * <p>If both sides start at once, both publish fresh offers and each connects to the other's: one link. If both have lost their link, they do the
+ * same. Two offers cannot ignore each other, since each would have to be older than the other.
  */
 final class Handshake {
     private Handshake() {}
 
-    /** What this side has. */
+    /** The state of this side. */
     sealed interface Mine {
         /** No queue pairs. */
         record Nothing() implements Mine {}
@@ -35,7 +35,7 @@ final class Handshake {
         /** Queue pairs connected to the peer's {@code to}. */
         record Connected(long attempt, long to) implements Mine {}
 
-        /** Queue pairs that the shards have not given back yet. */
+        /** Queue pairs that the shards have not released yet. */
         record Leaving() implements Mine {}
     }
 
@@ -46,9 +46,9 @@ final class Handshake {
      */
     record Theirs(long attempt, OptionalLong answers, boolean suffices) {}
 
-    /** What to do next. */
+    /** The next step. */
     enum Step {
-        /** Nothing until something changes. */
+        /** Nothing until the state changes. */
         WAIT,
         /** Create queue pairs, move them to INIT and publish them. */
         OFFER,
@@ -56,7 +56,7 @@ final class Handshake {
         ANSWER,
         /** Connect the queue pairs on offer to the peer's, and publish that. */
         CONNECT,
-        /** Take the queue pairs back from the shards. */
+        /** Remove the queue pairs from the shards. */
         GIVE_UP
     }
 

@@ -15,8 +15,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The other nodes, as the coordinator described them last, and what they offer this one. Used by the thread that keeps links, but for what is
- * for any thread.
+ * The other nodes, as the coordinator described them last, and their offers to this one. Used by the links' thread, except for methods for any
+ * thread.
  */
 final class KnownPeers {
     private final String node;
@@ -33,9 +33,9 @@ final class KnownPeers {
     private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
     private volatile boolean staleNodes = true;
 
-    /** Who is told of nodes that come and go, on the thread that looks. */
+    /** Learns of nodes that come and go, on the links' thread. */
     interface Listener {
-        /** A node is there, in another incarnation than before. */
+        /** A node has appeared, or has another incarnation. */
         void appeared(String peer, long incarnation);
 
         /** A node was removed from the cluster. */
@@ -49,7 +49,7 @@ final class KnownPeers {
         this.listener = listener;
     }
 
-    /** Something about nodes changed. Any thread. */
+    /** Nodes have changed. Any thread. */
     void nodesChanged() {
         staleNodes = true;
     }
@@ -75,7 +75,7 @@ final class KnownPeers {
         return superseded.all();
     }
 
-    /** Ids of all. */
+    /** Ids of all peers. */
     List<String> ids() {
         return List.copyOf(views.keySet());
     }
@@ -94,7 +94,7 @@ final class KnownPeers {
         return now - firstSeen.getOrDefault(peer, now);
     }
 
-    /** Asks the coordinator for what has changed. What could not be had is asked for again the next time. */
+    /** Asks the coordinator for all changes. A request that fails is repeated by the next call. */
     void refresh() throws CoordinatorException {
         if (staleNodes) {
             staleNodes = false;

@@ -33,10 +33,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a link to every other active node. One thread does all of it: it wakes when the coordinator has news, when a shard has, or when a
- * pause is over, looks at the state of each link and takes the next {@link Handshake} step.
+ * Keeps a link to every other active node. Its thread wakes on events of the coordinator, on notices of shards and at the end of pauses, and takes
+ * the next {@link Handshake} step of each link.
  *
- * <p>While the coordinator is away nothing here moves and nothing breaks: links that are up stay up.
+ * <p>While the coordinator is away, links that are up stay up, and no others are made.
  */
 public final class LinkControl implements AutoCloseable, Fences.Links {
     /** Name of the region that is a pool's header page. */
@@ -71,7 +71,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private boolean away;
     private final Thread thread;
 
-    /** A completion queue to be made anew once its queue pairs are gone, and not before a time. */
+    /** A completion queue that is to be created again once its queue pairs are destroyed and a pause is over. */
     private record FailedRail(int shard, OpenDevice device, long due) {}
 
     public LinkControl(
@@ -97,12 +97,12 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         thread.start();
     }
 
-    /** Incarnations of other nodes that were replaced or removed, as far as this agent has seen it. Any thread. */
+    /** Incarnations of other nodes that this agent has seen replaced or removed. Any thread. */
     public List<NodeReport.Superseded> superseded() {
         return peers.superseded();
     }
 
-    /** Something about nodes or regions changed. Any thread. */
+    /** Nodes or regions have changed. Any thread. */
     public void nodesChanged() {
         peers.nodesChanged();
         signal.release();
@@ -114,20 +114,20 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         signal.release();
     }
 
-    /** Whether devices can be used changed. Any thread. */
+    /** The usability of a device has changed. Any thread. */
     public void devicesChanged() {
         devicesChanged = true;
         signal.release();
     }
 
-    /** Gives up all links on a device and destroys its completion queues. Completes when nothing of it is in use. Any thread. */
+    /** Fails all links on a device and destroys its completion queues. Completes when the device is no longer in use. Any thread. */
     public CompletableFuture<Void> abandon(OpenDevice device) {
         CompletableFuture<Void> done = abandoned.computeIfAbsent(device, d -> new CompletableFuture<>());
         signal.release();
         return done;
     }
 
-    /** Destroys all queue pairs with an incarnation of a peer and makes no more. Completes when none is left. Any thread. */
+    /** Destroys all queue pairs with an incarnation of a peer and creates no more. Completes when none is left. Any thread. */
     @Override
     public CompletableFuture<Void> fence(String peer, Incarnation old) {
         CompletableFuture<Void> done = fencing.begin(peer, old.value());
@@ -363,14 +363,13 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         } catch (VerbsException | IllegalArgumentException e) {
             session.failed(e.toString());
         } catch (CoordinatorException e) {
-            // Whether it was published is unknown: what was made is thrown away, so that no half-known offer stays
-            // behind.
+            // Whether the offer was published is unknown: its queue pairs are destroyed, so that none is left behind.
             session.failed(e.toString());
             throw e;
         }
     }
 
-    /** Brings up a better transport beside the link. Whatever fails in it, the link goes on. */
+    /** Brings up a better transport beside the link. If it fails, the link continues. */
     private void stepTrial(LinkSession session, PeerView view, Optional<Endpoint> offer, long now)
             throws CoordinatorException {
         boolean mayStart =
@@ -394,7 +393,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         session.published(view);
     }
 
-    /** Stops making links; those that exist stay until the shards are closed. */
+    /** Stops creating links. Existing links stay until the shards are closed. */
     @Override
     public void close() {
         stopping = true;
@@ -406,7 +405,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        // What the shards have, they destroy when they are closed.
+        // Shards destroy their queue pairs when they are closed.
         try {
             if (!destroyer.stop(CLOSE_TIMEOUT)) {
                 log.error("queue pairs of links that were given up are still being destroyed after {}", CLOSE_TIMEOUT);

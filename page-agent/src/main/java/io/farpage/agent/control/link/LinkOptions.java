@@ -4,15 +4,15 @@ import io.farpage.verbs.QpOptions;
 import java.time.Duration;
 
 /**
- * How links are made.
+ * Settings of links.
  *
  * @param queuePairs sizes and attributes of their queue pairs
  * @param max peers that the node is linked with at once
- * @param grace how long the node with the larger id leaves it to the other one to start
+ * @param grace how long the node with the larger id waits for the other one to start the link
  * @param firstBackoff pause after the first failure; doubles with each further one
- * @param longestBackoff bound of that; a link that is up counts as a success, after a refusal only one that was up for longer
+ * @param longestBackoff the longest pause. A link that comes up ends the series; after a refusal it must stay up for longer than this
  * @param rdmaPause how long a link goes without RDMA after it failed over RDMA; doubles with each further failure
- * @param longestRdmaPause bound of that; RDMA that worked for longer counts as a success
+ * @param longestRdmaPause the longest such pause; RDMA that works for longer ends the series
  * @param trialTimeout how long RDMA may take to be proved beside a link over TCP
  */
 public record LinkOptions(
@@ -50,13 +50,13 @@ public record LinkOptions(
                 queuePairs, max, grace, firstBackoff, longestBackoff, pause, longestRdmaPause, trialTimeout);
     }
 
-    /** Queue pairs that a shard may have with one device at once as the requester of a link: one for each link and each trial. */
+    /** The most queue pairs of a shard on one device as the requester of links: one for each link and each trial. */
     public int queuePairsOfAShard() {
         return max + TRIALS;
     }
 
     /**
-     * Completions that all queue pairs of one shard on one device may have outstanding. A peer with more shards than this node has queue
+     * The most completions that all queue pairs of one shard on one device may have outstanding. A peer with more shards than this node has queue
      * pairs beyond the shard's own, which post nothing and count one send and one receive each.
      */
     public int completionsOfAShard() {

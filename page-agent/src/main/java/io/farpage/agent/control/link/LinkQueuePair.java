@@ -10,12 +10,12 @@ import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QueuePair;
 
-/** A queue pair made for a link: of one shard, on one device. */
+/** A queue pair of a link, for one shard on one device. */
 record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePair) {
-    /** READs and atomics that an agent answers at once if its offer does not say: the default of {@code rdma.max_rd_atomic}. */
+    /** READs and atomics that a peer answers at once if its offer does not say: the default of {@code rdma.max_rd_atomic}. */
     private static final int UNSTATED_MAX_RD_ATOMIC = 16;
 
-    /** How the peer is told of it. */
+    /** Its endpoint as published to the peer. */
     QpEntry toEntry() {
         PathLimits limits = PathLimits.of(queuePair.options());
         return toEntry(limits.mtu().bytes()).withMaxRdAtomic(limits.maxRdAtomic());
@@ -25,7 +25,7 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
         QpEndpoint endpoint = queuePair.endpoint();
         Gid gid = new Gid(endpoint.gid().high(), endpoint.gid().low());
         if (device.transport() == Transport.TCP) {
-            // The soft provider's GID is the address it listens on and its LID the port; spelled out for people.
+            // The soft provider's GID is the address it listens on, and its LID the port; written as such.
             String host = endpoint.gid().toInetAddress().getHostAddress();
             return QpEntry.tcp(
                     shard,
@@ -41,7 +41,7 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
         return QpEntry.rdma(shard, device.rail(), endpoint.qpn(), endpoint.lid(), gid, endpoint.psn(), mtu);
     }
 
-    /** Moves the queue pair to RTR, connected to the peer's and within what that takes. */
+    /** Moves the queue pair to RTR, connected to the peer's, within the limits of both. */
     void connect(QpEntry peer) {
         queuePair.modifyToRtr(
                 toEndpoint(peer),

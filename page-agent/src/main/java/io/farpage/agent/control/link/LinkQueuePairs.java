@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The queue pairs of one attempt at a link, from RESET until they are destroyed: one for each shard of the node that has more. A session has
- * two of these, one for the link and one for the trial of a better transport beside it. Used by the links' thread, but for the state.
+ * two sets, one for the link and one for the trial of a better transport beside it. Used by the links' thread, except for the state.
  */
 final class LinkQueuePairs {
     private static final Logger log = LoggerFactory.getLogger(LinkQueuePairs.class);
@@ -38,7 +38,7 @@ final class LinkQueuePairs {
     private final Destroyer destroyer;
 
     private final List<LinkQueuePair> queuePairs = new ArrayList<>();
-    /** Those that no shard has and that are being destroyed. */
+    /** Queue pairs that no shard has and that are being destroyed. */
     private final Set<LinkQueuePair> ending = new HashSet<>();
 
     private volatile Mine mine = new Mine.Nothing();
@@ -76,7 +76,7 @@ final class LinkQueuePairs {
         return mine instanceof Mine.Offered || mine instanceof Mine.Connected;
     }
 
-    /** The peer's attempt that these are connected to. */
+    /** The peer's attempt that these queue pairs are connected to. */
     boolean isConnectedTo(long theirs) {
         return mine instanceof Mine.Connected connected && connected.to() == theirs;
     }
@@ -116,7 +116,7 @@ final class LinkQueuePairs {
     /**
      * Creates queue pairs on every device and moves them to INIT.
      *
-     * @param theirs what the peer has published, whatever has become of it: it takes as many queue pairs to suffice the peer
+     * @param theirs the peer's latest offer, fresh or not: it tells how many queue pairs the peer needs
      */
     void offer(long newAttempt, List<OpenDevice> devices, List<QpEntry> theirs) {
         begin(newAttempt);
@@ -129,7 +129,7 @@ final class LinkQueuePairs {
         mine = new Mine.Offered(attempt);
     }
 
-    /** Creates queue pairs on the first device that both have and moves them to RTR; {@link #finish} does the rest. */
+    /** Creates queue pairs on the first device that both nodes have and moves them to RTR; {@link #finish} moves them to RTS. */
     void answer(long newAttempt, List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
         begin(newAttempt);
         OpenDevice device = firstOf(devices, theirs);
@@ -169,8 +169,8 @@ final class LinkQueuePairs {
     }
 
     /**
-     * Creates queue pairs from the {@code from}th up to the {@code to}th. What is above the number of this node's shards answers the
-     * requests of shards that only the peer has, and posts none.
+     * Creates queue pairs from the {@code from}th up to the {@code to}th. Queue pairs beyond the number of this node's shards
+     * answer requests of shards that only the peer has, and post none.
      */
     private void create(OpenDevice device, int from, int to) {
         for (int shard = from; shard < to; shard++) {
@@ -213,7 +213,7 @@ final class LinkQueuePairs {
         return Math.max(shards.size(), offered);
     }
 
-    /** What the handshake needs to know of an offer of the peer's. */
+    /** An offer of the peer's as the handshake sees it. */
     Theirs theirs(long theirAttempt, Optional<Attempt> theirAnswers, List<QpEntry> theirs) {
         int served = 1 + theirs.stream().mapToInt(QpEntry::shard).max().orElse(-1);
         return new Theirs(
@@ -256,18 +256,18 @@ final class LinkQueuePairs {
         }
     }
 
-    /** Whether a notice is of these. */
+    /** Whether a notice is about one of these queue pairs. */
     boolean owns(long noticed) {
         return noticed == attempt && !isNothing();
     }
 
-    /** A shard's queue pair has proved the peer. Returns whether all of them have now. */
+    /** A shard has verified the peer over its queue pair. Returns whether all shards have. */
     boolean proved() {
         up = ++upShards == shards.size();
         return up;
     }
 
-    /** A shard has given a queue pair back: destroys it, and then tells the shard. */
+    /** A shard has released a queue pair: destroys it, and then tells the shard. */
     void released(ShardNotice.Released notice) {
         markDown();
         for (LinkQueuePair one : List.copyOf(queuePairs)) {
@@ -283,9 +283,9 @@ final class LinkQueuePairs {
     }
 
     /**
-     * Gives up what there is: destroys queue pairs that no shard has, and asks the shards for the others.
+     * Removes all queue pairs: destroys those that no shard has, and has the shards release the others.
      *
-     * @param links all that a shard's queue pair may be with: those of the link and those of the trial
+     * @param links the shards' links and trials, any of which may have the queue pair
      */
     void giveUp(String reason, List<List<PeerLink>> links) {
         if (mine instanceof Mine.Leaving) {
@@ -326,7 +326,7 @@ final class LinkQueuePairs {
         }
     }
 
-    /** Destroys what no shard has, at once; for the end, when nothing polls the destroyer any more. */
+    /** Destroys queue pairs that no shard has, at once. For the end, when the destroyer is no longer polled. */
     void close() {
         for (LinkQueuePair one : List.copyOf(queuePairs)) {
             if (attached == 0 || one.shard() >= shards.size()) {

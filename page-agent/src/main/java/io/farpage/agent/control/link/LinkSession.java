@@ -25,10 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control plane's side of the link to one peer: the queue pairs that pages move over, and beside them, while the link is over TCP and
- * RDMA is to be tried, those of a trial. A trial that both nodes have proved takes the link's place; the link's old queue pairs stay until
- * the peer has switched too, since it may still use them. Used by the links' thread, but for {@link #links}, {@link #isUp} and
- * {@link #status}.
+ * The control plane's side of the link to one peer: the queue pairs of the link and, while the link is over TCP and RDMA is tried, those of a
+ * trial. A trial that both nodes have verified replaces the link; the link's old queue pairs stay until the peer has switched, too, since it may
+ * still use them. Used by the links' thread, except for {@link #links}, {@link #isUp} and {@link #status}.
  */
 final class LinkSession {
     private static final Logger log = LoggerFactory.getLogger(LinkSession.class);
@@ -58,14 +57,14 @@ final class LinkSession {
     private boolean unfinished;
     private volatile String lastFailure = "";
 
-    /** What the trial's queue pairs are at. */
+    /** The state of the trial's queue pairs. */
     private enum Trial {
         NONE,
-        /** They are brought up and prove the peer. */
+        /** They are being connected and verified. */
         PROVING,
-        /** Both sides have proved them; the shards take them one after the other. */
+        /** Both sides have verified them; the shards switch to them one after the other. */
         SWITCHING,
-        /** They are the link's old ones, which the peer may still use. */
+        /** They are the old queue pairs of the link, which the peer may still use. */
         RETIRED
     }
 
@@ -92,7 +91,7 @@ final class LinkSession {
         return peer;
     }
 
-    /** The shards' sides, one for each, whatever queue pairs they have at the moment. */
+    /** The shards' sides of the link, by the number of the shard. */
     List<PeerLink> links() {
         return links;
     }
@@ -125,14 +124,14 @@ final class LinkSession {
         return peerIncarnation;
     }
 
-    /** What became of the devices changed: RDMA may be tried at once. */
+    /** The devices have changed: RDMA may be tried at once. */
     void devicesChanged() {
         rdmaBackoff.reset();
     }
 
     // ---- the link
 
-    /** The devices that the link may be over, best first. */
+    /** The devices that the link may use, best first. */
     private List<OpenDevice> devices() {
         boolean rdma = rdmaBackoff.isOver(System.nanoTime());
         return main.usable(transports.devices()).stream()
@@ -140,7 +139,7 @@ final class LinkSession {
                 .toList();
     }
 
-    /** The next step of the link, given what the peer offers. */
+    /** The next step of the link, given the peer's offer. */
     Step next(Optional<Endpoint> offer, boolean eager) {
         if (stage == Trial.SWITCHING || offer.filter(this::hasSwitched).isPresent()) {
             return Step.WAIT; // to the queue pairs that the peer uses by now
@@ -180,12 +179,12 @@ final class LinkSession {
         main.finish(view, links);
     }
 
-    /** Whether what was published last is not how things are any more. */
+    /** Whether the published endpoint is out of date. */
     boolean isUnpublished() {
         return unpublished && main.isOut();
     }
 
-    /** What the peer needs to know is published: the queue pairs of the trial, if they are new, may prove it. */
+    /** The endpoint is published: new queue pairs of the trial may be verified. */
     void published(PeerView view) {
         unpublished = false;
         if (unfinished) {
@@ -194,7 +193,7 @@ final class LinkSession {
         }
     }
 
-    /** What to publish: the link's queue pairs and the trial's. */
+    /** The endpoint to publish: the link's queue pairs and the trial's. */
     EndpointRequest toPublish(Incarnation own) {
         boolean shown = (stage == Trial.PROVING || stage == Trial.SWITCHING) && trial.isOut();
         return new EndpointRequest(
@@ -230,7 +229,7 @@ final class LinkSession {
      * Takes the next step of the trial.
      *
      * @param newAttempt for an offer of this node's
-     * @param mayStart whether there is room for another trial
+     * @param mayStart whether another trial may be started
      */
     void stepTrial(PeerView view, Optional<Endpoint> offer, long newAttempt, boolean mayStart, long now) {
         switch (stage) {
@@ -328,7 +327,7 @@ final class LinkSession {
         log.info("link to {} has moved to {}", peer, main.transportInUse());
     }
 
-    /** Gives up the trial and pauses; the link goes on. */
+    /** Ends the trial and pauses; the link continues. */
     void failTrial(String reason) {
         rdmaBackoff.failed(System.nanoTime());
         lastFailure = "rdma: " + reason;
@@ -348,9 +347,9 @@ final class LinkSession {
         stageSince = now;
     }
 
-    // ---- what shards say
+    // ---- notices of shards
 
-    /** Takes note of what a shard said. */
+    /** Handles a notice of a shard. */
     void take(ShardNotice notice) {
         switch (notice) {
             case ShardNotice.Up(PeerLink link, long attempt) -> proved(attempt);
@@ -416,7 +415,7 @@ final class LinkSession {
         upSince = 0;
     }
 
-    /** Gives up all there is; {@link #isIdle} once the queue pairs are destroyed. */
+    /** Removes all queue pairs; {@link #isIdle} once they are destroyed. */
     void giveUp(String reason) {
         List<List<PeerLink>> all = List.of(links, trialLinks);
         stage = Trial.NONE;
@@ -427,14 +426,14 @@ final class LinkSession {
         upSince = 0;
     }
 
-    /** As {@link #giveUp}, because something went wrong: pauses before the next try. */
+    /** As {@link #giveUp}, because of a failure: pauses before the next attempt. */
     void failed(String reason) {
         log.warn("link to {} cannot be made: {}", peer, reason);
         fail(reason, main.transportInUse());
         giveUp(reason);
     }
 
-    /** The link cannot be started for lack of room; says so once. */
+    /** The link cannot be started because {@code link.max} is reached; logs that once. */
     void refuse(String reason) {
         if (!reason.equals(lastFailure)) {
             log.warn("link to {} is not started: {}", peer, reason);
@@ -443,7 +442,7 @@ final class LinkSession {
         backoff.failed(System.nanoTime());
     }
 
-    /** Gives up what is on a device that can no longer be used. */
+    /** Removes queue pairs on a device that can no longer be used. */
     void leaveStranded() {
         String reason = "its device can no longer be used";
         if (main.isStranded()) {
@@ -465,7 +464,7 @@ final class LinkSession {
         return main.uses(device) || trial.uses(device);
     }
 
-    /** Destroys what no shard has; for the end. */
+    /** Destroys queue pairs that no shard has, at the end. */
     void close() {
         main.close();
         trial.close();

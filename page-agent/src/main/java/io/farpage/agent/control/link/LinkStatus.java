@@ -3,7 +3,7 @@ package io.farpage.agent.control.link;
 import java.util.List;
 
 /**
- * A link as people are told of it.
+ * The status of a link, for people.
  *
  * @param peer node id
  * @param state one of down, offered, connecting, up, leaving

@@ -17,7 +17,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Which space of which running agent a command is for. */
+/** The agent and the space that a command is for. */
 final class AgentTarget {
     static final String DEFAULT = "http://127.0.0.1:7401";
     static final String JSON = "application/json";
@@ -35,7 +35,7 @@ final class AgentTarget {
     @Option(names = "--space", required = true, description = "Name of the space")
     private String space = "";
 
-    /** Where a resource below the space is. */
+    /** The path of a resource below the space. */
     URI uri(String below) {
         return URI.create(agent + space() + below);
     }
@@ -80,7 +80,7 @@ final class AgentTarget {
         }
     }
 
-    /** What an answer that is no success says. */
+    /** The message of an answer that is no success. */
     static String detail(HttpResponse<byte[]> response) {
         return detail(response.statusCode(), response.body());
     }

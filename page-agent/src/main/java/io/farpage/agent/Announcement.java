@@ -23,7 +23,7 @@ import java.util.OptionalInt;
 import java.util.function.Function;
 
 /**
- * What this node tells the coordinator of itself, with the devices that are open at the moment.
+ * This node's registration and regions, for the devices that are open.
  *
  * @param address where others reach the REST API
  */

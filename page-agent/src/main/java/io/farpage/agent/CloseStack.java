@@ -6,7 +6,7 @@ import java.util.Deque;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What an agent is made of, closed newest first; what fails to close does not keep the others open. */
+/** The components of an agent, closed newest first. One that fails to close does not keep the others open. */
 final class CloseStack implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CloseStack.class);
 
@@ -17,7 +17,7 @@ final class CloseStack implements AutoCloseable {
         return part;
     }
 
-    /** Closes all, but waits no longer than that; false if closing goes on. */
+    /** Closes all components, but waits no longer than {@code limit}; false if closing still goes on. */
     boolean closeWithin(Duration limit) {
         Thread closing = Thread.ofVirtual().name("closing").start(this::close);
         try {

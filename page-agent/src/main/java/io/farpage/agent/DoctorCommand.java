@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code page-agent doctor}: what of this host is not as paging over RDMA needs it. */
+/** {@code page-agent doctor}: finds what on this host is in the way of paging over RDMA. */
 @Command(
         name = "doctor",
         mixinStandardHelpOptions = true,

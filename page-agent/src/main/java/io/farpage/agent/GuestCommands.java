@@ -20,7 +20,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of an agent that runs. */
+/** {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of a running agent. */
 final class GuestCommands {
     private static final int REFUSED = 1;
 
@@ -44,7 +44,7 @@ final class GuestCommands {
         return Json.STRICT.writeValueAsBytes(body);
     }
 
-    /** Makes ready for a guest. */
+    /** Prepares a guest. */
     @Command(
             name = "attach",
             mixinStandardHelpOptions = true,
@@ -122,7 +122,7 @@ final class GuestCommands {
         }
     }
 
-    /** Ends what there is of a guest. */
+    /** Detaches a guest. */
     @Command(
             name = "detach",
             mixinStandardHelpOptions = true,

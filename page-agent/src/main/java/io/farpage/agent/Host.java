@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-/** What the agent tells the coordinator of the machine it runs on. */
+/** The machine that the agent runs on, as in its registration. */
 final class Host {
     private Host() {}
 

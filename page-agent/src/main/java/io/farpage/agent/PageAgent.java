@@ -63,7 +63,7 @@ public final class PageAgent implements AutoCloseable {
     private static final Duration DRAIN = Duration.ofSeconds(20);
 
     private final CloseStack parts;
-    /** What moves pages or has them moved. Closed first, and within {@link #DRAIN}. */
+    /** The components that move pages. Closed first, and within {@link #DRAIN}. */
     private final CloseStack movers;
 
     private final String node;
@@ -283,8 +283,8 @@ public final class PageAgent implements AutoCloseable {
     }
 
     /**
-     * Drains and deregisters. The order keeps another node from attaching to a space, or a home from giving its room away, while WRITEs of this
-     * node can still arrive: the agent takes no more requests, ends guests, links and shards, and only then detaches from its spaces and
+     * Drains and deregisters. The order keeps another node from attaching to a space, and a home from reusing its frames, while WRITEs of this node
+     * can still arrive: the agent takes no more requests, ends guests, links and shards, and only then detaches from its spaces and
      * deregisters. If the shards do not end in time, it deregisters without detaching, and the homes cut it off.
      */
     @Override
@@ -303,7 +303,7 @@ public final class PageAgent implements AutoCloseable {
         }
     }
 
-    /** Breaks the circle between the shards, which say that they have news, and the links, which need the shards. */
+    /** Breaks the cycle between the shards, which signal notices to the links, and the links, which need the shards. */
     private static final class Latch {
         private volatile Runnable target = () -> {};
 

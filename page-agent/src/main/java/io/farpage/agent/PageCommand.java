@@ -11,7 +11,7 @@ import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code page-agent page}: single pages for people, through the REST API of an agent that runs. */
+/** {@code page-agent page}: single pages for people, through the REST API of a running agent. */
 @Command(
         name = "page",
         mixinStandardHelpOptions = true,
@@ -24,7 +24,7 @@ final class PageCommand implements Callable<Integer> {
         return 2;
     }
 
-    /** Which page, of which agent. */
+    /** The page and the agent. */
     static final class Target {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget agent = new AgentTarget();
@@ -93,7 +93,7 @@ final class PageCommand implements Callable<Integer> {
         }
     }
 
-    /** Makes a page zeros. */
+    /** Zeroes a page. */
     @Command(name = "delete", mixinStandardHelpOptions = true, description = "Make a page zeros again.")
     static final class Delete implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")

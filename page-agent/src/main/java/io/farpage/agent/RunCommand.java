@@ -92,7 +92,7 @@ final class RunCommand implements Callable<Integer> {
             PageAgent agent = PageAgent.open(
                     config, Providers.rdma(config), Providers.tcp(AgentOptions.soft(config)), ended::complete);
             running = agent;
-            // Where it listens now it listens again, should it have to be opened anew.
+            // The agent listens on the same port again if it has to be opened again.
             flags.put(AgentKeys.API_LISTEN.name(), agent.listening().toString());
             if (portFile != null) {
                 write(portFile, agent.listening().port());
@@ -114,7 +114,7 @@ final class RunCommand implements Callable<Integer> {
     private void stop() {
         close();
         if (!ending) {
-            // A signal is the customary way to end a daemon, so it is a success; the JVM would say 143.
+            // A signal is the usual way to end a daemon, so the exit code is 0; the JVM's would be 143.
             Runtime.getRuntime().halt(0);
         }
     }

@@ -65,7 +65,7 @@ final class Shards implements AutoCloseable {
         loops.forEach(ShardLoop::start);
     }
 
-    /** Whether no thread runs and every queue pair is destroyed, so that nothing is under way. */
+    /** Whether no thread runs and every queue pair is destroyed. */
     boolean haveStopped() {
         return loops.stream().noneMatch(loop -> loop.thread().isAlive())
                 && loops.stream().allMatch(ShardLoop::isClean);
@@ -79,7 +79,7 @@ final class Shards implements AutoCloseable {
         return List.copyOf(rails);
     }
 
-    /** Gives every shard a completion queue on a device that was opened later. */
+    /** Creates a completion queue for each shard on a device that was opened later. */
     void add(OpenDevice device) {
         for (int shard = 0; shard < loops.size(); shard++) {
             rails.get(shard).add(device, loops.get(shard));

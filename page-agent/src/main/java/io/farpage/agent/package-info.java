@@ -1,4 +1,4 @@
-/** The page agent: the daemon of one node, put together from its parts. */
+/** The page agent: the daemon of one node, assembled from its components. */
 @NullMarked
 package io.farpage.agent;
 

@@ -4,8 +4,8 @@ package io.farpage.agent.control.device;
 public enum DeviceState {
     /** Its port is ACTIVE. */
     USABLE,
-    /** Its port is down; links on it are given up, and it is used again when the port is back. */
+    /** Its port is down. Links on it are failed, and it is used again when the port is ACTIVE. */
     PORT_DOWN,
-    /** It was removed or has failed for good: it is closed, and opened anew when it returns. */
+    /** It was removed or has failed for good: it is closed, and opened again when it returns. */
     LOST
 }

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Notices that a port goes down or comes back, that a device is removed, and that a new one can be used, and has the links follow.
- * Asynchronous events make it quick; a look every {@link #LOOK} makes it certain.
+ * Watches devices: ports that go down or come up, devices that are removed, and new ones. Asynchronous events make it quick; polling every
+ * {@link #LOOK} makes it reliable.
  */
 public final class DeviceWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DeviceWatch.class);
@@ -25,18 +25,18 @@ public final class DeviceWatch implements AutoCloseable {
     private static final Duration ABANDON_TIMEOUT = Duration.ofSeconds(10);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
 
-    /** Who moves links and completion queues. Called on the watch's thread. */
+    /** Moves links and completion queues. Called on the watch's thread. */
     public interface Listener {
-        /** A device was opened: make completion queues on it and tell the peers. */
+        /** A device was opened: completion queues are to be created on it, and peers informed. */
         void found(OpenDevice device);
 
-        /** A device that was lost is closed: tell the peers. */
+        /** A lost device was closed: peers are to be informed. */
         void removed(OpenDevice device);
 
-        /** Whether a device is usable changed. Links on one that is not are to be given up. */
+        /** The usability of a device has changed. Links on an unusable one are to be failed. */
         void changed(OpenDevice device);
 
-        /** A device is lost: give up the links on it, then its completion queues. Completes when nothing of it is in use. */
+        /** A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no longer in use. */
         CompletableFuture<Void> abandon(OpenDevice device);
     }
 
@@ -52,7 +52,7 @@ public final class DeviceWatch implements AutoCloseable {
         this.thread = Thread.ofPlatform().name("devices").daemon().unstarted(this::run);
     }
 
-    /** Starts watching, unless TCP is all that is wanted. */
+    /** Starts watching, unless the mode is TCP. */
     public void start() {
         if (transports.mode() != TransportMode.TCP) {
             thread.start();

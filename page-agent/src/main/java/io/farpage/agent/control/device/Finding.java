@@ -1,7 +1,7 @@
 package io.farpage.agent.control.device;
 
 /**
- * What was found when a provider was asked for devices.
+ * The result of probing a provider for devices.
  *
  * @param provider {@code ibverbs} or {@code soft}
  * @param usable whether it gave a device

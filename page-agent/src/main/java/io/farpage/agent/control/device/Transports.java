@@ -13,7 +13,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The devices that this agent has open, best transport first, and how that came about. Any thread may look; one thread changes it. */
+/** The open devices of this agent, best transport first, and why these. Any thread may read; one thread changes them. */
 public final class Transports implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Transports.class);
     private static final int MAX_RAILS = 8;
@@ -34,7 +34,7 @@ public final class Transports implements AutoCloseable {
     }
 
     /**
-     * Opens what {@code mode} asks for and logs the choice with its reason, in one line.
+     * Opens the devices that {@code mode} allows and logs the choice with its reason, in one line.
      *
      * @param rdma gives RDMA devices
      * @param tcp gives the fallback
@@ -70,7 +70,7 @@ public final class Transports implements AutoCloseable {
     }
 
     /**
-     * Opens the usable RDMA devices that are not open yet. At start, and again to find those that came later or came back.
+     * Opens the usable RDMA devices that are not open yet. At start, and again to find new or returned ones.
      *
      * @return those that were opened
      */
@@ -135,7 +135,7 @@ public final class Transports implements AutoCloseable {
         return mode;
     }
 
-    /** What was found for each provider, and what to do where it is not usable. */
+    /** The result of probing each provider, with the fix where it is not usable. */
     public List<Finding> findings() {
         List<Finding> findings = new ArrayList<>();
         findings.add(rdmaFinding);
@@ -150,7 +150,7 @@ public final class Transports implements AutoCloseable {
                 .findFirst();
     }
 
-    /** The transport that links use when the peer has it too. */
+    /** The transport that links use if the peer has it, too. */
     public Transport preferred() {
         return devices.stream()
                 .filter(OpenDevice::isUsable)
@@ -159,7 +159,7 @@ public final class Transports implements AutoCloseable {
                 .orElse(Transport.TCP);
     }
 
-    /** Whether there is something to fall back to when RDMA fails. */
+    /** Whether there is a fallback when RDMA fails. */
     public boolean hasFallback() {
         return tcpFinding.isPresent();
     }

@@ -3,7 +3,7 @@ package io.farpage.agent.control.device;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** What to close again, newest first, if a construction of several steps fails halfway. */
+/** Resources to close, newest first, if a construction in several steps fails halfway. */
 final class Undo {
     private final Deque<AutoCloseable> done = new ArrayDeque<>();
 

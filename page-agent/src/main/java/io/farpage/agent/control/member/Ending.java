@@ -9,8 +9,8 @@ public sealed interface Ending {
     record Superseded(String reason) implements Ending {}
 
     /**
-     * The coordinator, which knows all that this agent has seen, has removed the node: what its pool holds counts as lost. This incarnation
-     * ends; another, whose memory is empty, may take its place.
+     * The coordinator, which knows all that this agent has seen, has removed the node: the contents of its pool count as lost. This incarnation
+     * ends; another, with an empty pool, may follow.
      */
     record Forgotten(String reason) implements Ending {}
 }

@@ -15,11 +15,11 @@ public final class EventWatch implements AutoCloseable {
     private static final Duration RETRY = Duration.ofMillis(200);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    /** Who wants to know. Called on the watch's thread. */
+    /** Receives events on the watch's thread. */
     public interface Listener {
         void event(Event event);
 
-        /** Events were missed: everything that was concluded from them is to be looked up again. */
+        /** Events were missed: all state that is derived from them has to be read again. */
         void resync();
     }
 
@@ -53,7 +53,7 @@ public final class EventWatch implements AutoCloseable {
                 }
             } catch (CoordinatorException e) {
                 log.debug("events: {}", e.toString());
-                // It may come back with less than it had, so nothing that was known before is taken for granted.
+                // It may come back with an older store, so everything is read again.
                 missed = true;
                 pause();
             }

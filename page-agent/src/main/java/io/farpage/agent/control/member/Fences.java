@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Cuts off incarnations of other nodes that may no longer write to this node's pool, and tells the coordinator when it has. Another node may
- * attach to their spaces only then.
+ * Cuts off incarnations of other nodes that may no longer write to this node's pool, and acknowledges that to the coordinator. Only then
+ * may another node attach to their spaces.
  */
 public final class Fences implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Fences.class);
@@ -62,12 +62,12 @@ public final class Fences implements AutoCloseable {
         thread.start();
     }
 
-    /** There may be something to cut off. Any thread. */
+    /** There may be fences to carry out. Any thread. */
     public void look() {
         signal.release();
     }
 
-    /** What the coordinator that is obeyed asked last to cut off, acknowledged where that is done. Any thread. */
+    /** The fences that the obeyed coordinator listed last, acknowledged where carried out. Any thread. */
     List<Fence> known() {
         return known.stream()
                 .map(fence -> executed.contains(new Peer(fence.node(), fence.incarnation()))
@@ -92,14 +92,14 @@ public final class Fences implements AutoCloseable {
         }
     }
 
-    /** Returns whether all that is to be cut off is. */
+    /** Returns whether all fences are carried out. */
     private boolean enforceAll() throws CoordinatorException, InterruptedException {
         Set<Peer> wanted = new HashSet<>();
         boolean all = true;
         List<Fence> asked = coordinator.fences(node);
         known = asked;
         for (Fence fence : asked) {
-            // What this node has under way in its own pool, it ends itself when it detaches.
+            // Transfers of this node to its own pool end when it detaches.
             if (fence.node().equals(node) || !fence.homeIncarnation().equals(incarnation)) {
                 continue;
             }

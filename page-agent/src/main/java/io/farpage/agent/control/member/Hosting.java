@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What lies in this node's pool, as the coordinator said last. It lives as long as the pool does, so that a coordinator that lost its store can be
- * rebuilt. Fetched anew after every event that may change it, and acknowledged, so that a space is attached only once its homes keep it.
+ * The extents in this node's pool, as the coordinator listed them last. They are kept as long as the pool, so that a coordinator that lost its store
+ * can be rebuilt. Read again after every event that may change them, and acknowledged: a space is attached only once its homes know of it.
  */
 public final class Hosting implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Hosting.class);
@@ -46,17 +46,17 @@ public final class Hosting implements AutoCloseable {
         thread.start();
     }
 
-    /** What lies in the pool may have changed. Any thread. */
+    /** The extents in the pool may have changed. Any thread. */
     public void look() {
         signal.release();
     }
 
-    /** What lies in the pool, as the coordinator that is obeyed said last. Any thread. */
+    /** The extents in the pool, as the obeyed coordinator listed them last. Any thread. */
     Hosted hosted() {
         return hosted;
     }
 
-    /** A range was zeroed. To be called before the coordinator is told. Any thread. */
+    /** A range was zeroed. Call it before the release is acknowledged. Any thread. */
     void executed(Release release) {
         executed.put(release.id(), release);
     }

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Registers the node, publishes its regions and renews its lease, until it is told that this incarnation is over. */
+/** Registers the node, publishes its regions and renews its lease until the coordinator ends this incarnation. */
 public final class Membership implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Membership.class);
     private static final Duration RETRY = Duration.ofMillis(500);
@@ -95,7 +95,7 @@ public final class Membership implements AutoCloseable {
         }
     }
 
-    /** Whether the coordinator has said that this incarnation is over. */
+    /** Whether the coordinator has ended this incarnation. */
     public boolean isOver() {
         return isOver;
     }
@@ -108,7 +108,7 @@ public final class Membership implements AutoCloseable {
         for (Map.Entry<String, RegionRequest> region : regions.entrySet()) {
             coordinator.publishRegion(node, region.getKey(), region.getValue());
         }
-        // Active only now: who sees an active node finds its regions.
+        // Set to active only now, so that the regions of an active node can always be read.
         coordinator.register(node, registration.withStatus(NodeStatus.ACTIVE));
         registered = true;
         everRegistered = true;
@@ -157,7 +157,7 @@ public final class Membership implements AutoCloseable {
         }
     }
 
-    /** What this node says of itself changed, for one because a device came or went. Any thread. */
+    /** The node's registration has changed, for instance because a device was added or removed. Any thread. */
     public void update(Registration newRegistration, Map<String, RegionRequest> newRegions) {
         regions = Map.copyOf(newRegions);
         registration = newRegistration;
@@ -165,7 +165,7 @@ public final class Membership implements AutoCloseable {
         signal.release();
     }
 
-    /** Says that this node takes no more extents, before it drains. Does nothing if the coordinator is away. */
+    /** Marks this node as draining, so that it gets no more extents. Does nothing if the coordinator is away. */
     public void leave() {
         if (isOver) {
             return;
@@ -177,7 +177,7 @@ public final class Membership implements AutoCloseable {
         }
     }
 
-    /** Stops renewing the lease and takes the node out of the cluster. Closing twice does nothing. */
+    /** Stops renewing the lease and deregisters the node. Closing twice does nothing. */
     @Override
     public void close() {
         stopping = true;

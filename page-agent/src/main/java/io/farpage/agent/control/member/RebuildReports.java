@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** While the coordinator is being rebuilt, tells it what this agent knows. A report changes nothing on this node. */
+/** Reports to a coordinator that is being rebuilt what this agent knows. A report changes nothing on this node. */
 public final class RebuildReports implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RebuildReports.class);
     private static final Duration PAUSE = Duration.ofMillis(500);
@@ -31,7 +31,7 @@ public final class RebuildReports implements AutoCloseable {
     private volatile boolean stopping;
 
     /**
-     * What this agent knows.
+     * The contents of a report.
      *
      * @param hosting of its pool
      * @param spaces that it works with

@@ -14,14 +14,14 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Zeroes what deleted spaces leave behind in the pool, and only then tells the coordinator that it may be given out again. */
+/** Zeroes frames of deleted spaces in the pool, and only then acknowledges the release, so that the frames can be allocated again. */
 public final class Releases implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Releases.class);
     private static final long LOOK_AGAIN_SECONDS = 30;
-    /** Bytes that are zeroed before it is asked whether to stop: at 1 GB/s, 8 ms. */
+    /** Bytes that are zeroed between two checks whether to stop: at 1 GB/s, 8 ms. */
     static final long SLICE = 8 << 20;
 
-    /** Well within the time that a closing agent gives all that moves pages. */
+    /** Well within the drain timeout of an agent that is closed. */
     static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final CoordinatorClient coordinator;
@@ -33,7 +33,7 @@ public final class Releases implements AutoCloseable {
     private final Thread thread;
     private volatile boolean stopping;
 
-    /** What zeroes a range of the pool, as {@link PagePool#zero} does. */
+    /** Zeroes a range of the pool, as {@link PagePool#zero} does. */
     interface Zeroing {
         void zero(long offset, long length);
     }
@@ -57,7 +57,7 @@ public final class Releases implements AutoCloseable {
         thread.start();
     }
 
-    /** There may be something to zero. Any thread. */
+    /** There may be releases to carry out. Any thread. */
     public void look() {
         signal.release();
     }
@@ -94,7 +94,7 @@ public final class Releases implements AutoCloseable {
         }
     }
 
-    /** Zeroes a range; false if this was told to stop before the end, so that the range is zeroed anew some time. */
+    /** Zeroes a range; false if it was stopped before the end, so that the range has to be zeroed again. */
     private boolean zero(Release release) {
         for (long at = 0; at < release.length(); at += SLICE) {
             if (stopping) {

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Carries out {@link PageRequest}s on a shard's thread, in the order of their submission for any one page. Unlike the fault path it
- * allocates: it serves people.
+ * allocates.
  */
 final class PageCycle implements DutyCycle {
     private final Fetcher fetcher;
@@ -52,7 +52,7 @@ final class PageCycle implements DutyCycle {
         return work == 0 || waiting.isEmpty() ? work : work + startWaiting();
     }
 
-    /** What still waits does so for a transfer of this cycle. */
+    /** Requests that still wait do so for a transfer of this cycle. */
     @Override
     public boolean isSettled() {
         return true;
@@ -74,7 +74,7 @@ final class PageCycle implements DutyCycle {
             started++;
         }
         if (busy.isEmpty() && !waiting.isEmpty()) {
-            // Nothing of this cycle's will come back and make room: others hold all staging frames.
+            // No transfer of this cycle will free frames: others hold all of them.
             refuse(waiting.remove());
         }
         return started;

@@ -4,7 +4,7 @@ import io.farpage.agent.data.shard.PeerLink;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A page to be read or written, and where its result goes. */
+/** A request to read or write a page, and its result. */
 final class PageRequest {
     /** Where a page lives: two requests for the same place must not be under way together. */
     record Place(String node, long incarnation, long offset) {}
@@ -43,7 +43,7 @@ final class PageRequest {
         return data != null;
     }
 
-    /** What was read, or an empty array after a write. */
+    /** The page that was read, or an empty array after a write. */
     CompletableFuture<byte[]> result() {
         return result;
     }

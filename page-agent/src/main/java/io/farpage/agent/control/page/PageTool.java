@@ -61,7 +61,7 @@ public final class PageTool {
     }
 
     /**
-     * Reads a page, and ends the use of its space when nothing of the transfer is under way any more.
+     * Reads a page, and ends the use of its space when the transfer has ended.
      *
      * @throws IndexOutOfBoundsException if the space has no such page
      * @throws PageException if the page could not be had
@@ -71,7 +71,7 @@ public final class PageTool {
     }
 
     /**
-     * Writes a page, and ends the use of its space when nothing of the transfer is under way any more.
+     * Writes a page, and ends the use of its space when the transfer has ended.
      *
      * @param data exactly one page
      * @throws IllegalArgumentException if the length is not that of a page

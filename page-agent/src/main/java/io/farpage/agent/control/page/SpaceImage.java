@@ -23,7 +23,7 @@ import java.util.concurrent.Future;
  * elsewhere. Any thread may call it.
  */
 public final class SpaceImage {
-    /** Pages of one image that are under way at once: so many, or fewer that together have so many bytes. */
+    /** Pages of one image that are transferred at once: so many, or fewer if they have more than so many bytes together. */
     private static final int WINDOW = 32;
 
     private static final int WINDOW_BYTES = 8 << 20;

@@ -14,8 +14,8 @@ import java.util.BitSet;
 /**
  * The open descriptors of a task, as /proc shows them (proc_pid_fd(5), proc_pid_fdinfo(5)). One thread.
  *
- * <p>A look is not one moment. A descriptor that is open from its beginning to its end is found even if it moves to another number: numbers
- * that are new at the end are looked at, and one that vanished before it was looked at makes the look inconclusive.
+ * <p>A scan is not atomic. A descriptor that is open from its beginning to its end is found even if it moves to another number: numbers that are
+ * new at the end are examined, and one that vanished before it was examined makes the scan inconclusive.
  */
 final class DescriptorTable implements AutoCloseable {
     private static final int O_DIRECT = System.getProperty("os.arch", "").equals("aarch64") ? 0x10000 : 0x4000;
@@ -67,7 +67,7 @@ final class DescriptorTable implements AutoCloseable {
     }
 
     /**
-     * Looks at all descriptors, until one is found that may pin memory. A locked io_uring is reported if nothing else is found.
+     * Scans all descriptors until one is found that may pin memory. A locked io_uring is reported if nothing else is found.
      *
      * @param number of the inspection, above that of the one before
      */
@@ -104,7 +104,7 @@ final class DescriptorTable implements AutoCloseable {
     }
 
     /**
-     * Looks again at the rings that the latest look found locked.
+     * Examines the rings again that the latest scan found locked.
      *
      * @return whether each of them has been seen idle since that look began
      */
@@ -117,12 +117,12 @@ final class DescriptorTable implements AutoCloseable {
         return rings.busy() == 0;
     }
 
-    /** If the latest look was clear or found a ring locked: the inspection since the beginning of which every ring has been seen idle. */
+    /** If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been seen idle. */
     long provenSince() {
         return rings.provenSince(inspection);
     }
 
-    /** Whether the latest look came across an io_uring. */
+    /** Whether the latest scan found an io_uring. */
     boolean hasRings() {
         return rings.any();
     }
@@ -189,7 +189,7 @@ final class DescriptorTable implements AutoCloseable {
             rings.idle(number, info.number(INODE, 10), inspection);
             return Finding.CLEAR;
         }
-        // While a call of its owner locks the ring, /proc says nothing of what it has registered.
+        // While a call of its owner locks the ring, /proc does not show what it has registered.
         rings.busy(number, info.number(INODE, 10));
         return new Finding(
                 Kind.BUSY, describe(number) + " is locked by a call of its owner, so that its buffers cannot be seen");

@@ -1,12 +1,12 @@
 package io.farpage.agent.control.pins;
 
 /**
- * What an inspection found.
+ * The result of an inspection.
  *
  * @param detail which descriptor of which process it is, or what is in the way; empty if nothing was found
  */
 record Finding(Kind kind, String detail) {
-    /** Nothing that may pin memory. */
+    /** No descriptor that may pin memory. */
     static final Finding CLEAR = new Finding(Kind.CLEAR, "");
 
     /** No descriptors at all: the table is that of a task that ends, or of a thread of the kernel. */
@@ -16,13 +16,13 @@ record Finding(Kind kind, String detail) {
     enum Kind {
         CLEAR,
         EMPTY,
-        /** Something that pins pages for as long as a read or a write takes. */
+        /** A descriptor that pins pages for the time of a read or a write. */
         DIRECT_IO,
-        /** Something that may pin pages for long, also for reading alone. */
+        /** A descriptor that may pin pages for long, also for reading alone. */
         LASTING,
         /** The descriptors cannot be read. */
         UNREADABLE,
-        /** An io_uring is locked, so that what it has registered cannot be seen; apart from that nothing was found. */
+        /** An io_uring is locked, so that its registrations cannot be read; no other descriptor may pin memory. */
         BUSY,
         /** Descriptors came and went meanwhile, so that one may have been missed. */
         CHANGING,
@@ -34,7 +34,7 @@ record Finding(Kind kind, String detail) {
         return kind == Kind.CLEAR || kind == Kind.EMPTY;
     }
 
-    /** Whether nothing was found, but for locked rings: what those have registered is told by when they were seen idle. */
+    /** Whether nothing was found except locked rings, which are judged by when they were last seen idle. */
     boolean isClearOrBusy() {
         return isClear() || kind == Kind.BUSY;
     }

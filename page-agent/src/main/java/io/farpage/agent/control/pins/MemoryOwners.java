@@ -24,7 +24,7 @@ final class MemoryOwners {
         mark = " %02x:%02x %d ".formatted(major, minor, inode);
     }
 
-    /** Process ids; of processes that may not be looked at nothing is known. */
+    /** Process ids, without processes that this user may not inspect. */
     Set<Integer> find() {
         Set<Integer> owners = new TreeSet<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Inspects the processes that have a guest's memory: the one that handed it over, and those that are found to map its file. One thread. */
+/** Inspects the processes that have a guest's memory: the one that handed it over, and others that map its file. One thread. */
 final class PinInspector implements AutoCloseable {
     private final int vmm;
     private final MemoryOwners owners;
@@ -42,7 +42,7 @@ final class PinInspector implements AutoCloseable {
     }
 
     /**
-     * Looks at all descriptors of all of them, until one is found that may pin memory.
+     * Scans the descriptors of all of them until one is found that may pin memory.
      *
      * @param inspection its number, above that of the one before
      */
@@ -73,7 +73,7 @@ final class PinInspector implements AutoCloseable {
     }
 
     /**
-     * If the latest look found a ring locked: looks at locked rings again.
+     * If the latest scan found a ring locked: examines locked rings again.
      *
      * @return whether each has been seen idle since that look began, so that the look was clear
      */
@@ -85,7 +85,7 @@ final class PinInspector implements AutoCloseable {
         return settled;
     }
 
-    /** If the latest look was clear or found a ring locked: the inspection since the beginning of which every ring has been seen idle. */
+    /** If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been seen idle. */
     long provenSince() {
         long proven = Long.MAX_VALUE;
         for (int i = 0; i < processes.size(); i++) {
@@ -94,7 +94,7 @@ final class PinInspector implements AutoCloseable {
         return processes.isEmpty() ? 0 : proven;
     }
 
-    /** Whether the latest look came across an io_uring. */
+    /** Whether the latest scan found an io_uring. */
     boolean hasRings() {
         for (int i = 0; i < processes.size(); i++) {
             if (processes.get(i).hasRings()) {

@@ -3,7 +3,7 @@ package io.farpage.agent.control.pins;
 import java.time.Duration;
 
 /**
- * What becomes of a guest whose VMM may pin its memory.
+ * The policy for guests whose VMM may pin their memory.
  *
  * @param mode at the handoff
  * @param linger how long pages stay after the last descriptor that may pin them was seen: I/O may be under way on a closed descriptor
@@ -11,9 +11,9 @@ import java.time.Duration;
 public record PinPolicy(Mode mode, Duration linger) {
     /** Whether the agent takes the memory of a VMM that may pin it. */
     public enum Mode {
-        /** It does, and evicts nothing that may be pinned. */
+        /** Accepts it, and evicts no page that may be pinned. */
         HOLD,
-        /** It refuses the handoff. A descriptor that is opened later has eviction held. */
+        /** Refuses the handoff. A descriptor that is opened later suspends eviction. */
         REFUSE
     }
 }

@@ -1,7 +1,7 @@
 package io.farpage.agent.control.pins;
 
 /**
- * What is known of pins on a guest's memory, as the REST API shows it.
+ * The status of pins on a guest's memory, as in the REST API.
  *
  * @param held whether pages stay, whatever the limit, because they may be pinned
  * @param detail which descriptor is why, and what stays; empty if none

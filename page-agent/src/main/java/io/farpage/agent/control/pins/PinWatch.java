@@ -11,23 +11,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Inspects a guest's VMM for pins on a thread of its own: when a pager asks, and regularly. What it says of them is for any thread, without
- * locks.
+ * Inspects a guest's VMM for pins on a thread of its own: on a pager's request, and regularly. Its results are for any thread,
+ * without locks.
  */
 public final class PinWatch implements Pins, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(PinWatch.class);
     private static final long REGULAR_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
-    /** How long inspections may be inconclusive before pages stay: meanwhile faults may wait for room. */
+    /** How long inspections may be inconclusive before eviction is suspended: faults may wait for a frame meanwhile. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** As above, where no process has the memory: its VMM has ended, which its pager is about to find. */
+    /** The same if no process has the memory: its VMM has ended, which its pager is about to notice. */
     private static final long PATIENCE_WITH_THE_DEAD_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** How soon, and how often, a ring that was found locked is looked at again within an inspection that a pager waits for. */
+    /** How soon, and how often, a locked ring is examined again within an inspection that a pager waits for. */
     private static final long PEEK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
     private static final int PEEKS = 16;
-    /** A change of what is held is logged at once, a further one so long after it and only if it lasts until then. */
+    /** A change is logged at once; the next one not before so long after it, and only if it lasts until then. */
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long DEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -52,7 +52,7 @@ public final class PinWatch implements Pins, AutoCloseable {
     private volatile Runnable waiting = () -> {};
 
     private long seenNanos;
-    /** The inspection with which the hold began, or in which something that may pin was found last. */
+    /** The inspection in which eviction was suspended, or a descriptor that may pin was found last. */
     private long heldIn;
 
     private boolean unclear;
@@ -85,7 +85,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         return watch;
     }
 
-    /** What to run when an inspection that was asked for has ended: wakes those that wait. */
+    /** Sets what to run when a requested inspection has ended: it wakes the pagers. */
     public void tell(Runnable whoAsked) {
         waiting = whoAsked;
     }
@@ -123,12 +123,12 @@ public final class PinWatch implements Pins, AutoCloseable {
         return stalled;
     }
 
-    /** Which descriptor was found last that may pin memory, or what is in the way of an inspection; empty if none was. Any thread. */
+    /** The descriptor that was found last that may pin memory, or why an inspection is impossible; empty if there was none. Any thread. */
     public String found() {
         return found;
     }
 
-    /** What there is to see. Any thread. */
+    /** The status, for people. Any thread. */
     public PinStatus status() {
         long inspections = started;
         return new PinStatus(held, detail, inspections, inspections == 0 ? 0 : spentNanos / inspections);
@@ -163,7 +163,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         // A page that was protected before this moment is judged by this inspection.
         started = number;
         Finding found = inspector.look(number);
-        // Asked now, since a pager may have asked for this very inspection while it was about to begin.
+        // Read after the scan, since a pager may have requested this very inspection just before it began.
         boolean asked = wanted.get() > passed;
         long now = System.nanoTime();
         long before = spentNanos;
@@ -186,7 +186,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         }
     }
 
-    /** Looks several times at rings that are locked: most are for as long as a call takes. */
+    /** Examines locked rings several times: most are locked for the time of a call. */
     private boolean settles() {
         for (int i = 0; i < PEEKS && !closed; i++) {
             LockSupport.parkNanos(this, PEEK_NANOS);
@@ -198,14 +198,14 @@ public final class PinWatch implements Pins, AutoCloseable {
     }
 
     /**
-     * Draws the conclusions of an inspection.
+     * Evaluates an inspection.
      *
      * @param proven no inspection up to this one has missed a pin: what may pin was looked at after it began, and not found; 0 if none is known
      * @return whether more inspections have passed than before
      */
     private boolean judge(Finding found, long proven, long now) {
         boolean goesOn = proven > passed;
-        // A ring that is locked while no pager waits for an inspection is of no consequence.
+        // A locked ring does not matter while no pager waits for an inspection.
         boolean conclusive =
                 found.isClear() || found.mayPin() || (found.kind() == Kind.BUSY && (goesOn || wanted.get() <= passed));
         unclearNanos = unclear ? unclearNanos : now;
@@ -265,7 +265,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         }
     }
 
-    /** Stops watching; what was found last stays. */
+    /** Stops watching. The last result stays readable. */
     @Override
     public void close() {
         closed = true;

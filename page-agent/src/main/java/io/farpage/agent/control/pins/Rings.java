@@ -20,18 +20,18 @@ final class Rings {
     private int busyCount;
     private boolean any;
 
-    /** A look at all descriptors begins. */
+    /** A scan of all descriptors begins. */
     void begin() {
         busyCount = 0;
         any = false;
     }
 
-    /** Whether the look has come across a ring. */
+    /** Whether the scan has found a ring. */
     boolean any() {
         return any;
     }
 
-    /** Rings that the look found locked and that have not been seen idle since. */
+    /** Rings that the scan found locked and that were not seen idle since. */
     int busy() {
         return busyCount;
     }
@@ -61,7 +61,7 @@ final class Rings {
         busy[busyCount++] = number;
     }
 
-    /** A ring that was found locked has been looked at again; true if it is the same ring and idle now, so that it counts as busy no more. */
+    /** A locked ring was examined again; true if it is the same ring and idle now, so that it no longer counts as busy. */
     boolean settle(int index, long inode, long inspection) {
         int number = busy[index];
         if (inode == NONE || inodes[number] != inode) {
@@ -72,7 +72,7 @@ final class Rings {
         return true;
     }
 
-    /** The inspection since the beginning of which each busy ring has been seen idle; {@code inspection} if none is busy, 0 if one never was. */
+    /** The inspection since whose beginning each busy ring has been seen idle; {@code inspection} if none is busy, 0 if one never was. */
     long provenSince(long inspection) {
         long proven = inspection;
         for (int i = 0; i < busyCount; i++) {

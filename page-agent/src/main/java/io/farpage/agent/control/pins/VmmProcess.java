@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A process that has a guest's memory mapped, and the tables of descriptors that its threads have. One thread. */
+/** A process that has a guest's memory mapped, and the descriptor tables of its threads. One thread. */
 final class VmmProcess implements AutoCloseable {
     private static final MemorySegment STATUS = Arena.global().allocateFrom("status");
     private static final byte[] PINNED = ProcText.label("VmPin:");
@@ -64,8 +64,8 @@ final class VmmProcess implements AutoCloseable {
     }
 
     /**
-     * Looks at the descriptors of all threads. Most share one table; those that do not are looked at one by one. Then at the count of pages
-     * that the kernel keeps for the process (VmPin): buffers stay registered with a ring whose descriptor is closed.
+     * Scans the descriptors of all threads. Most share one table; others are scanned one by one. Then reads the kernel's count of pinned pages of the
+     * process (VmPin): buffers stay registered with a ring whose descriptor is closed.
      *
      * @param inspection its number
      */
@@ -124,7 +124,7 @@ final class VmmProcess implements AutoCloseable {
         }
     }
 
-    /** As {@link DescriptorTable#settles}. A ring in a table that threads do not share is looked at by {@link #look} alone. */
+    /** As {@link DescriptorTable#settles}. Rings in tables that threads do not share are examined by {@link #look} alone. */
     boolean settles() {
         boolean settled = table.settles();
         return settled && isShared;
@@ -135,7 +135,7 @@ final class VmmProcess implements AutoCloseable {
         return Math.min(provenAlone, table.provenSince());
     }
 
-    /** Whether the latest look came across an io_uring. */
+    /** Whether the latest scan found an io_uring. */
     boolean hasRings() {
         return table.hasRings() || !isShared;
     }

@@ -8,7 +8,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.util.Optional;
 
-/** A space that this agent is attached to, and how many use it at the moment. Thread-safe. */
+/** A space that this agent is attached to, and its current uses. Thread-safe. */
 final class AttachedSpace {
     private final Optional<Torn> tornBefore;
     private volatile SpaceExtents extents;
@@ -60,7 +60,7 @@ final class AttachedSpace {
     }
 
     /**
-     * From what the coordinator says.
+     * The map of a space as the coordinator describes it.
      *
      * @throws IllegalArgumentException if the extents leave a gap or overlap
      */
@@ -84,7 +84,7 @@ final class AttachedSpace {
                 of.state() == ExtentState.LOST);
     }
 
-    /** Begins a use, unless the space is being left or is used exclusively. */
+    /** Starts a use, unless the space is being detached or is used exclusively. */
     synchronized boolean enter() {
         if (leaving || alone) {
             return false;
@@ -93,7 +93,7 @@ final class AttachedSpace {
         return true;
     }
 
-    /** Begins an exclusive use; false if there is another use or the space is being left. */
+    /** Starts an exclusive use; false if there is another use or the space is being detached. */
     synchronized boolean enterAlone() {
         if (leaving || users > 0) {
             return false;
@@ -112,7 +112,7 @@ final class AttachedSpace {
         alone = false;
     }
 
-    /** From now on no use begins. */
+    /** From now on no use may start. */
     synchronized void leave() {
         leaving = true;
     }
@@ -121,7 +121,7 @@ final class AttachedSpace {
         return leaving;
     }
 
-    /** The space is deleted. No use begins any more, and every page of an exclusive use counts as lost from now on. */
+    /** The space is deleted. No use may start any more, and all pages of an exclusive use count as lost from now on. */
     synchronized void delete() {
         leaving = true;
         if (alone && !revoked) {
@@ -144,12 +144,12 @@ final class AttachedSpace {
         return revoked;
     }
 
-    /** The exclusive use has nothing under way at the homes and starts nothing there any more. */
+    /** The exclusive use has no transfer under way and starts none any more. */
     synchronized void cutOff() {
         cutOff = true;
     }
 
-    /** Whether the space is to be left and nothing of this agent can reach its pages. */
+    /** Whether the space is to be detached and no transfer of this agent can reach its pages. */
     synchronized boolean isUnused() {
         return leaving && (users == 0 || cutOff);
     }
@@ -159,7 +159,7 @@ final class AttachedSpace {
         torn = Optional.of(Torn.reason(reason));
     }
 
-    /** Why the space is torn by an exclusive use that has ended. The coordinator learns it when this agent detaches. */
+    /** Why an exclusive use that has ended left the space torn. It is reported to the coordinator when this agent detaches. */
     synchronized Optional<String> tornByUse() {
         return torn;
     }

@@ -15,12 +15,12 @@ public final class SpaceUse implements AutoCloseable {
         this.spaces = spaces;
     }
 
-    /** Where the pages live, as far as this agent knows now. */
+    /** The latest map of the space. */
     public SpaceMap map() {
         return space.map();
     }
 
-    /** Why the space holds older and newer pages, if it does. */
+    /** Why the space is torn, that is, holds older beside newer pages; empty if it is not. */
     public Optional<Torn> torn() {
         return space.tornBefore();
     }
@@ -35,18 +35,18 @@ public final class SpaceUse implements AutoCloseable {
         space.whenRevoked(task);
     }
 
-    /** Says that nothing of this use is under way at the homes and that nothing will be. The use itself goes on. */
+    /** Reports that this use has no transfer under way and will start none. The use itself continues. */
     public void cutOff() {
         space.cutOff();
         spaces.useEnded();
     }
 
-    /** Says why not all pages of this exclusive use are at their homes: the space is torn once it is detached. */
+    /** Reports why not all pages of this exclusive use are at their homes: the space is torn once it is detached. */
     public void tear(String reason) {
         space.tear(reason);
     }
 
-    /** Ends the use: nothing of this user's is under way any more. Closing twice does nothing. */
+    /** Ends the use, which has no transfer under way any more. Closing twice does nothing. */
     @Override
     public void close() {
         if (!closed) {

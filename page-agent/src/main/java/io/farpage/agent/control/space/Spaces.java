@@ -23,9 +23,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The spaces that this agent is attached to, by id. A space may be named by its name or its id; the name is resolved once, and everything is
- * kept under the id, which is never given to another space. The agent attaches before it learns where pages live and detaches only when
- * nothing of its own can reach them any more, so it never writes into room that was given to another space. Thread-safe.
+ * The spaces that this agent is attached to, by id. Requests name a space by name or id; a name is resolved once, and all state is kept
+ * under the id, which is never given to another space. The agent attaches before it learns where pages live, and detaches only when none of its
+ * transfers can reach them, so it never writes to frames that were given to another space. Thread-safe.
  */
 public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
@@ -37,7 +37,7 @@ public final class Spaces implements AutoCloseable {
     private final Incarnation incarnation;
     private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
 
-    /** Spaces that the coordinator may have this node attached to although no map of them was had. */
+    /** Spaces to which the coordinator may have attached this node although their map was never read. */
     private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
 
     private final Semaphore signal = new Semaphore(0);
@@ -75,7 +75,7 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Takes a space into use, attaching to it first if need be. Works without the coordinator for a space that is attached already.
+     * Starts to use a space, and attaches to it first if necessary. Works without the coordinator for a space that is attached already.
      *
      * @return what to close after use; empty if there is no such space, or it is being deleted
      * @throws SpaceInUseException if it is used exclusively
@@ -116,7 +116,7 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Takes a space into use as the only one in the cluster.
+     * Starts to use a space exclusively in the cluster.
      *
      * @param force whether to take a torn space as it is
      * @return what to close after use; empty if there is no such space, or it is being deleted
@@ -132,13 +132,13 @@ public final class Spaces implements AutoCloseable {
         if (fresh.isEmpty()) {
             return Optional.empty();
         }
-        // Entered before any other thread can find it.
+        // Marked as in use before another thread can find it.
         fresh.get().enterAlone();
         attached.put(id, fresh.get());
         return Optional.of(new SpaceUse(fresh.get(), this));
     }
 
-    /** Makes a shared attachment exclusive: first on this node, then at the coordinator. */
+    /** Turns a shared attachment into an exclusive one: first on this node, then at the coordinator. */
     private Optional<SpaceUse> upgrade(AttachedSpace space, boolean force) throws CoordinatorException {
         if (!space.enterAlone()) {
             throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when it is not"
@@ -156,7 +156,7 @@ public final class Spaces implements AutoCloseable {
             }
             throw e;
         } catch (CoordinatorException e) {
-            // The attachment may be exclusive now: it is given up, and the next use attaches anew.
+            // The attachment may be exclusive now: it is dropped, and the next use attaches again.
             space.leave();
             throw e;
         } finally {
@@ -167,7 +167,7 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** The space as it is attached; one that nothing uses any more is detached first. */
+    /** The attached space; one without a use that is to be detached is detached first. */
     private Optional<AttachedSpace> known(long id) throws CoordinatorException {
         AttachedSpace space = attached.get(id);
         if (space != null && space.isUnused()) {
@@ -177,7 +177,7 @@ public final class Spaces implements AutoCloseable {
         return Optional.ofNullable(space);
     }
 
-    /** Attaches to a space and reads where its pages live. If the second fails, the first is undone. */
+    /** Attaches to a space and reads its extents. If that fails, it detaches again. */
     private Optional<AttachedSpace> attach(long id, AttachMode mode, boolean force) throws CoordinatorException {
         // Until the map is had, so that whatever fails, even an answer that does not arrive, leaves no attachment
         // behind.
@@ -208,7 +208,7 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * What this agent knows of the spaces that it is attached to.
+     * The spaces that this agent is attached to.
      *
      * @param spaces each with all its extents
      * @param attachments how this agent is attached
@@ -235,7 +235,7 @@ public final class Spaces implements AutoCloseable {
         return new Held(known, held);
     }
 
-    /** Lets go of a space when its last use ends. Any thread. */
+    /** Detaches from a space when its last use ends. Any thread. */
     public void letGo(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
@@ -244,7 +244,7 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** A space is deleted: lets go of it when its last use ends. To an exclusive use all its pages are lost. Any thread. */
+    /** A space is deleted: detaches from it when its last use ends. An exclusive use loses all its pages. Any thread. */
     public void deleted(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
@@ -253,7 +253,7 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** Where the pages of a space live changed. Any thread. */
+    /** The extents of a space have changed. Any thread. */
     public void changed(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
@@ -262,7 +262,7 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** News were missed: everything is to be looked up again. Any thread. */
+    /** Events were missed: the extents of all spaces have to be read again. Any thread. */
     public void resync() {
         stale = true;
         signal.release();
@@ -308,7 +308,7 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** Confirms an attachment. Excludes that a use becomes exclusive meanwhile. */
+    /** Confirms an attachment. No use can become exclusive meanwhile. */
     private synchronized void lookAgain(AttachedSpace space) throws CoordinatorException {
         Optional<SpaceExtents> now = coordinator.extents(key(space.id()));
         if (now.isEmpty() || now.get().space().deleting()) {
@@ -317,7 +317,7 @@ public final class Spaces implements AutoCloseable {
         }
         now.ifPresent(space::update);
         if (!space.isLeaving()) {
-            // A coordinator that lost its memory has forgotten the attachment, too.
+            // A coordinator that lost its store has lost the attachment, too.
             AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
             coordinator.attach(key(space.id()), node, request(mode, false));
         }
@@ -354,8 +354,8 @@ public final class Spaces implements AutoCloseable {
     }
 
     /**
-     * Detaches from all spaces. To be called when nothing of this agent can be under way any more. What the coordinator does not take note of
-     * is cut off by the homes once the node is deregistered.
+     * Detaches from all spaces. Call it when no transfer of this agent can be under way any more. If the coordinator does not accept a
+     * detachment, the homes cut this node off once it is deregistered.
      */
     public void detachAll() {
         close();
@@ -368,7 +368,7 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    /** Stops looking. */
+    /** Stops updating. */
     @Override
     public void close() {
         stopping = true;

@@ -1,4 +1,4 @@
-/** Which home holds which page: spaces and their extents, cached from the coordinator so that pages move while it is away. */
+/** Spaces, their extents and attachments, cached from the coordinator so that pages move while it is away. */
 @NullMarked
 package io.farpage.agent.control.space;
 

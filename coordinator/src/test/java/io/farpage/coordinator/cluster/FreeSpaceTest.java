@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What of a node's pool counts as free. */
-final class RoomTest {
+final class FreeSpaceTest {
     private static final int PAGE = 4096;
     private static final long POOL = 8 * PAGE;
 

@@ -28,12 +28,12 @@ final class GuestCommands {
 
     /** Sizes as people write them: 512MiB. */
     static final class Bytes implements ITypeConverter<Long> {
-        private static final long MOST = 1L << 48;
+        private static final long MAX_BYTES = 1L << 48;
 
         @Override
         public Long convert(String value) {
             try {
-                return ValueTypes.bytes(1, MOST).parse(value);
+                return ValueTypes.bytes(1, MAX_BYTES).parse(value);
             } catch (IllegalArgumentException e) {
                 throw new TypeConversionException("'" + value + "' is no size: " + e.getMessage());
             }

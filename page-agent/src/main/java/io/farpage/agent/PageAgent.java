@@ -316,16 +316,16 @@ public final class PageAgent implements AutoCloseable {
         @Override
         public void found(OpenDevice device) {
             shards.add(device);
-            tellPeers();
+            informPeers();
             links.devicesChanged();
         }
 
         @Override
         public void removed(OpenDevice device) {
-            tellPeers();
+            informPeers();
         }
 
-        private void tellPeers() {
+        private void informPeers() {
             if (!transports.devices().isEmpty()) {
                 membership.update(announcement.registration(), announcement.regions());
             }
@@ -354,24 +354,24 @@ public final class PageAgent implements AutoCloseable {
                     }
                 }
                 case SPACE_DELETING, SPACE_DELETED -> {
-                    hosting.look();
+                    hosting.refresh();
                     event.spaceId().ifPresent(spaces::deleted);
                 }
                 case EXTENTS_LOST -> {
-                    hosting.look();
+                    hosting.refresh();
                     event.spaceId().ifPresent(spaces::changed);
                 }
                 case RELEASES_PENDING -> {
                     if (event.node().filter(node::equals).isPresent()) {
-                        releases.look();
+                        releases.refresh();
                     }
                 }
                 case FENCES_CHANGED -> {
                     if (event.node().filter(node::equals).isPresent()) {
-                        fences.look();
+                        fences.refresh();
                     }
                 }
-                case SPACE_CREATED, SPACE_TORN -> hosting.look();
+                case SPACE_CREATED, SPACE_TORN -> hosting.refresh();
                 case CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
             }
         }
@@ -380,9 +380,9 @@ public final class PageAgent implements AutoCloseable {
         public void resync() {
             links.nodesChanged();
             spaces.resync();
-            releases.look();
-            fences.look();
-            hosting.look();
+            releases.refresh();
+            fences.refresh();
+            hosting.refresh();
         }
     }
 }

@@ -15,7 +15,7 @@ import java.util.Map;
  * @param portFile where it writes the port of its REST API when it is ready
  */
 public record AgentProcess(Child child, Path portFile) implements AutoCloseable {
-    private static final Duration START_PATIENCE = Duration.ofSeconds(90);
+    private static final Duration START_TIMEOUT = Duration.ofSeconds(90);
 
     /**
      * Starts one; does not wait for it.
@@ -32,7 +32,7 @@ public record AgentProcess(Child child, Path portFile) implements AutoCloseable 
 
     /** Waits until it is ready; the port of its REST API. */
     public int awaitPort() throws InterruptedException {
-        return Integer.parseInt(child.awaitFile(portFile, START_PATIENCE));
+        return Integer.parseInt(child.awaitFile(portFile, START_TIMEOUT));
     }
 
     @Override

@@ -8,7 +8,7 @@ import java.util.List;
 
 /** The coordinator of the benchmark's cluster, a process of its own. */
 public record Coordinator(Child child, String url) implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
     public static Coordinator start(Children children) throws InterruptedException {
         Path portFile = children.scratch().resolve("coordinator.port");
@@ -27,7 +27,7 @@ public record Coordinator(Child child, String url) implements AutoCloseable {
                         "--set",
                         "lease.duration=1h"),
                 false);
-        return new Coordinator(child, "http://127.0.0.1:" + child.awaitFile(portFile, PATIENCE));
+        return new Coordinator(child, "http://127.0.0.1:" + child.awaitFile(portFile, TIMEOUT));
     }
 
     @Override

@@ -22,7 +22,7 @@ import java.util.OptionalLong;
  * pages are all away when it begins. Used by one thread.
  */
 final class FaultAgents implements AutoCloseable {
-    private static final Duration END_PATIENCE = Duration.ofSeconds(60);
+    private static final Duration END_TIMEOUT = Duration.ofSeconds(60);
     /** How an agent says that it could not write back what a guest held when it ended. */
     private static final String NOT_HOME = "is not at its homes";
 
@@ -123,7 +123,7 @@ final class FaultAgents implements AutoCloseable {
     }
 
     private GuestStatus awaitEnd() throws InterruptedException {
-        long deadline = System.nanoTime() + END_PATIENCE.toNanos();
+        long deadline = System.nanoTime() + END_TIMEOUT.toNanos();
         while (System.nanoTime() - deadline < 0) {
             GuestStatus status = guest.status();
             if (status.state().equals("ended")) {
@@ -131,7 +131,7 @@ final class FaultAgents implements AutoCloseable {
             }
             Thread.sleep(LOOK_MILLIS);
         }
-        throw new CommandException("the agent did not see the toucher's end within " + END_PATIENCE.toSeconds() + " s: "
+        throw new CommandException("the agent did not see the toucher's end within " + END_TIMEOUT.toSeconds() + " s: "
                 + node.child().lastWords());
     }
 

@@ -30,7 +30,7 @@ import picocli.CommandLine.Mixin;
                 "Starts a coordinator and two agents here, has a process touch memory that one of them pages from the other, checks"
                         + " what it finds there, and compares with a C program that does the same.")
 public final class FaultCommand extends MeasuringCommand<FaultPlan> {
-    private static final Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
+    private static final Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);
     private static final Duration BASELINE_START = Duration.ofSeconds(60);
 
     @Mixin
@@ -54,7 +54,7 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
     }
 
     private static Path build(String program, FaultPlan plan) throws InterruptedException {
-        return switch (BaselineProgram.build(program, plan.report().resolve("baseline"), COMPILER_PATIENCE)) {
+        return switch (BaselineProgram.build(program, plan.report().resolve("baseline"), COMPILER_TIMEOUT)) {
             case BaselineProgram.Built(Path built, Path _) -> built;
             case BaselineProgram.Unavailable(String reason) ->
                 throw new CommandException("what touches the memory is a C program: " + reason);

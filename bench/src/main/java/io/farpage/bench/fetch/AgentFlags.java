@@ -13,7 +13,7 @@ final class AgentFlags {
 
     private static final long UNIT = HugepageSize.TWO_MIB.bytes();
     private static final int LINKS = 4;
-    private static final int MOST_READS = 255;
+    private static final int MAX_READS = 255;
 
     private AgentFlags() {}
 
@@ -57,7 +57,7 @@ final class AgentFlags {
         flags.put("link.max", Integer.toString(LINKS));
         flags.put("link.grace", "0ms");
         flags.put("rdma.max_send_wr", Integer.toString(depth + 1));
-        flags.put("rdma.max_rd_atomic", Integer.toString(Math.min(MOST_READS, depth)));
+        flags.put("rdma.max_rd_atomic", Integer.toString(Math.min(MAX_READS, depth)));
         return flags;
     }
 

@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /** The programs that farpage is compared with, made ready once for all scenarios. */
 sealed interface Baselines {
-    Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
+    Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);
 
     /** Built from its source. */
     record CProgram(BaselineProgram.Built program) implements Baselines {
@@ -53,7 +53,7 @@ sealed interface Baselines {
             case NONE -> new Nothing("--no-baseline was given");
             case C ->
                 switch (BaselineProgram.build(
-                        BaselineProgram.FETCH, plan.report().resolve("baseline"), COMPILER_PATIENCE)) {
+                        BaselineProgram.FETCH, plan.report().resolve("baseline"), COMPILER_TIMEOUT)) {
                     case BaselineProgram.Built built -> new CProgram(built);
                     case BaselineProgram.Unavailable(String reason) -> new Nothing(reason);
                 };

@@ -5,8 +5,8 @@ import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.cluster.HomeHealth;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Lines;
+import io.farpage.bench.node.NodeCommand;
 import io.farpage.bench.node.NodeSettings;
-import io.farpage.bench.node.Order;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
 import io.farpage.guest.command.CommandException;
@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  * by one thread.
  */
 final class Pair implements AutoCloseable {
-    private static final Duration START_PATIENCE = Duration.ofMinutes(4);
+    private static final Duration START_TIMEOUT = Duration.ofMinutes(4);
     private static final Duration FAREWELL = Duration.ofSeconds(10);
 
     private final Child coordinator;
@@ -55,7 +55,7 @@ final class Pair implements AutoCloseable {
         for (Child child : List.of(coordinator, home)) {
             Thread.ofVirtual().name("end of " + child.name()).start(() -> awaitEnd(child));
         }
-        this.ready = expect(Answer.Ready.class, "start", START_PATIENCE);
+        this.ready = expect(Answer.Ready.class, "start", START_TIMEOUT);
     }
 
     /** Starts both and waits until the link between them is up. */
@@ -90,11 +90,11 @@ final class Pair implements AutoCloseable {
     }
 
     Answer.Filled fill(Duration patience) throws InterruptedException {
-        say(new Order.Fill());
+        say(new NodeCommand.Fill());
         return expect(Answer.Filled.class, "fill", patience);
     }
 
-    Answer.Round run(Order.Run order, Duration patience) throws InterruptedException {
+    Answer.Round run(NodeCommand.Run order, Duration patience) throws InterruptedException {
         say(order);
         return expect(Answer.Round.class, "run", patience);
     }
@@ -111,7 +111,7 @@ final class Pair implements AutoCloseable {
         node.resume();
     }
 
-    private void say(Order order) {
+    private void say(NodeCommand order) {
         try {
             orders.write(Lines.of(order) + "\n");
             orders.flush();
@@ -175,7 +175,7 @@ final class Pair implements AutoCloseable {
     @Override
     public void close() {
         resume();
-        say(new Order.Quit());
+        say(new NodeCommand.Quit());
         try {
             orders.close();
         } catch (IOException gone) {

@@ -2,7 +2,7 @@ package io.farpage.bench.fetch;
 
 import io.farpage.bench.cluster.Coordinator;
 import io.farpage.bench.node.Answer;
-import io.farpage.bench.node.Order;
+import io.farpage.bench.node.NodeCommand;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.Cost;
@@ -73,7 +73,8 @@ final class Turns {
         progress.accept(scenario.name() + ": warming up");
         long started = System.nanoTime();
         long least = plan.warmup().toNanos();
-        Order.Run stretch = new Order.Run(0, 0, Math.max(1, plan.warmup().toMillis() / 4));
+        NodeCommand.Run stretch =
+                new NodeCommand.Run(0, 0, Math.max(1, plan.warmup().toMillis() / 4));
         boolean warm = false;
         while (System.nanoTime() - started < (warm ? least : least * WARMUP_EXTENSION)) {
             Answer.Round answer = pair.run(stretch, plan.roundPatience().plus(plan.warmup()));
@@ -114,7 +115,9 @@ final class Turns {
     private void ourTurn(Pair pair, int round) throws InterruptedException {
         show(round, "farpage");
         Answer.Round answer = pair.run(
-                new Order.Run(plan.settle(), plan.roundCount(), plan.roundTime().toMillis()), plan.roundPatience());
+                new NodeCommand.Run(
+                        plan.settle(), plan.roundCount(), plan.roundTime().toMillis()),
+                plan.roundPatience());
         ours.add(answer.measured());
         allocatedBytesPerFetch.add((double) answer.allocatedBytes() / answer.count());
         cpuNs += answer.cpuNs();

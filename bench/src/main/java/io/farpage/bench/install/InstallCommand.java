@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
                 "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in turns, in C, and prints a line of"
                         + " JSON with the ratio for each way in which a page can arrive. Needs userfaultfd(2) and hugepages.")
 public final class InstallCommand implements Callable<Integer> {
-    private static final Duration COMPILER_PATIENCE = Duration.ofSeconds(60);
+    private static final Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);
     /** Three times the pages that the program works on, and one more. */
     private static final int HUGEPAGES = 49;
 
@@ -64,7 +64,7 @@ public final class InstallCommand implements Callable<Integer> {
             if (!hugepages.isSufficient()) {
                 throw new CommandException(hugepages.description());
             }
-            return switch (BaselineProgram.build(BaselineProgram.INSTALL, directory, COMPILER_PATIENCE)) {
+            return switch (BaselineProgram.build(BaselineProgram.INSTALL, directory, COMPILER_TIMEOUT)) {
                 case BaselineProgram.Unavailable(String reason) -> throw new CommandException(reason);
                 case BaselineProgram.Built(Path program, Path _) -> run(program);
             };

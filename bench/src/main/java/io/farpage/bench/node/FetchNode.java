@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The fetching node's agent and its workload. Used by one thread, which waits; the shard's thread does the work. */
 final class FetchNode implements AutoCloseable {
-    private static final Duration LINK_PATIENCE = Duration.ofSeconds(60);
+    private static final Duration LINK_TIMEOUT = Duration.ofSeconds(60);
     private static final Duration SLACK = Duration.ofSeconds(30);
     private static final long SLOWEST_PAGE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int SMALLEST_PAGE = 4096;
@@ -116,7 +116,7 @@ final class FetchNode implements AutoCloseable {
     }
 
     private void awaitHome() throws NodeException, CoordinatorException, InterruptedException {
-        long deadline = System.nanoTime() + LINK_PATIENCE.toNanos();
+        long deadline = System.nanoTime() + LINK_TIMEOUT.toNanos();
         while (System.nanoTime() - deadline < 0) {
             Optional<Node> home = agent.coordinator().node(settings.home());
             Optional<Node> self = agent.coordinator().node(agent.node());
@@ -125,15 +125,15 @@ final class FetchNode implements AutoCloseable {
             }
             Thread.sleep(10);
         }
-        throw new NodeException("the home did not register within " + LINK_PATIENCE.toSeconds() + " s");
+        throw new NodeException("the home did not register within " + LINK_TIMEOUT.toSeconds() + " s");
     }
 
     private void awaitLink() throws NodeException, InterruptedException {
         agent.links().connect(settings.home());
-        long deadline = System.nanoTime() + LINK_PATIENCE.toNanos();
+        long deadline = System.nanoTime() + LINK_TIMEOUT.toNanos();
         while (link.phase() != LinkPhase.UP) {
             if (System.nanoTime() - deadline > 0) {
-                throw new NodeException("no link with the home within " + LINK_PATIENCE.toSeconds() + " s"
+                throw new NodeException("no link with the home within " + LINK_TIMEOUT.toSeconds() + " s"
                         + (link.lastFailure().isEmpty() ? "" : "; last failure: " + link.lastFailure()));
             }
             Thread.sleep(5);
@@ -157,11 +157,11 @@ final class FetchNode implements AutoCloseable {
         return new Answer.Ready(rdma ? "ibverbs" : "soft", agent.transports().describe());
     }
 
-    Answer carryOut(Order order) throws NodeException, InterruptedException {
+    Answer carryOut(NodeCommand order) throws NodeException, InterruptedException {
         return switch (order) {
-            case Order.Fill() -> fill();
-            case Order.Run run -> run(run);
-            case Order.Quit() -> throw new IllegalArgumentException("to quit is not an errand");
+            case NodeCommand.Fill() -> fill();
+            case NodeCommand.Run run -> run(run);
+            case NodeCommand.Quit() -> throw new IllegalArgumentException("to quit is not an errand");
         };
     }
 
@@ -176,7 +176,7 @@ final class FetchNode implements AutoCloseable {
         return PagePattern.SEQUENTIAL.over(settings.pages(), 0, 1);
     }
 
-    private Answer run(Order.Run order) throws NodeException, InterruptedException {
+    private Answer run(NodeCommand.Run order) throws NodeException, InterruptedException {
         if (order.warmup() > 0) {
             run(Workload.fetch(numbers, settings.depth(), order.warmup(), settings.verification()), order.warmup());
         }

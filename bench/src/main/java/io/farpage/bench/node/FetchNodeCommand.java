@@ -33,11 +33,11 @@ public final class FetchNodeCommand implements Callable<Integer> {
                 BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             say(answers, node.ready());
             for (String line = orders.readLine(); line != null; line = orders.readLine()) {
-                Optional<Order> order = Lines.order(line);
+                Optional<NodeCommand> order = Lines.order(line);
                 if (order.isEmpty()) {
                     throw new NodeException("'" + line + "' is no order");
                 }
-                if (order.get() instanceof Order.Quit) {
+                if (order.get() instanceof NodeCommand.Quit) {
                     return 0;
                 }
                 say(answers, node.carryOut(order.get()));

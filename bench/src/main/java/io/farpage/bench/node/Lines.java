@@ -11,8 +11,8 @@ public final class Lines {
     private Lines() {}
 
     /** One line, without its end. */
-    public static String of(Order order) {
-        return MAPPER.writerFor(Order.class).writeValueAsString(order);
+    public static String of(NodeCommand order) {
+        return MAPPER.writerFor(NodeCommand.class).writeValueAsString(order);
     }
 
     /** One line, without its end. */
@@ -31,8 +31,8 @@ public final class Lines {
     }
 
     /** Empty if the line is no order. */
-    public static Optional<Order> order(String line) {
-        return read(line, Order.class);
+    public static Optional<NodeCommand> order(String line) {
+        return read(line, NodeCommand.class);
     }
 
     /** Empty if the line is no answer. */

@@ -10,7 +10,7 @@ import org.eclipse.jetty.io.EndPoint;
 
 /** Receives request bodies. A body takes memory only within its route's limit and the service's budget, and for a bounded time. */
 final class Bodies {
-    private static final long PATIENCE_MILLIS = TimeUnit.SECONDS.toMillis(10);
+    private static final long TIMEOUT_MILLIS = TimeUnit.SECONDS.toMillis(10);
     private static final long DISCARD_MILLIS = TimeUnit.SECONDS.toMillis(1);
     private static final int DISCARD_BYTES = 16 << 20;
     private static final int STEP = 8 << 10;
@@ -63,7 +63,7 @@ final class Bodies {
         long start = System.nanoTime();
         byte[] body = new byte[Math.min(most, STEP)];
         int length = 0;
-        connection.setIdleTimeout(PATIENCE_MILLIS);
+        connection.setIdleTimeout(TIMEOUT_MILLIS);
         try {
             InputStream in = ctx.req().getInputStream();
             while (true) {
@@ -81,12 +81,12 @@ final class Bodies {
                     return Arrays.copyOf(body, length);
                 }
                 length += part;
-                if (millisSince(start) > PATIENCE_MILLIS) {
+                if (millisSince(start) > TIMEOUT_MILLIS) {
                     throw tooSlow(length);
                 }
             }
         } catch (IOException e) {
-            if (millisSince(start) >= PATIENCE_MILLIS) {
+            if (millisSince(start) >= TIMEOUT_MILLIS) {
                 throw tooSlow(length);
             }
             throw new ProblemException(400, "incomplete", "the body broke off after %d bytes".formatted(length));
@@ -144,6 +144,6 @@ final class Bodies {
                 408,
                 "too-slow",
                 "the body was not complete after %d s; %d bytes had come"
-                        .formatted(TimeUnit.MILLISECONDS.toSeconds(PATIENCE_MILLIS), length));
+                        .formatted(TimeUnit.MILLISECONDS.toSeconds(TIMEOUT_MILLIS), length));
     }
 }

@@ -51,7 +51,7 @@ public final class Fences {
                     } else {
                         draft.fences.remove(key(fence));
                     }
-                    settle(draft, fence);
+                    complete(draft, fence);
                 }
             }
             return ack;
@@ -121,7 +121,7 @@ public final class Fences {
     }
 
     /** Ends the attachment that a fence is about, if no home is waited for any more. */
-    private static void settle(Draft draft, Fence fence) {
+    private static void complete(Draft draft, Fence fence) {
         draft.spaces
                 .find(State.idKey(fence.space()))
                 .ifPresent(space -> draft.attachments
@@ -160,7 +160,7 @@ public final class Fences {
     static void depart(Draft draft, Node gone) {
         for (Fence fence : draft.fences.under(gone.id() + "/")) {
             draft.fences.remove(key(fence));
-            settle(draft, fence);
+            complete(draft, fence);
         }
         for (Fence fence : draft.fences.values()) {
             if (fence.acknowledged() && fence.isOf(gone.id(), gone.incarnation())) {

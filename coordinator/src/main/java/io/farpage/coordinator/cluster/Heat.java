@@ -17,9 +17,9 @@ import java.util.function.LongSupplier;
 public final class Heat {
 
     /** Ranges that are kept of one space. */
-    static final int MOST_OF_SPACE = 1 << 16;
+    static final int MAX_OF_SPACE = 1 << 16;
     /** Ranges that are kept of all spaces, each about 100 bytes. */
-    static final int MOST = 1 << 18;
+    static final int MAX = 1 << 18;
 
     private static final long STALE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
@@ -48,18 +48,18 @@ public final class Heat {
     public synchronized void report(long space, HeatReport report) {
         NavigableMap<Long, HeatReport.Range> before = rangesOf(space);
         NavigableMap<Long, HeatReport.Range> after = merged(before, report);
-        if (after.size() > MOST_OF_SPACE) {
+        if (after.size() > MAX_OF_SPACE) {
             after = merged(new TreeMap<>(), report);
         }
         long now = nanoTime.getAsLong();
-        makeRoom(space, total - before.size() + after.size() - MOST, now);
+        makeRoom(space, total - before.size() + after.size() - MAX, now);
         int grown = total - rangesOf(space).size() + after.size();
-        if (grown > MOST) {
+        if (grown > MAX) {
             throw new ProblemException(
                             503,
                             "overloaded",
                             "%d ranges of heat would make %d of all spaces; %d are kept; report longer ranges"
-                                    .formatted(after.size(), grown, MOST))
+                                    .formatted(after.size(), grown, MAX))
                     .withRetryAfter((int) TimeUnit.NANOSECONDS.toSeconds(STALE_NANOS));
         }
         total = grown;

@@ -64,7 +64,7 @@ public final class Doctor {
         if (mode == TransportMode.TCP) {
             checks.add(() -> List.of(Line.ok("rdma.verbs", "libibverbs", "not looked at: transport.mode is tcp")));
         } else {
-            Verbs verbs = Verbs.look(rdma);
+            Verbs verbs = Verbs.probe(rdma);
             checks.add(new VerbsCheck(tree, mode, verbs.availability(), devices, used, pool));
             checks.add(new DeviceCheck(tree, devices, wanted, pool));
             checks.add(new PortCheck(used, verbs));

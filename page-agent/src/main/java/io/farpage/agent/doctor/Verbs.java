@@ -16,7 +16,7 @@ import java.util.TreeMap;
  */
 record Verbs(Availability availability, Map<String, PortAttributes> ports) {
     /** Asks {@code provider} and opens each device it offers for a moment: no file tells a port's active MTU. */
-    static Verbs look(VerbsProvider provider) {
+    static Verbs probe(VerbsProvider provider) {
         Availability availability = provider.probe();
         Map<String, PortAttributes> ports = new TreeMap<>();
         if (availability instanceof Availability.Available(List<String> devices)) {

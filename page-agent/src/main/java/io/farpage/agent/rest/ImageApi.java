@@ -22,11 +22,11 @@ public final class ImageApi {
     private static final String BYTES = "application/octet-stream";
 
     /** Images at once: each has up to 8 MiB of pages in memory. */
-    private static final int MOST = 4;
+    private static final int MAX_IMAGES = 4;
 
     private static final int RETRY_SECONDS = 5;
 
-    private final Semaphore room = new Semaphore(MOST);
+    private final Semaphore room = new Semaphore(MAX_IMAGES);
     private final Spaces spaces;
     private final SpaceImage image;
 
@@ -57,7 +57,8 @@ public final class ImageApi {
             throw new ProblemException(
                             503,
                             "overloaded",
-                            "%d images of spaces are being saved or loaded, and no more are at once".formatted(MOST))
+                            "%d images of spaces are being saved or loaded, and no more are at once"
+                                    .formatted(MAX_IMAGES))
                     .withRetryAfter(RETRY_SECONDS);
         }
     }

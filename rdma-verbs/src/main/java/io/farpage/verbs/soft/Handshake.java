@@ -57,7 +57,7 @@ final class Handshake {
         if (hello.isEmpty() && !receive()) {
             return false;
         }
-        return hello.isEmpty() || settle(hello.get());
+        return hello.isEmpty() || judge(hello.get());
     }
 
     /** Returns whether there is a hello, or never will be one and the connection is closed. */
@@ -88,7 +88,7 @@ final class Handshake {
         return true;
     }
 
-    private boolean settle(Hello greeting) {
+    private boolean judge(Hello greeting) {
         Optional<SoftQueuePair> found = device.find(greeting.targetQpn());
         if (found.isEmpty()) {
             refuse(HelloReply.Verdict.QPN_UNKNOWN, greeting.targetQpn());

@@ -117,7 +117,7 @@ final class Listener implements AutoCloseable {
     private void run() {
         while (!closing) {
             try {
-                turn();
+                serveOnce();
             } catch (Throwable e) {
                 survive(e);
             }
@@ -126,7 +126,7 @@ final class Listener implements AutoCloseable {
         FileIo.close(errno, fd);
     }
 
-    private void turn() {
+    private void serveOnce() {
         await();
         event.drain(errno);
         advance();

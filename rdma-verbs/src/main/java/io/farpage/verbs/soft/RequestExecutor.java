@@ -62,7 +62,7 @@ final class RequestExecutor {
         if (status != WcStatus.SUCCESS) {
             return status;
         }
-        if (!settleBefore(request.length) || !stream.take(request.remoteAddress, request.length)) {
+        if (!flushBefore(request.length) || !stream.take(request.remoteAddress, request.length)) {
             return null;
         }
         replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
@@ -87,7 +87,7 @@ final class RequestExecutor {
             queuePair.receives().untake(slot);
             return status;
         }
-        if (!settleBefore(request.length) || !stream.take(request.remoteAddress, request.length)) {
+        if (!flushBefore(request.length) || !stream.take(request.remoteAddress, request.length)) {
             queuePair.receives().untake(slot);
             return null;
         }
@@ -125,7 +125,7 @@ final class RequestExecutor {
             queuePair.completeReceive(slot, WcStatus.LOC_PROT_ERR, WcOpcode.RECV, 0, 0, false);
             return WcStatus.REM_OP_ERR;
         }
-        if (!settleBefore(request.length) || !scatter(receives, slot, request.length)) {
+        if (!flushBefore(request.length) || !scatter(receives, slot, request.length)) {
             queuePair.receives().untake(slot);
             return null;
         }
@@ -163,7 +163,7 @@ final class RequestExecutor {
         if (status != WcStatus.SUCCESS) {
             return status;
         }
-        if (!settleBefore(0)) {
+        if (!flushBefore(0)) {
             return null;
         }
         long before = request.opcode == Wire.FETCH_AND_ADD
@@ -186,7 +186,7 @@ final class RequestExecutor {
      * Sends the replies that wait, if this request could change the memory that they come from, or if it is going to wait for
      * {@code length} bytes that are not here yet.
      */
-    private boolean settleBefore(int length) {
+    private boolean flushBefore(int length) {
         return (!replies.hasMemory() && length <= stream.available()) || replies.flush();
     }
 

@@ -32,7 +32,7 @@ public final class Handoff implements AutoCloseable {
             | Userfaultfd.FEATURE_EVENT_UNMAP
             | Userfaultfd.FEATURE_EVENT_REMAP;
 
-    private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final int MAX_REASON = 4096;
 
     /** Userfaultfds that an agent takes from one guest. */
@@ -162,7 +162,7 @@ public final class Handoff implements AutoCloseable {
 
     /** The agent closes the connection when it has taken the memory; otherwise it says first why not. */
     private static void awaitTaken(Errno errno, int connection, Path socket) {
-        Sockets.setReceiveTimeout(errno, connection, PATIENCE);
+        Sockets.setReceiveTimeout(errno, connection, TIMEOUT);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment reason = arena.allocate(MAX_REASON);
             int length = UnixSockets.receive(errno, connection, reason, 0).bytes();

@@ -13,7 +13,7 @@ import java.util.Set;
  * @param peerIncarnation of the peer that it was made for
  * @param attempt the publisher's mark of this publication
  * @param answers the attempt of the peer's endpoint that this one was made in answer to
- * @param entries one for each queue pair that the node can offer this peer; 1..{@value #MOST_ENTRIES}, no two with the same transport, shard and rail
+ * @param entries one for each queue pair that the node can offer this peer; 1..{@value #MAX_ENTRIES}, no two with the same transport, shard and rail
  * @param trial queue pairs that are brought up beside these, to take their place
  */
 public record EndpointRequest(
@@ -25,7 +25,7 @@ public record EndpointRequest(
         Optional<TrialOffer> trial) {
 
     /** Queue pairs of a link: of up to 16 shards on up to 8 RDMA devices and TCP, rounded up. */
-    public static final int MOST_ENTRIES = 256;
+    public static final int MAX_ENTRIES = 256;
 
     /** Checks the entries. */
     public EndpointRequest {
@@ -43,7 +43,7 @@ public record EndpointRequest(
     }
 
     static List<QpEntry> checked(List<QpEntry> entries) {
-        Check.range("entries: number of elements", entries.size(), 1, MOST_ENTRIES);
+        Check.range("entries: number of elements", entries.size(), 1, MAX_ENTRIES);
         Set<QpEntry.Slot> seen = new HashSet<>();
         for (QpEntry entry : entries) {
             if (!seen.add(entry.slot())) {

@@ -17,11 +17,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Watches devices: ports that go down or come up, devices that are removed, and new ones. Asynchronous events make it quick; polling every
- * {@link #LOOK} makes it reliable.
+ * {@link #INTERVAL} makes it reliable.
  */
 public final class DeviceWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DeviceWatch.class);
-    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration INTERVAL = Duration.ofSeconds(1);
     private static final Duration ABANDON_TIMEOUT = Duration.ofSeconds(10);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
 
@@ -64,7 +64,7 @@ public final class DeviceWatch implements AutoCloseable {
             try {
                 waitForEvent();
                 for (OpenDevice device : rdmaDevices()) {
-                    look(device);
+                    poll(device);
                 }
                 for (OpenDevice found : transports.openRdma()) {
                     log.info("rdma device {} can be used", found);
@@ -87,10 +87,10 @@ public final class DeviceWatch implements AutoCloseable {
     private void waitForEvent() throws InterruptedException {
         List<OpenDevice> devices = rdmaDevices();
         if (devices.isEmpty()) {
-            Thread.sleep(LOOK);
+            Thread.sleep(INTERVAL);
             return;
         }
-        Duration each = LOOK.dividedBy(devices.size());
+        Duration each = INTERVAL.dividedBy(devices.size());
         for (OpenDevice device : devices) {
             Optional<AsyncEvent> event = device.device().awaitAsyncEvent(each);
             if (event.isPresent()) {
@@ -103,7 +103,7 @@ public final class DeviceWatch implements AutoCloseable {
         }
     }
 
-    private void look(OpenDevice device) {
+    private void poll(OpenDevice device) {
         DeviceState now = ask(device);
         if (now == device.state()) {
             return;

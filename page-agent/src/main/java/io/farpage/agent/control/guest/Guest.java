@@ -260,7 +260,7 @@ final class Guest {
                 try {
                     return now.await(LOOK);
                 } catch (TimeoutException e) {
-                    now.look();
+                    now.probe();
                     cutOffIfRevoked(now);
                     if (System.nanoTime() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = System.nanoTime();
@@ -310,7 +310,7 @@ final class Guest {
     }
 
     /** Has it end, with its VMM if that runs. */
-    void tellToStop() {
+    void requestStop() {
         stopping = true;
         socket.wakeUp();
         if (state == State.ATTACHED) {
@@ -320,7 +320,7 @@ final class Guest {
 
     /** Ends a guest whose VMM has not come, or all of it if the agent ends. Waits. */
     void stop() {
-        tellToStop();
+        requestStop();
         try {
             if (!thread.join(STOP)) {
                 log.warn("{} did not stop within {}", thread.getName(), STOP);

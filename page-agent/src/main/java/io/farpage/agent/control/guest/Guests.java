@@ -38,7 +38,7 @@ public final class Guests implements AutoCloseable {
     private static final int DEFAULT_PREFETCH = 32;
     private static final Duration DELETION = Duration.ofSeconds(5);
     private static final Duration DELETION_POLL = Duration.ofMillis(20);
-    private static final Duration FENCING_PATIENCE = Duration.ofSeconds(3);
+    private static final Duration FENCING_TIMEOUT = Duration.ofSeconds(3);
     private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
 
     private final CoordinatorClient coordinator;
@@ -133,7 +133,7 @@ public final class Guests implements AutoCloseable {
     /** Homes take a moment to cut off an agent that was superseded: an attach that comes right behind waits for them. */
     private GuestStatus attachWhenFenced(String name, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
-        long deadline = System.nanoTime() + FENCING_PATIENCE.toNanos();
+        long deadline = System.nanoTime() + FENCING_TIMEOUT.toNanos();
         while (true) {
             try {
                 return attach(name, request, socket);
@@ -354,7 +354,7 @@ public final class Guests implements AutoCloseable {
     /** Ends all of them together; VMMs that run stall at their next fault. */
     @Override
     public void close() {
-        guests.values().forEach(Guest::tellToStop);
+        guests.values().forEach(Guest::requestStop);
         guests.values().forEach(Guest::stop);
     }
 

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  */
 final class HandoffSocket implements AutoCloseable {
     /** How long a message may take from the connection on, in however many pieces. */
-    static final Duration PATIENCE = Duration.ofSeconds(5);
+    static final Duration TIMEOUT = Duration.ofSeconds(5);
     /** Connections whose messages are awaited at once; one more ends the oldest. */
     static final int MAX_CONNECTIONS = 8;
 
@@ -100,7 +100,7 @@ final class HandoffSocket implements AutoCloseable {
         long now = System.nanoTime();
         for (HandoffConnection connection : connections) {
             if (now - connection.deadline() >= 0) {
-                connection.fail("no message came within " + PATIENCE.toSeconds() + " s");
+                connection.fail("no message came within " + TIMEOUT.toSeconds() + " s");
             }
             if (connection.isFinished()) {
                 connections.remove(connection);
@@ -139,7 +139,7 @@ final class HandoffSocket implements AutoCloseable {
         if (connections.size() == MAX_CONNECTIONS) {
             connections.getFirst().fail("%d newer connections came before its message".formatted(MAX_CONNECTIONS));
         }
-        HandoffConnection connection = new HandoffConnection(accepted, errno, System.nanoTime() + PATIENCE.toNanos());
+        HandoffConnection connection = new HandoffConnection(accepted, errno, System.nanoTime() + TIMEOUT.toNanos());
         connections.add(connection);
         connection.read(scratch);
     }

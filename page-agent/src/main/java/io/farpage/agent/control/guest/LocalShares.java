@@ -12,7 +12,7 @@ import java.util.Arrays;
  * of pagers that fault less than half as often per page. Not thread-safe.
  */
 final class LocalShares {
-    private static final int LEAST = PagerOptions.MIN_LOCAL_PAGES;
+    private static final int MIN = PagerOptions.MIN_LOCAL_PAGES;
     private static final int STEP = 8;
 
     private final int[] pages;
@@ -39,14 +39,14 @@ final class LocalShares {
         wants = new boolean[count];
         long all = Arrays.stream(pages).asLongStream().sum();
         for (int i = 0; i < count; i++) {
-            limits[i] = isUnlimited() ? cap : LEAST + (int) ((cap - least(count)) * pages[i] / all);
+            limits[i] = isUnlimited() ? cap : MIN + (int) ((cap - least(count)) * pages[i] / all);
         }
         ceiling = bound(new long[count]);
     }
 
     /** The lowest limit that can be shared among so many pagers. */
     static long least(int pagers) {
-        return (long) LEAST * pagers;
+        return (long) MIN * pagers;
     }
 
     /** Pages that all may hold together. */
@@ -80,7 +80,7 @@ final class LocalShares {
             return;
         }
         for (int i = 0; i < limits.length; i++) {
-            limits[i] = LEAST + (int) ((limits[i] - LEAST) * aboveAllowed / above);
+            limits[i] = MIN + (int) ((limits[i] - MIN) * aboveAllowed / above);
         }
     }
 
@@ -98,7 +98,7 @@ final class LocalShares {
         for (int i = 0; i < limits.length && wanted > 0; i++) {
             long unused = wants[i] ? 0 : unused(i, held[i]) / 2;
             long step = i != neediest && isNeedier(neediest, 2, i) ? limits[i] / STEP : 0;
-            int taken = (int) Math.min(Math.min(Math.max(unused, step), limits[i] - LEAST), wanted);
+            int taken = (int) Math.min(Math.min(Math.max(unused, step), limits[i] - MIN), wanted);
             wants[i] &= taken == 0;
             lowered |= taken > 0;
             limits[i] -= taken;
@@ -138,7 +138,7 @@ final class LocalShares {
 
     /** Pages of a pager's limit that it does not use. It keeps some free for future faults. */
     private long unused(int pager, long held) {
-        return Math.max(0, limits[pager] - limits[pager] / STEP - LEAST - held);
+        return Math.max(0, limits[pager] - limits[pager] / STEP - MIN - held);
     }
 
     /**

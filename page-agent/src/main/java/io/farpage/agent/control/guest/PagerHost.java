@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 /** Adds pagers to a shard and removes them. Thread-safe. */
 final class PagerHost {
     /** How long a shard may take to carry a command out. */
-    static final Duration PATIENCE = Duration.ofSeconds(5);
+    static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     private final int number;
     private final String node;
@@ -156,14 +156,14 @@ final class PagerHost {
             }
         }));
         try {
-            return result.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+            return result.get(TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof RuntimeException why) {
                 throw why;
             }
             throw new IllegalStateException(e.getCause());
         } catch (TimeoutException e) {
-            throw new IllegalStateException("the shard did not answer within " + PATIENCE, e);
+            throw new IllegalStateException("the shard did not answer within " + TIMEOUT, e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while waiting for the shard", e);

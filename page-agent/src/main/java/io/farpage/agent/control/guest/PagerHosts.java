@@ -8,7 +8,7 @@ import java.util.Optional;
 /** Distributes pagers over all shards: a new one goes to the shard with the fewest. Thread-safe. */
 final class PagerHosts {
     /** The most pagers of one shard. */
-    static final int MOST = ShardLoop.MAX_DESCRIPTORS;
+    static final int MAX = ShardLoop.MAX_DESCRIPTORS;
 
     private final List<PagerHost> hosts;
     private final int[] pagers;
@@ -34,12 +34,12 @@ final class PagerHosts {
 
     /** The most pagers of all shards. */
     int capacity() {
-        return Math.min(hosts.size() * MOST, mostOfHeap);
+        return Math.min(hosts.size() * MAX, mostOfHeap);
     }
 
     /** Why no shard can take another pager, and how to change that. */
     String fullness() {
-        return mostOfHeap < hosts.size() * MOST
+        return mostOfHeap < hosts.size() * MAX
                 ? "the heap of %d MiB has room for %d pagers; end a guest, or give the agent more (FARPAGE_JAVA_OPTS=-Xmx...)"
                         .formatted(Runtime.getRuntime().maxMemory() >> 20, mostOfHeap)
                 : "this agent's shards have all the pagers that they may have, %d; end a guest, or raise shard.count"
@@ -57,7 +57,7 @@ final class PagerHosts {
         for (int i = 1; i < pagers.length; i++) {
             least = pagers[i] < pagers[least] ? i : least;
         }
-        if (pagers[least] == MOST || taken == mostOfHeap) {
+        if (pagers[least] == MAX || taken == mostOfHeap) {
             return Optional.empty();
         }
         taken++;

@@ -91,7 +91,7 @@ final class Paging {
                 pagers.add(start(memory, slices.get(i), slices.size() > 1, uffds.get(i), own));
             }
             if (backing != null) {
-                backing.pins().tell(this::wake);
+                backing.pins().onInspected(this::wake);
             }
         } catch (RuntimeException | HandoffException e) {
             retire();
@@ -192,7 +192,7 @@ final class Paging {
     }
 
     /** Has all pagers probe their VMM's address space, and moves limits to pagers that fault. */
-    void look() throws InterruptedException {
+    void probe() throws InterruptedException {
         synchronized (shares) {
             if (pagers.size() == 1 || shares.isUnlimited()) {
                 pagers.forEach(one -> one.host().probe(one.pager()));
@@ -201,7 +201,7 @@ final class Paging {
             try {
                 share();
             } catch (TimeoutException e) {
-                log.warn("a shard did not answer within {}; limits stay as they are for now", PagerHost.PATIENCE);
+                log.warn("a shard did not answer within {}; limits stay as they are for now", PagerHost.TIMEOUT);
             }
         }
     }
@@ -210,7 +210,7 @@ final class Paging {
     boolean isCutOff() throws InterruptedException {
         for (SlicePager one : pagers) {
             try {
-                if (!one.host().isCutOff(one.pager()).get(PagerHost.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+                if (!one.host().isCutOff(one.pager()).get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
                     return false;
                 }
             } catch (ExecutionException e) {
@@ -242,7 +242,7 @@ final class Paging {
         long[] held = new long[answers.size()];
         for (int i = 0; i < held.length; i++) {
             try {
-                held[i] = answers.get(i).get(PagerHost.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+                held[i] = answers.get(i).get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
             } catch (ExecutionException e) {
                 throw new IllegalStateException(e.getCause());
             }

@@ -7,7 +7,7 @@ import java.util.Map;
 /** The working sets of the guests that ended last, by the id of their space; earlier ones are dropped. Thread-safe. */
 final class WorkingSets {
     /** Sets that are kept: each takes half a MiB of heap at most. */
-    static final int MOST = 16;
+    static final int MAX = 16;
 
     private final Map<Long, WorkingSet> latest = new LinkedHashMap<>();
 
@@ -21,7 +21,7 @@ final class WorkingSets {
         if (left.runs() > 0) {
             latest.put(space, left);
         }
-        if (latest.size() > MOST) {
+        if (latest.size() > MAX) {
             latest.remove(latest.keySet().iterator().next());
         }
     }

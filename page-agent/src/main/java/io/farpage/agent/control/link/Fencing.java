@@ -35,7 +35,7 @@ final class Fencing {
         fenced.forEach((peer, done) -> {
             LinkSession session = sessions.apply(peer.node());
             if (session.hasQueuePairs(peer.incarnation())) {
-                session.giveUp("this incarnation of the peer is cut off");
+                session.disconnect("this incarnation of the peer is cut off");
             }
             if (!session.hasQueuePairs(peer.incarnation())) {
                 done.complete(null);

@@ -126,7 +126,7 @@ final class KnownPeers {
             PeerView known = views.get(peer.id());
             boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
             boolean stale = staleRegions.remove(peer.id());
-            PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : look(peer);
+            PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : read(peer);
             if (fresh && known != null) {
                 superseded.add(known.node());
             }
@@ -151,7 +151,7 @@ final class KnownPeers {
         }
     }
 
-    private PeerView look(Node peer) throws CoordinatorException {
+    private PeerView read(Node peer) throws CoordinatorException {
         return new PeerView(
                 peer, coordinator.region(peer.id(), PeerView.HEADER), coordinator.region(peer.id(), Region.POOL));
     }

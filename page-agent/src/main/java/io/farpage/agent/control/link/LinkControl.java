@@ -188,7 +188,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
             try {
                 signal.tryAcquire(TICK.toMillis(), TimeUnit.MILLISECONDS);
                 signal.drainPermits();
-                takeNotices();
+                handleNotices();
                 destroyed();
                 leaveDevices();
                 renewRails();
@@ -223,16 +223,16 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         }
     }
 
-    private void takeNotices() {
+    private void handleNotices() {
         for (int shard = 0; shard < shards.size(); shard++) {
             Shard of = shards.get(shard).shard();
             for (ShardNotice notice = of.pollNotice(); notice != null; notice = of.pollNotice()) {
                 switch (notice) {
-                    case ShardNotice.Up up -> session(up.link().peer()).take(up);
+                    case ShardNotice.Up up -> session(up.link().peer()).handle(up);
                     case ShardNotice.Released released ->
-                        session(released.link().peer()).take(released);
+                        session(released.link().peer()).handle(released);
                     case ShardNotice.Switched switched ->
-                        session(switched.link().peer()).take(switched);
+                        session(switched.link().peer()).handle(switched);
                     case ShardNotice.RailFailed(Rail rail, String reason) -> {
                         log.error("shard {}: {}; its links are given up, and it is made anew", shard, reason);
                         int failed = shard;
@@ -306,7 +306,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         String peer = session.peer();
         long now = System.nanoTime();
         if (session.main().isOut() && session.peerIncarnation() != view.incarnation()) {
-            session.giveUp("the peer restarted");
+            session.disconnect("the peer restarted");
         }
         boolean isAsked = asked.contains(peer);
         boolean wanted = !fencing.covers(peer, view.incarnation())
@@ -323,7 +323,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         Handshake.Step next = session.next(offer, eager);
         if (next != Handshake.Step.WAIT) {
             asked.remove(peer);
-            take(next, session, view, offer);
+            execute(next, session, view, offer);
         } else {
             stepTrial(session, view, offer, now);
         }
@@ -334,7 +334,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
                 && offer.peerIncarnation().equals(incarnation);
     }
 
-    private void take(Handshake.Step step, LinkSession session, PeerView view, Optional<Endpoint> offer)
+    private void execute(Handshake.Step step, LinkSession session, PeerView view, Optional<Endpoint> offer)
             throws CoordinatorException {
         boolean begins = step == Handshake.Step.OFFER || step == Handshake.Step.ANSWER;
         if (begins && sessions.values().stream().filter(s -> !s.isIdle()).count() >= options.max()) {
@@ -358,7 +358,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
                     publish(session, view);
                     session.finish(view);
                 }
-                case GIVE_UP -> session.giveUp("the peer started the link anew");
+                case GIVE_UP -> session.disconnect("the peer started the link anew");
             }
         } catch (VerbsException | IllegalArgumentException e) {
             session.failed(e.toString());
@@ -425,7 +425,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         @Override
         public void gone(String peer) {
             asked.remove(peer);
-            session(peer).giveUp("the node was removed from the cluster");
+            session(peer).disconnect("the node was removed from the cluster");
             session(peer).knownIncarnation(0);
         }
     }

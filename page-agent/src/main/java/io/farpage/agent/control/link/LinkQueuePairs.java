@@ -276,7 +276,7 @@ final class LinkQueuePairs {
                     shards.get(one.shard()).submit(new ShardCommand.Destroyed(notice.link(), notice.attempt()));
                     queuePairs.remove(one);
                     attached--;
-                    settle();
+                    completeRemoval();
                 });
             }
         }
@@ -287,7 +287,7 @@ final class LinkQueuePairs {
      *
      * @param links the shards' links and trials, any of which may have the queue pair
      */
-    void giveUp(String reason, List<List<PeerLink>> links) {
+    void removeAll(String reason, List<List<PeerLink>> links) {
         if (mine instanceof Mine.Leaving) {
             return;
         }
@@ -305,10 +305,10 @@ final class LinkQueuePairs {
             destroyOwn(List.copyOf(queuePairs));
         }
         mine = new Mine.Leaving();
-        settle();
+        completeRemoval();
     }
 
-    private void settle() {
+    private void completeRemoval() {
         if (mine instanceof Mine.Leaving && queuePairs.isEmpty() && ending.isEmpty()) {
             mine = new Mine.Nothing();
             transportInUse = "";
@@ -321,7 +321,7 @@ final class LinkQueuePairs {
             ending.add(one);
             destroyer.destroy(one.queuePair(), "link to " + peer, () -> {
                 ending.remove(one);
-                settle();
+                completeRemoval();
             });
         }
     }

@@ -339,7 +339,7 @@ final class LinkSession {
     private void endTrial(String reason) {
         stage = Trial.NONE;
         unfinished = false;
-        trial.giveUp(reason, List.of(links, trialLinks));
+        trial.removeAll(reason, List.of(links, trialLinks));
     }
 
     private void enter(Trial next, long now) {
@@ -350,7 +350,7 @@ final class LinkSession {
     // ---- notices of shards
 
     /** Handles a notice of a shard. */
-    void take(ShardNotice notice) {
+    void handle(ShardNotice notice) {
         switch (notice) {
             case ShardNotice.Up(PeerLink link, long attempt) -> proved(attempt);
             case ShardNotice.Switched(PeerLink link, PeerLink other, long attempt) -> {
@@ -394,7 +394,7 @@ final class LinkSession {
                 refused = notice.refused();
                 log.warn("link to {} failed over {}: {}", peer, over, notice.reason());
                 fail(notice.reason(), over);
-                giveUp(notice.reason());
+                disconnect(notice.reason());
             }
         }
     }
@@ -416,21 +416,21 @@ final class LinkSession {
     }
 
     /** Removes all queue pairs; {@link #isIdle} once they are destroyed. */
-    void giveUp(String reason) {
+    void disconnect(String reason) {
         List<List<PeerLink>> all = List.of(links, trialLinks);
         stage = Trial.NONE;
         unfinished = false;
         unpublished = false;
-        trial.giveUp(reason, all);
-        main.giveUp(reason, all);
+        trial.removeAll(reason, all);
+        main.removeAll(reason, all);
         upSince = 0;
     }
 
-    /** As {@link #giveUp}, because of a failure: pauses before the next attempt. */
+    /** As {@link #disconnect}, because of a failure: pauses before the next attempt. */
     void failed(String reason) {
         log.warn("link to {} cannot be made: {}", peer, reason);
         fail(reason, main.transportInUse());
-        giveUp(reason);
+        disconnect(reason);
     }
 
     /** The link cannot be started because {@code link.max} is reached; logs that once. */
@@ -446,7 +446,7 @@ final class LinkSession {
     void leaveStranded() {
         String reason = "its device can no longer be used";
         if (main.isStranded()) {
-            giveUp(reason);
+            disconnect(reason);
         } else if (trial.isStranded() && stage != Trial.RETIRED) {
             failTrial(reason);
         } else if (trial.isStranded()) {

@@ -56,12 +56,12 @@ public final class ShardRails implements AutoCloseable {
             throw e;
         }
         Rail rail = new Rail(
-                device.device().name(), queue, channel, device.staging().lkey(), looks(device.transport()));
+                device.device().name(), queue, channel, device.staging().lkey(), maxPolls(device.transport()));
         byDevice.put(device, new Opened(rail, channel, queue));
         return rail;
     }
 
-    private static int looks(Transport transport) {
+    private static int maxPolls(Transport transport) {
         return switch (transport) {
             case RDMA -> RDMA_LOOKS;
             case TCP -> TCP_LOOKS;

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 public final class Fences implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Fences.class);
     private static final long LOOK_AGAIN_SECONDS = 5;
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final CoordinatorClient coordinator;
@@ -63,7 +63,7 @@ public final class Fences implements AutoCloseable {
     }
 
     /** There may be fences to carry out. Any thread. */
-    public void look() {
+    public void refresh() {
         signal.release();
     }
 
@@ -123,13 +123,13 @@ public final class Fences implements AutoCloseable {
 
     private boolean enforce(Peer peer) throws CoordinatorException, InterruptedException {
         try {
-            links.fence(peer.node(), peer.incarnation()).get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            links.fence(peer.node(), peer.incarnation()).get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             log.warn(
                     "incarnation {} of {} is not cut off after {}; its queue pairs are not destroyed yet",
                     peer.incarnation(),
                     peer.node(),
-                    PATIENCE);
+                    TIMEOUT);
             return false;
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());

@@ -47,7 +47,7 @@ public final class Hosting implements AutoCloseable {
     }
 
     /** The extents in the pool may have changed. Any thread. */
-    public void look() {
+    public void refresh() {
         signal.release();
     }
 

@@ -60,7 +60,7 @@ public final class RebuildReports implements AutoCloseable {
             try {
                 Thread.sleep(PAUSE);
                 if (coordinator.allegiance().isRebuilding()) {
-                    tell();
+                    send();
                     say("reported to the coordinator that is being rebuilt what this node knows");
                 } else {
                     said = "";
@@ -87,7 +87,7 @@ public final class RebuildReports implements AutoCloseable {
     }
 
     /** Sends the report, unless the coordinator has it: it may be long. */
-    private void tell() throws CoordinatorException {
+    private void send() throws CoordinatorException {
         NodeReport now = report();
         if (accepted.filter(now::equals).isPresent()
                 && coordinator.rebuildStatus().reported().contains(node)) {

@@ -58,7 +58,7 @@ public final class Releases implements AutoCloseable {
     }
 
     /** There may be releases to carry out. Any thread. */
-    public void look() {
+    public void refresh() {
         signal.release();
     }
 

@@ -71,7 +71,7 @@ final class DescriptorTable implements AutoCloseable {
      *
      * @param number of the inspection, above that of the one before
      */
-    Finding look(long number) {
+    Finding scan(long number) {
         inspection = number;
         seen.clear();
         rings.begin();
@@ -87,7 +87,7 @@ final class DescriptorTable implements AutoCloseable {
                 if (!seen.get(descriptor)) {
                     settled = false;
                     seen.set(descriptor);
-                    Finding found = look(descriptor);
+                    Finding found = scan(descriptor);
                     if (found.kind() == Kind.BUSY) {
                         busy = found;
                     } else if (!found.isClear()) {
@@ -108,10 +108,10 @@ final class DescriptorTable implements AutoCloseable {
      *
      * @return whether each of them has been seen idle since that look began
      */
-    boolean settles() {
+    boolean areRingsIdle() {
         for (int i = rings.busy() - 1; i >= 0; i--) {
             if (info.read(infos, rings.busy(i)) >= 0 && hasNothingRegistered()) {
-                rings.settle(i, info.number(INODE, 10), inspection);
+                rings.recheck(i, info.number(INODE, 10), inspection);
             }
         }
         return rings.busy() == 0;
@@ -131,7 +131,7 @@ final class DescriptorTable implements AutoCloseable {
         return info.number(USER_FILES, 10) == 0 && info.number(USER_BUFFERS, 10) == 0;
     }
 
-    private Finding look(int number) {
+    private Finding scan(int number) {
         linkLength = links.readLink(number, link);
         if (linkLength < 0) {
             return failure(linkLength);

@@ -46,7 +46,7 @@ final class PinInspector implements AutoCloseable {
      *
      * @param inspection its number, above that of the one before
      */
-    Finding look(long inspection) {
+    Finding scan(long inspection) {
         Finding found = lookAtKnown(inspection);
         if (found.kind() == Kind.GONE) {
             // A child may have the memory now.
@@ -61,7 +61,7 @@ final class PinInspector implements AutoCloseable {
                 ? unreadable.orElse(new Finding(Kind.GONE, "no process is found that maps the memory"))
                 : Finding.CLEAR;
         for (int i = processes.size() - 1; i >= 0; i--) {
-            Finding found = processes.get(i).look(inspection);
+            Finding found = processes.get(i).scan(inspection);
             if (found.kind() == Kind.GONE) {
                 processes.remove(i).close();
             }
@@ -77,10 +77,10 @@ final class PinInspector implements AutoCloseable {
      *
      * @return whether each has been seen idle since that look began, so that the look was clear
      */
-    boolean settles() {
+    boolean areRingsIdle() {
         boolean settled = true;
         for (int i = 0; i < processes.size(); i++) {
-            settled &= processes.get(i).settles();
+            settled &= processes.get(i).areRingsIdle();
         }
         return settled;
     }

@@ -19,9 +19,9 @@ public final class PinWatch implements Pins, AutoCloseable {
     private static final long REGULAR_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
     /** How long inspections may be inconclusive before eviction is suspended: faults may wait for a frame meanwhile. */
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long INCONCLUSIVE_TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** The same if no process has the memory: its VMM has ended, which its pager is about to notice. */
-    private static final long PATIENCE_WITH_THE_DEAD_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long GONE_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     /** How soon, and how often, a locked ring is examined again within an inspection that a pager waits for. */
     private static final long PEEK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
@@ -80,13 +80,13 @@ public final class PinWatch implements Pins, AutoCloseable {
      */
     public static PinWatch start(String space, int vmm, int file, PinPolicy policy) throws IOException {
         PinWatch watch = new PinWatch(space, new PinInspector(vmm, new MemoryOwners(file)), policy);
-        watch.turn();
+        watch.inspectNow();
         watch.thread.start();
         return watch;
     }
 
     /** Sets what to run when a requested inspection has ended: it wakes the pagers. */
-    public void tell(Runnable whoAsked) {
+    public void onInspected(Runnable whoAsked) {
         waiting = whoAsked;
     }
 
@@ -141,7 +141,7 @@ public final class PinWatch implements Pins, AutoCloseable {
                     LockSupport.parkNanos(this, gone ? DEAD_NANOS : unclear ? AGAIN_NANOS : REGULAR_NANOS);
                 }
                 if (!closed) {
-                    turn();
+                    inspectNow();
                 }
             }
         } catch (RuntimeException e) {
@@ -157,12 +157,12 @@ public final class PinWatch implements Pins, AutoCloseable {
         }
     }
 
-    private void turn() {
+    private void inspectNow() {
         long number = started + 1;
         long begin = System.nanoTime();
         // A page that was protected before this moment is judged by this inspection.
         started = number;
-        Finding found = inspector.look(number);
+        Finding found = inspector.scan(number);
         // Read after the scan, since a pager may have requested this very inspection just before it began.
         boolean asked = wanted.get() > passed;
         long now = System.nanoTime();
@@ -176,7 +176,7 @@ public final class PinWatch implements Pins, AutoCloseable {
             // Faults that wait for room may now take the reserve, which lets the call that locks the ring end.
             waiting.run();
         }
-        if (isBusy && asked && settles()) {
+        if (isBusy && asked && areRingsIdle()) {
             found = Finding.CLEAR;
             stalled = false;
         }
@@ -187,10 +187,10 @@ public final class PinWatch implements Pins, AutoCloseable {
     }
 
     /** Examines locked rings several times: most are locked for the time of a call. */
-    private boolean settles() {
+    private boolean areRingsIdle() {
         for (int i = 0; i < PEEKS && !closed; i++) {
             LockSupport.parkNanos(this, PEEK_NANOS);
-            if (inspector.settles()) {
+            if (inspector.areRingsIdle()) {
                 return true;
             }
         }
@@ -214,7 +214,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         }
         unclear = !conclusive;
         gone = found.kind() == Kind.GONE;
-        long patience = gone ? PATIENCE_WITH_THE_DEAD_NANOS : PATIENCE_NANOS;
+        long patience = gone ? GONE_TIMEOUT_NANOS : INCONCLUSIVE_TIMEOUT_NANOS;
         if (found.mayPin()) {
             seenNanos = now;
             heldIn = started;

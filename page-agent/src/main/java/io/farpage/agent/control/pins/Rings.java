@@ -62,7 +62,7 @@ final class Rings {
     }
 
     /** A locked ring was examined again; true if it is the same ring and idle now, so that it no longer counts as busy. */
-    boolean settle(int index, long inode, long inspection) {
+    boolean recheck(int index, long inode, long inspection) {
         int number = busy[index];
         if (inode == NONE || inodes[number] != inode) {
             return false;

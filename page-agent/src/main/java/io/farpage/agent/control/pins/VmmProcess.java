@@ -69,12 +69,12 @@ final class VmmProcess implements AutoCloseable {
      *
      * @param inspection its number
      */
-    Finding look(long inspection) {
+    Finding scan(long inspection) {
         int count = tasks.list();
         if (count <= 0) {
             return gone();
         }
-        Finding found = table.look(inspection);
+        Finding found = table.scan(inspection);
         provenAlone = inspection;
         boolean empty = found.kind() == Kind.EMPTY;
         isShared = true;
@@ -113,7 +113,7 @@ final class VmmProcess implements AutoCloseable {
 
     private Finding lookAlone(int task, long inspection) {
         try (DescriptorTable own = DescriptorTable.open(pid, "/proc/" + pid + "/task/" + task)) {
-            Finding found = own.look(inspection);
+            Finding found = own.scan(inspection);
             provenAlone = Math.min(provenAlone, own.provenSince());
             return found;
         } catch (PosixException e) {
@@ -124,9 +124,9 @@ final class VmmProcess implements AutoCloseable {
         }
     }
 
-    /** As {@link DescriptorTable#settles}. Rings in tables that threads do not share are examined by {@link #look} alone. */
-    boolean settles() {
-        boolean settled = table.settles();
+    /** As {@link DescriptorTable#areRingsIdle}. Rings in tables that threads do not share are examined by {@link #scan} alone. */
+    boolean areRingsIdle() {
+        boolean settled = table.areRingsIdle();
         return settled && isShared;
     }
 

@@ -173,7 +173,7 @@ final class AttachedSpace {
         stale = true;
     }
 
-    synchronized boolean takeStale() {
+    synchronized boolean clearStale() {
         boolean was = stale;
         stale = false;
         return was;

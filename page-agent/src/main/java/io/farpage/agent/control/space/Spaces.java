@@ -278,7 +278,7 @@ public final class Spaces implements AutoCloseable {
                 if (signal.tryAcquire(LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
                     signal.drainPermits();
                 }
-                look();
+                update();
             } catch (CoordinatorException e) {
                 stale = true;
                 log.debug("spaces: {}", e.toString());
@@ -288,15 +288,15 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    private void look() throws CoordinatorException {
+    private void update() throws CoordinatorException {
         if (stale) {
             stale = false;
             for (AttachedSpace space : List.copyOf(attached.values())) {
-                lookAgain(space);
+                update(space);
             }
         }
         for (AttachedSpace space : List.copyOf(attached.values())) {
-            if (space.takeStale()) {
+            if (space.clearStale()) {
                 coordinator.extents(key(space.id())).ifPresent(space::update);
             }
             if (space.isUnused()) {
@@ -309,7 +309,7 @@ public final class Spaces implements AutoCloseable {
     }
 
     /** Confirms an attachment. No use can become exclusive meanwhile. */
-    private synchronized void lookAgain(AttachedSpace space) throws CoordinatorException {
+    private synchronized void update(AttachedSpace space) throws CoordinatorException {
         Optional<SpaceExtents> now = coordinator.extents(key(space.id()));
         if (now.isEmpty() || now.get().space().deleting()) {
             space.delete();

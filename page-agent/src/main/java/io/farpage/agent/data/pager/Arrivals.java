@@ -272,7 +272,7 @@ final class Arrivals {
     }
 
     private void giveBack(int slot) {
-        for (int index = transfers.settled(slot); index < transfers.count(slot); index++) {
+        for (int index = transfers.completed(slot); index < transfers.count(slot); index++) {
             if (!transfers.isRemoved(slot, index)) {
                 int page = transfers.first(slot) + index;
                 table.setState(page, PageTable.REMOTE);
@@ -285,10 +285,10 @@ final class Arrivals {
     private boolean install(int slot) {
         int first = transfers.first(slot);
         int count = transfers.count(slot);
-        while (transfers.settled(slot) < count) {
-            int index = transfers.settled(slot);
+        while (transfers.completed(slot) < count) {
+            int index = transfers.completed(slot);
             if (transfers.isRemoved(slot, index)) {
-                transfers.settle(slot, 1);
+                transfers.complete(slot, 1);
                 continue;
             }
             int run = 1;
@@ -297,11 +297,11 @@ final class Arrivals {
             }
             long source = transfers.stagingAddress(transfers.frame(slot), index);
             boolean write = transfers.isForWrite(slot) || table.isCut(first + index);
-            int settled = installer.copy(first + index, run, source, write);
-            if (settled == 0) {
+            int completed = installer.copy(first + index, run, source, write);
+            if (completed == 0) {
                 return false;
             }
-            transfers.settle(slot, settled);
+            transfers.complete(slot, completed);
         }
         if (transfers.seenAt(slot) != PREFETCH) {
             counters.recordFault(transfers.seenAt(slot), transfers.arrivedAt(slot), clock.getAsLong());

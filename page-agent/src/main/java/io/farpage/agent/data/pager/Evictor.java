@@ -30,11 +30,11 @@ final class Evictor {
     private static final int MAX_WRITING = 8 * MAX_RUN;
 
     /** Resident pages that one duty cycle examines in search of victims, and pages that it passes. */
-    private static final int MAX_LOOKS = 4096;
+    private static final int MAX_EXAMINED = 4096;
 
-    private static final int MAX_SPAN = 16 * MAX_LOOKS;
+    private static final int MAX_SPAN = 16 * MAX_EXAMINED;
     /** A page whose address had to be looked up counts as so many pages. */
-    private static final int LOOKS_OF_LAYOUT = 8;
+    private static final int EXAMINED_FOR_LAYOUT = 8;
 
     private static final int NO_VICTIM = -1;
     /** Bytes that one duty cycle evicts at most, so that faults are served in between. */
@@ -71,7 +71,7 @@ final class Evictor {
     /** Pages that the hand has passed since the last victim. */
     private long passed;
 
-    private int looks;
+    private int examinedPages;
     private int span;
     private boolean evicting;
     /** Whether the latest duty cycle ended because a home has to complete a transfer first. */
@@ -184,7 +184,7 @@ final class Evictor {
     }
 
     private int evict(long surplus) {
-        looks = 0;
+        examinedPages = 0;
         span = 0;
         int work = 0;
         isSated = surplus <= 0;
@@ -202,12 +202,12 @@ final class Evictor {
 
     /** Whether the duty cycle ended in the middle of a search. */
     private boolean isSearching() {
-        return looks >= MAX_LOOKS || span >= MAX_SPAN;
+        return examinedPages >= MAX_EXAMINED || span >= MAX_SPAN;
     }
 
     /** Pages examined in the latest duty cycle, for tests. */
-    int lookedAt() {
-        return looks + span;
+    int examined() {
+        return examinedPages + span;
     }
 
     /** Pages under the limit that a home which does not answer leaves to other homes. */
@@ -224,7 +224,7 @@ final class Evictor {
     void abandon() {
         while (!waiting.isEmpty()) {
             release(waiting.first());
-            waiting.take(1);
+            waiting.removeFirst(1);
         }
     }
 
@@ -247,7 +247,7 @@ final class Evictor {
             }
             if (run == 0 || !mayWrite(first)) {
                 release(first);
-                waiting.take(1);
+                waiting.removeFirst(1);
                 continue;
             }
             int written = writeBack(first, run);
@@ -255,7 +255,7 @@ final class Evictor {
                 blocked = true;
                 break;
             }
-            waiting.take(written);
+            waiting.removeFirst(written);
             left -= written;
             work++;
         }
@@ -348,9 +348,9 @@ final class Evictor {
             if (page == end) {
                 continue;
             }
-            looks++;
+            examinedPages++;
             if (isVictim(page)) {
-                looks += LOOKS_OF_LAYOUT;
+                examinedPages += EXAMINED_FOR_LAYOUT;
                 int extent = homes.extent(page);
                 if (homes.isLost(extent)) {
                     table.strand(page);
@@ -416,12 +416,12 @@ final class Evictor {
     private boolean punch(int first, int count) {
         int result = file.punchHole(layout.offsetOf(first), (long) count * layout.pageBytes());
         if (result < 0) {
-            giveUp("pages cannot be taken out of the memory file: " + ErrnoName.of(-result));
+            disable("pages cannot be taken out of the memory file: " + ErrnoName.of(-result));
         }
         return result == 0;
     }
 
-    private void giveUp(String why) {
+    private void disable(String why) {
         broken = true;
         log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
     }
@@ -468,7 +468,7 @@ final class Evictor {
         long bytes = (long) count * layout.pageBytes();
         long got = file.read(layout.offsetOf(first), transfers.stagingAddress(frame, 0), bytes);
         if (got != bytes) {
-            giveUp(
+            disable(
                     got < 0
                             ? "the memory file cannot be read: " + ErrnoName.of((int) -got)
                             : "the memory file has been truncated");
@@ -510,7 +510,7 @@ final class Evictor {
                     homes.offset(extent, first),
                     bytes);
             mark(first, count);
-            settle(first, count, zero);
+            completeWrite(first, count, zero);
             transfers.free(frame, index, count);
             return true;
         }
@@ -552,7 +552,7 @@ final class Evictor {
         }
         // A home that completed the write and was lost since has the pages no more.
         if (status == FetchStatus.OK && !stays && !homes.isLost(homes.extent(first))) {
-            settle(first, count, ofZeros[slot]);
+            completeWrite(first, count, ofZeros[slot]);
         } else {
             for (int page = first; page < first + count; page++) {
                 release(page);
@@ -562,7 +562,7 @@ final class Evictor {
     }
 
     /** The home has the pages: punches out those that were neither written to nor given up since. Zeros need not be fetched again. */
-    private void settle(int first, int count, boolean zero) {
+    private void completeWrite(int first, int count, boolean zero) {
         writtenBack.add(count);
         for (int i = 0; i < count; ) {
             int page = first + i;

@@ -19,7 +19,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     private final Arrivals arrivals;
     private final PagerCounters counters;
     private final Heat heat;
-    private final Room room;
+    private final FreeFrames freeFrames;
     private final IntConsumer forked;
     private final LongSupplier clock;
     private final ReadaheadPredictor readPredictor;
@@ -32,9 +32,9 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     /** How many pages the local limit leaves room for. */
     @FunctionalInterface
-    interface Room {
+    interface FreeFrames {
         /** Pages of an extent that may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
-        int pages(int extent);
+        int of(int extent);
     }
 
     /**
@@ -51,7 +51,7 @@ final class FaultHandler implements KernelMessages.Receiver {
             PagerCounters counters,
             Heat heat,
             int prefetchPages,
-            Room room,
+            FreeFrames freeFrames,
             IntConsumer forked,
             LongSupplier clock) {
         this.table = table;
@@ -62,7 +62,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         this.arrivals = arrivals;
         this.counters = counters;
         this.heat = heat;
-        this.room = room;
+        this.freeFrames = freeFrames;
         this.forked = forked;
         this.clock = clock;
         queue = new WaitingFaults(homes);
@@ -171,7 +171,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     /** Requests a page that is not resident, and the pages predicted to follow. False if no frame or no transfer is free. */
     private boolean resolve(int page, boolean write, long seenAt) {
         int extent = homes.extent(page);
-        int free = room.pages(extent);
+        int free = freeFrames.of(extent);
         if (free <= 0 || installer.isPaused()) {
             return false;
         }

@@ -22,7 +22,7 @@ final class Flush {
     private static final Logger log = LoggerFactory.getLogger(Flush.class);
     private static final int MAX_RUN = 32;
     /** Pages that one duty cycle examines, and pages that it writes. */
-    private static final int MAX_LOOKS = 32_768;
+    private static final int MAX_EXAMINED = 32_768;
 
     private static final int MAX_WRITES = 8 * MAX_RUN;
 
@@ -100,17 +100,17 @@ final class Flush {
             begin();
         }
         if (clock.getAsLong() - savedAt > deadlineNanos && !isDone()) {
-            giveUp();
+            abandon();
         }
         writes = 0;
-        int looks = 0;
+        int examined = 0;
         int extents = cursor.length;
-        for (int i = 0; i < extents && looks < MAX_LOOKS && writes < MAX_WRITES; i++) {
-            looks += save(extent, MAX_LOOKS - looks);
+        for (int i = 0; i < extents && examined < MAX_EXAMINED && writes < MAX_WRITES; i++) {
+            examined += save(extent, MAX_EXAMINED - examined);
             extent = extent + 1 == extents ? 0 : extent + 1;
         }
-        busy = looks > 0;
-        return looks;
+        busy = examined > 0;
+        return examined;
     }
 
     private void begin() {
@@ -125,7 +125,7 @@ final class Flush {
         extent = 0;
     }
 
-    private void giveUp() {
+    private void abandon() {
         incomplete = true;
         givenUp = true;
         for (int i = 0; i < cursor.length; i++) {
@@ -152,28 +152,28 @@ final class Flush {
             return end > from ? 1 : 0;
         }
         int until = from + Math.min(most, end - from);
-        int looks = 0;
+        int examined = 0;
         while (cursor[of] < until && writes < MAX_WRITES) {
             int page = table.nextUnsaved(cursor[of], until);
             if (page < until && isStale(page)) {
                 int written = table.has(page, PageTable.WRITING) ? 0 : write(of, page);
-                looks += page - cursor[of] + written;
+                examined += page - cursor[of] + written;
                 cursor[of] = page + written;
                 writes += written;
                 if (written == 0) {
-                    return looks;
+                    return examined;
                 }
             } else if (page < until && table.has(page, PageTable.WRITING)) {
-                looks += page - cursor[of];
+                examined += page - cursor[of];
                 cursor[of] = page;
-                return looks;
+                return examined;
             } else {
                 int next = Math.min(until, page + 1);
-                looks += next - cursor[of];
+                examined += next - cursor[of];
                 cursor[of] = next;
             }
         }
-        return looks;
+        return examined;
     }
 
     /** Whether the home holds an older version of the page. */

@@ -26,14 +26,14 @@ final class GuestLayout {
         set(regions);
     }
 
-    /** What another one is at the moment, to go its own way from then on. */
+    /** A copy of another layout, which then changes independently. */
     GuestLayout(GuestLayout of) {
         this.pageBytes = of.pageBytes;
-        take(of);
+        copyFrom(of);
     }
 
-    /** Becomes what another one is. */
-    void take(GuestLayout other) {
+    /** Becomes a copy of another layout. */
+    void copyFrom(GuestLayout other) {
         byAddress = other.byAddress;
         byOffset = other.byOffset;
     }

@@ -11,7 +11,7 @@ public final class Heat {
     /** Blocks, and so ranges of a report, at most: about 50 KB of JSON. */
     public static final int MAX_BLOCKS = 1024;
 
-    private static final int LEAST_SHIFT = 9;
+    private static final int MIN_SHIFT = 9;
 
     private final int pages;
     private final int shift;
@@ -19,7 +19,7 @@ public final class Heat {
 
     Heat(int pages) {
         this.pages = pages;
-        int enough = LEAST_SHIFT;
+        int enough = MIN_SHIFT;
         while (blocks(pages, enough) > MAX_BLOCKS) {
             enough++;
         }

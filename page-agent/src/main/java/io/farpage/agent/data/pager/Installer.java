@@ -176,7 +176,7 @@ final class Installer {
             protects = false;
             return copy(page, count, source, write);
         }
-        return settle(page, address, done);
+        return handleFailure(page, address, done);
     }
 
     /** Installs a run of zeros, which the guest may write to; returns as {@link #copy}. */
@@ -200,7 +200,7 @@ final class Installer {
                 return sharer.zero(page, 1);
             }
         }
-        return done > 0 ? installed(page, done, PageTable.DIRTY) : settle(page, address, done);
+        return done > 0 ? installed(page, done, PageTable.DIRTY) : handleFailure(page, address, done);
     }
 
     /** Maps a page that is in the page cache. Returns 1, 0 if the call has to be repeated, or {@link #ABSENT} if it is not there. */
@@ -213,7 +213,7 @@ final class Installer {
         if (done > 0) {
             return installed(page, done, PageTable.DIRTY);
         }
-        return done == -Errno.EFAULT ? ABSENT : settle(page, address, done);
+        return done == -Errno.EFAULT ? ABSENT : handleFailure(page, address, done);
     }
 
     private int installed(int page, long bytes, int state) {
@@ -225,7 +225,7 @@ final class Installer {
         return count;
     }
 
-    private int settle(int page, long address, long failure) {
+    private int handleFailure(int page, long address, long failure) {
         return switch ((int) -failure) {
             case Errno.EEXIST ->
                 layout.pageBytes() == BASE_PAGE ? onExists(page, address) : onHugepageExists(page, address);
@@ -271,7 +271,7 @@ final class Installer {
             if (mapped == -Errno.EEXIST) {
                 return onExists(page, address);
             }
-            return settle(page, address, mapped == -Errno.EFAULT ? -Errno.ENOMEM : mapped);
+            return handleFailure(page, address, mapped == -Errno.EFAULT ? -Errno.ENOMEM : mapped);
         }
         unmapped(page);
         pause(Errno.ENOMEM);

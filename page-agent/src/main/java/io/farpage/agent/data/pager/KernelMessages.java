@@ -133,14 +133,14 @@ final class KernelMessages {
             event = 0;
             drained = got < messages.capacity();
         }
-        return take(to);
+        return handle(to);
     }
 
     /**
      * Handles events before faults, although the kernel returns faults first. A page that is installed for a fault before the table has a
      * removal would count as removed; and a page that is installed before a fork is handled would be missing in the child.
      */
-    private int take(Receiver to) {
+    private int handle(Receiver to) {
         budget = turnPages;
         int work = 0;
         while (event < count) {

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
     /** Pages that one duty cycle examines to record the working set at the guest's end. */
-    private static final int MAX_LOOKS = 32_768;
+    private static final int MAX_EXAMINED = 32_768;
 
     private final String space;
     private final GuestLayout layout;
@@ -168,7 +168,7 @@ public final class Pager implements DutyCycle {
                 counters,
                 heat,
                 options.prefetchPages(),
-                this::room,
+                this::freeFrames,
                 this::forked,
                 clock);
         installer.sharers(children::installerOf);
@@ -284,7 +284,7 @@ public final class Pager implements DutyCycle {
             return 0;
         }
         if (broken != null) {
-            return turn(broken);
+            return serve(broken);
         }
         int work = 0;
         if (isBehind()) {
@@ -297,7 +297,7 @@ public final class Pager implements DutyCycle {
         if (!table.cuts().isEmpty()) {
             table.cuts().expire(clock.getAsLong());
         }
-        work += takeCompletions();
+        work += handleCompletions();
         work += arrivals.install(finishing == null);
         if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
             work += readMessages();
@@ -358,7 +358,7 @@ public final class Pager implements DutyCycle {
         return true;
     }
 
-    private int turn(BrokenPager remains) {
+    private int serve(BrokenPager remains) {
         int work = remains.doWork();
         if (remains.isOver() || (finishing != null && fetcher.inUse() == 0)) {
             done = true;
@@ -385,7 +385,7 @@ public final class Pager implements DutyCycle {
             successor.close();
         }
         successor = next;
-        layout.take(next.layout());
+        layout.copyFrom(next.layout());
         installer.moveTo(next.uffd());
         uffd = next.uffd();
         messages = new KernelMessages(space, next.uffd(), layout, true, turnPages, clock);
@@ -417,7 +417,7 @@ public final class Pager implements DutyCycle {
      * then. If pages of such a home fill the limit all the same, pages of others may exceed it by the number that would have been left to them.
      * Lost pages, and zero pages of a lost home, do not count against the limit.
      */
-    private int room(int extent) {
+    private int freeFrames(int extent) {
         if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
             return PagerOptions.MAX_RUN;
         }
@@ -438,7 +438,7 @@ public final class Pager implements DutyCycle {
         return (int) Math.min(PagerOptions.MAX_RUN, free);
     }
 
-    private int takeCompletions() {
+    private int handleCompletions() {
         int work = 0;
         for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
             work++;
@@ -475,7 +475,7 @@ public final class Pager implements DutyCycle {
         }
         WorkingSet working = left;
         if (working == null) {
-            if (leaving.doWork(MAX_LOOKS)) {
+            if (leaving.doWork(MAX_EXAMINED)) {
                 left = leaving.found();
             }
             return 1;

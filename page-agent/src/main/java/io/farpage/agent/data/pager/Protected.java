@@ -60,7 +60,7 @@ final class Protected {
     }
 
     /** Removes pages from the front of the oldest run. */
-    void take(int pages) {
+    void removeFirst(int pages) {
         firsts[head] += pages;
         counts[head] -= pages;
         if (counts[head] == 0) {

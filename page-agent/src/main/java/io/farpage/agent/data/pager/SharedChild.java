@@ -164,7 +164,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             boolean write = waiting.isWrite();
             long seenAt = waiting.seenAt();
             waiting.remove();
-            if (settle(page, write)) {
+            if (resolve(page, write)) {
                 work++;
             } else {
                 waiting.add(page, write, seenAt);
@@ -175,7 +175,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     }
 
     /** Resolves a fault of the child; false if it has to wait. */
-    private boolean settle(int page, boolean write) {
+    private boolean resolve(int page, boolean write) {
         int state = table.state(page);
         if (state == PageTable.ZERO || state == PageTable.REMOTE) {
             parent.fault(page, write, false, clock.getAsLong());

@@ -24,7 +24,7 @@ final class Transfers {
     private final boolean[] isWriteBack;
     private final boolean[] isForWrite;
     private final long[] removed;
-    private final int[] settled;
+    private final int[] completed;
     private final long[] seenAt;
     private final long[] arrivedAt;
 
@@ -43,7 +43,7 @@ final class Transfers {
         isWriteBack = new boolean[capacity];
         isForWrite = new boolean[capacity];
         removed = new long[capacity];
-        settled = new int[capacity];
+        completed = new int[capacity];
         seenAt = new long[capacity];
         arrivedAt = new long[capacity];
     }
@@ -95,7 +95,7 @@ final class Transfers {
         isWriteBack[slot] = writeBack;
         isForWrite[slot] = forWrite;
         removed[slot] = 0;
-        settled[slot] = 0;
+        completed[slot] = 0;
         seenAt[slot] = seenNanos;
     }
 
@@ -146,12 +146,12 @@ final class Transfers {
     }
 
     /** Pages of the run that are completed: installed, or given up. */
-    int settled(int slot) {
-        return settled[slot];
+    int completed(int slot) {
+        return completed[slot];
     }
 
-    void settle(int slot, int pages) {
-        settled[slot] += pages;
+    void complete(int slot, int pages) {
+        completed[slot] += pages;
     }
 
     boolean isRemoved(int slot, int index) {
@@ -181,7 +181,7 @@ final class Transfers {
     /** As {@link #remove(int)}, of pages from {@code page} on. */
     void remove(int page, int pages) {
         for (int slot = 0; slot < first.length; slot++) {
-            int from = Math.max(page, first[slot] + settled[slot]);
+            int from = Math.max(page, first[slot] + completed[slot]);
             int until = Math.min(page + pages, first[slot] + count[slot]);
             if (!isWriteBack[slot] && from < until) {
                 long bits = until - from == Long.SIZE ? -1L : (1L << (until - from)) - 1;
@@ -201,7 +201,7 @@ final class Transfers {
     private int fetching(int page) {
         for (int slot = 0; slot < first.length; slot++) {
             if (!isWriteBack[slot]
-                    && page >= first[slot] + settled[slot]
+                    && page >= first[slot] + completed[slot]
                     && page < first[slot] + count[slot]
                     && !isRemoved(slot, page - first[slot])) {
                 return slot;

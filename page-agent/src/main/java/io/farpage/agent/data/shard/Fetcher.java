@@ -151,7 +151,7 @@ public final class Fetcher {
         } else if (home.prepare(
                 isWrite[slot], WrId.of(index, ++generation[slot], slot), offset[slot], length[slot], local[slot])) {
             state[slot] = POSTED;
-            shard.mustPost(home);
+            shard.postLater(home);
         } else {
             park(slot);
         }
@@ -202,7 +202,7 @@ public final class Fetcher {
                 parked--;
                 finish(slot, refusals[slot] > 0 ? FetchStatus.REFUSED : FetchStatus.DEADLINE);
             } else if (state[slot] == POSTED && nowNanos - startedAt[slot] > deadlineNanos) {
-                shard.giveUp(link[slot], "a transfer was not answered within its deadline");
+                shard.failLink(link[slot], "a transfer was not answered within its deadline");
             } else if (state[slot] == REFUSED
                     && (nowNanos - refusedAt[slot] > REFUSAL_PAUSE_NANOS
                             || nowNanos - startedAt[slot] > deadlineNanos)) {

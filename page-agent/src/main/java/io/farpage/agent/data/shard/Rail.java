@@ -12,7 +12,7 @@ public final class Rail {
     private final CompletionQueue completionQueue;
     private final CompletionChannel channel;
     private final int stagingLkey;
-    private final int looks;
+    private final int maxPolls;
     private volatile boolean failed;
     private final WorkCompletion[] batch = WorkCompletion.array(BATCH);
 
@@ -21,15 +21,16 @@ public final class Rail {
      * @param completionQueue polled by the shard's thread only
      * @param channel wakes the shard's thread
      * @param stagingLkey key of the pool's staging frames on this device
-     * @param looks how often a spinning duty cycle polls the completion queue while transfers are under way: often where a poll is a load from
+     * @param maxPolls how often a spinning duty cycle polls the completion queue while transfers are under way: often where a poll is a load from
      *     memory, less often where it is a system call
      */
-    public Rail(String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey, int looks) {
+    public Rail(
+            String name, CompletionQueue completionQueue, CompletionChannel channel, int stagingLkey, int maxPolls) {
         this.name = name;
         this.completionQueue = completionQueue;
         this.channel = channel;
         this.stagingLkey = stagingLkey;
-        this.looks = looks;
+        this.maxPolls = maxPolls;
     }
 
     public String name() {
@@ -48,8 +49,8 @@ public final class Rail {
         return stagingLkey;
     }
 
-    int looks() {
-        return looks;
+    int maxPolls() {
+        return maxPolls;
     }
 
     /** The completion queue has failed and cannot be polled. The shard's thread. */

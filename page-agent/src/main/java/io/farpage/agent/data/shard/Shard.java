@@ -47,7 +47,7 @@ public final class Shard {
     private int mustPostCount;
     private int turnsUntilClockRead;
     private boolean polledAll;
-    private int looks;
+    private int maxPolls;
     private long lastHousekeeping;
     private int busyLinks;
     private int switching;
@@ -66,11 +66,11 @@ public final class Shard {
         this.noticed = noticed;
         this.mustPost = new PeerLink[links.capacity()];
         this.lastHousekeeping = clock.getAsLong();
-        this.looks = mostLooks();
+        this.maxPolls = maxPolls();
     }
 
-    private int mostLooks() {
-        return rails.stream().mapToInt(Rail::looks).max().orElse(1);
+    private int maxPolls() {
+        return rails.stream().mapToInt(Rail::maxPolls).max().orElse(1);
     }
 
     /** Queues a command. Any thread; the caller wakes the shard's thread afterwards if it may be asleep. */
@@ -142,11 +142,11 @@ public final class Shard {
      */
     int doWork(boolean spins) {
         int work = pollCompletions(0);
-        for (int look = 1; spins && look < looks && work == 0 && hasTransfers(); look++) {
-            work = pollCompletions(look);
+        for (int poll = 1; spins && poll < maxPolls && work == 0 && hasTransfers(); poll++) {
+            work = pollCompletions(poll);
         }
         work += runCommands();
-        work += turnCycles();
+        work += runCycles();
         work += post();
         if (--turnsUntilClockRead <= 0) {
             turnsUntilClockRead = TURNS_BETWEEN_CLOCK_READS;
@@ -157,7 +157,7 @@ public final class Shard {
         return work;
     }
 
-    private int turnCycles() {
+    private int runCycles() {
         int work = 0;
         for (int i = 0; i < cycles.size(); i++) {
             DutyCycle cycle = cycles.get(i);
@@ -285,7 +285,7 @@ public final class Shard {
             case ShardCommand.Attach attach -> attach(attach);
             case ShardCommand.Detach(PeerLink link, long attempt, String reason) -> {
                 if (link.queuePair() != null && link.attempt() == attempt) {
-                    giveUp(link, reason);
+                    failLink(link, reason);
                 }
             }
             case ShardCommand.Destroyed(PeerLink link, long attempt) -> {
@@ -296,11 +296,11 @@ public final class Shard {
             case ShardCommand.Switch(PeerLink link, PeerLink trial) -> yieldTo(link, trial);
             case ShardCommand.AddRail(Rail rail) -> {
                 rails.add(rail);
-                looks = mostLooks();
+                maxPolls = maxPolls();
             }
             case ShardCommand.RemoveRail(Rail rail, CompletableFuture<Void> done) -> {
                 rails.remove(rail);
-                looks = mostLooks();
+                maxPolls = maxPolls();
                 done.complete(null);
             }
             case ShardCommand.AddCycle(DutyCycle cycle) -> cycles.add(cycle);
@@ -324,9 +324,9 @@ public final class Shard {
         try {
             link.prepareHeaderRead(
                     links.headerWrId(link), links.headerFrame(link).address(), PoolHeader.BYTES);
-            mustPost(link);
+            postLater(link);
         } catch (VerbsException e) {
-            giveUp(link, e.toString());
+            failLink(link, e.toString());
         }
     }
 
@@ -385,7 +385,7 @@ public final class Shard {
     }
 
     /** Schedules {@code link}'s chain to be posted at the end of the duty cycle. */
-    void mustPost(PeerLink link) {
+    void postLater(PeerLink link) {
         for (int i = 0; i < mustPostCount; i++) {
             if (mustPost[i] == link) {
                 return;
@@ -403,7 +403,7 @@ public final class Shard {
                     link.post();
                 }
             } catch (VerbsException e) {
-                giveUp(link, e.toString());
+                failLink(link, e.toString());
             }
         }
         mustPostCount = 0;
@@ -411,12 +411,12 @@ public final class Shard {
     }
 
     /** Polls the completion queues of rails that are to be polled so often in one duty cycle. */
-    private int pollCompletions(int look) {
+    private int pollCompletions(int poll) {
         int work = 0;
         polledAll = true;
         for (int r = 0; r < rails.size(); r++) {
             Rail rail = rails.get(r);
-            if (look >= rail.looks()) {
+            if (poll >= rail.maxPolls()) {
                 continue;
             }
             WorkCompletion[] batch = rail.batch();
@@ -447,11 +447,11 @@ public final class Shard {
         String reason = "the completion queue of " + rail.name() + " failed: " + cause;
         rail.fail();
         rails.remove(rail);
-        looks = mostLooks();
+        maxPolls = maxPolls();
         for (int number = 0; number < links.capacity(); number++) {
             PeerLink link = links.get(number);
             if (link != null && link.isOn(rail) && !link.isReleased()) {
-                giveUp(link, reason);
+                failLink(link, reason);
                 link.drain(reason, clock.getAsLong() - 1);
             }
         }
@@ -479,7 +479,7 @@ public final class Shard {
         WcStatus status = wc.status();
         if (status != WcStatus.SUCCESS && link.phase() != LinkPhase.DRAINING) {
             boolean refused = Fetcher.isRefusal(status);
-            giveUp(link, refused ? REFUSED + wc : wc.toString());
+            failLink(link, refused ? REFUSED + wc : wc.toString());
             link.refused(refused);
         }
         owner.complete(slot, status);
@@ -490,14 +490,14 @@ public final class Shard {
             return;
         }
         if (!wc.isSuccess()) {
-            giveUp(link, "reading the pool header of " + link.peer() + " failed: " + wc);
+            failLink(link, "reading the pool header of " + link.peer() + " failed: " + wc);
             return;
         }
         try {
             PoolHeader header = PoolHeader.readFrom(links.headerFrame(link));
             header.verify(link.peer(), link.incarnation());
         } catch (PoolHeaderException e) {
-            giveUp(link, "the peer is not who the coordinator said: " + e.getMessage());
+            failLink(link, "the peer is not who the coordinator said: " + e.getMessage());
             return;
         }
         link.up();
@@ -515,7 +515,7 @@ public final class Shard {
     }
 
     /** Moves the link's queue pair to ERR; it is released once its outstanding work requests have completed. */
-    void giveUp(PeerLink link, String reason) {
+    void failLink(PeerLink link, String reason) {
         QueuePair queuePair = link.queuePair();
         if (queuePair == null || link.phase() == LinkPhase.DRAINING) {
             return;
@@ -529,7 +529,8 @@ public final class Shard {
         try {
             queuePair.modifyToErr();
         } catch (RuntimeException e) {
-            // The device may be gone. Destroying the queue pair, which comes next, ends its access to memory in any case.
+            // The device may be gone. Destroying the queue pair, which comes next, ends its access to memory in any
+            // case.
             link.drain(reason + "; " + e, clock.getAsLong());
         }
     }
@@ -542,7 +543,7 @@ public final class Shard {
         lastHousekeeping = now;
         int work = 0;
         if (busyLinks > 0) {
-            work += lookAtLinks(now);
+            work += checkLinks(now);
         }
         for (int i = 0; i < fetchers.size(); i++) {
             fetchers.get(i).expire(now);
@@ -550,7 +551,7 @@ public final class Shard {
         return work;
     }
 
-    private int lookAtLinks(long now) {
+    private int checkLinks(long now) {
         int work = 0;
         for (int number = 0; number < links.capacity(); number++) {
             PeerLink link = links.get(number);
@@ -558,7 +559,7 @@ public final class Shard {
                 continue;
             }
             if (link.isLate(now)) {
-                giveUp(link, "what was outstanding did not complete before the switch to a better transport");
+                failLink(link, "what was outstanding did not complete before the switch to a better transport");
                 work++;
             }
             if (link.isDrained(now)) {
@@ -608,7 +609,7 @@ public final class Shard {
             if (link == null) {
                 continue;
             }
-            giveUp(link, "the agent is shutting down");
+            failLink(link, "the agent is shutting down");
             try {
                 Objects.requireNonNull(link.queuePair()).close();
                 destroyed(link);

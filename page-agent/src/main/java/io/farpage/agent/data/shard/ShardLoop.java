@@ -95,9 +95,10 @@ public final class ShardLoop implements AutoCloseable {
         scheduling.start();
         log.info("{}: scheduled {}", thread.getName(), scheduling.describe());
         try {
-            turnOver();
+            loop();
         } catch (Throwable t) {
-            // Failures of a link, a device or a source are handled where they occur. This one is of the shard itself: no fault
+            // Failures of a link, a device or a source are handled where they occur. This one is of the shard itself:
+            // no fault
             // of a guest on it would be served again, so the agent ends.
             log.error("{} died; stopping the agent", thread.getName(), t);
             Runtime.getRuntime().halt(70);
@@ -141,7 +142,7 @@ public final class ShardLoop implements AutoCloseable {
         return idle == IdleStrategy.SPIN;
     }
 
-    private void turnOver() {
+    private void loop() {
         switch (idle) {
             case SPIN -> spin();
             case ADAPTIVE -> spinThenSleep();
@@ -231,7 +232,8 @@ public final class ShardLoop implements AutoCloseable {
         if (pollSet.ready(0) != 0) {
             wakeFd.drain(errno);
         }
-        // From the last to the first: one that fails is removed, which must not move those that are still to be handled.
+        // From the last to the first: one that fails is removed, which must not move those that are still to be
+        // handled.
         for (int i = rails.size() - 1; i >= 0; i--) {
             if (pollSet.ready(i + 1) != 0) {
                 shard.await(rails.get(i), 0);

@@ -9,16 +9,16 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 class LocalSharesTest {
-    private static final int LEAST = PagerOptions.MIN_LOCAL_PAGES;
+    private static final int MIN = PagerOptions.MIN_LOCAL_PAGES;
     private static final int RUNS = 300;
     private static final int ROUNDS = 200;
 
     @Test
     void shouldShareInProportionToTheSizesOfTheSlices() {
-        LocalShares shares = new LocalShares(1000 + 2 * LEAST, new int[] {30_000, 10_000});
-        assertEquals(LEAST + 750, shares.limit(0));
-        assertEquals(LEAST + 250, shares.limit(1));
-        assertEquals(1000 + 2 * LEAST, shares.ceiling());
+        LocalShares shares = new LocalShares(1000 + 2 * MIN, new int[] {30_000, 10_000});
+        assertEquals(MIN + 750, shares.limit(0));
+        assertEquals(MIN + 250, shares.limit(1));
+        assertEquals(1000 + 2 * MIN, shares.ceiling());
     }
 
     @Test
@@ -44,7 +44,7 @@ class LocalSharesTest {
             world.round();
         }
         assertTrue(world.shares.limit(0) > 3500, world.toString());
-        assertTrue(world.shares.limit(1) >= LEAST, world.toString());
+        assertTrue(world.shares.limit(1) >= MIN, world.toString());
     }
 
     @Test
@@ -101,9 +101,9 @@ class LocalSharesTest {
     @Test
     void shouldLowerAllAtOnceAndNoneBelowTheLeast() {
         LocalShares shares = new LocalShares(10_000, new int[] {90_000, 1000, 9000});
-        shares.resize(3 * LEAST);
+        shares.resize(3 * MIN);
         for (int i = 0; i < 3; i++) {
-            assertEquals(LEAST, shares.limit(i));
+            assertEquals(MIN, shares.limit(i));
         }
         assertTrue(shares.ceiling() > 9990, "so many they may have held before: " + shares.ceiling());
     }
@@ -202,7 +202,7 @@ class LocalSharesTest {
 
         boolean isWithinBounds() {
             for (int i = 0; i < pages.length; i++) {
-                if (shares.limit(i) < LEAST) {
+                if (shares.limit(i) < MIN) {
                     return false;
                 }
             }

@@ -86,7 +86,7 @@ class ReleasesTest {
     private Releases start(Releases.Zeroing zeroing) {
         Releases releases = new Releases(client, "a", INCARNATION, zeroing, hosting);
         releases.start();
-        releases.look();
+        releases.refresh();
         return releases;
     }
 
@@ -96,7 +96,7 @@ class ReleasesTest {
             await("the acknowledgement")
                     .atMost(Duration.ofSeconds(30))
                     .until(() -> client.releases("a").isEmpty());
-            releases.look();
+            releases.refresh();
         }
         long next = 0;
         for (Range range : zeroed) {

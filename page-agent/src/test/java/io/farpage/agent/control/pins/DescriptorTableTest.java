@@ -108,7 +108,7 @@ final class DescriptorTableTest {
     @Test
     void shouldFindNothingWhenRingHasNothingRegistered() throws IOException {
         try (DescriptorTable table = task.withRing(8, 50, IDLE).open()) {
-            assertEquals(Kind.CLEAR, table.look(3).kind());
+            assertEquals(Kind.CLEAR, table.scan(3).kind());
             assertTrue(table.hasRings());
             assertEquals(3, table.provenSince());
         }
@@ -123,20 +123,20 @@ final class DescriptorTableTest {
     @Test
     void shouldProveNothingWhenRingWasNeverSeenIdle() throws IOException {
         try (DescriptorTable table = task.withRing(8, 50, LOCKED).open()) {
-            assertEquals(Kind.BUSY, table.look(1).kind());
-            assertEquals(Kind.BUSY, table.look(2).kind());
+            assertEquals(Kind.BUSY, table.scan(1).kind());
+            assertEquals(Kind.BUSY, table.scan(2).kind());
             assertEquals(0, table.provenSince());
-            assertFalse(table.settles());
+            assertFalse(table.areRingsIdle());
         }
     }
 
     @Test
     void shouldProveInspectionInWhichLockedRingWasLastSeenIdle() throws IOException {
         try (DescriptorTable table = task.withRing(8, 50, IDLE).open()) {
-            assertEquals(Kind.CLEAR, table.look(4).kind());
+            assertEquals(Kind.CLEAR, table.scan(4).kind());
             task.withRing(8, 50, LOCKED);
-            assertEquals(Kind.BUSY, table.look(5).kind());
-            assertEquals(Kind.BUSY, table.look(6).kind());
+            assertEquals(Kind.BUSY, table.scan(5).kind());
+            assertEquals(Kind.BUSY, table.scan(6).kind());
             assertEquals(4, table.provenSince());
         }
     }
@@ -145,11 +145,11 @@ final class DescriptorTableTest {
     void shouldProveInspectionWhenLockedRingIsSeenIdleBeforeItEnds() throws IOException {
         try (DescriptorTable table =
                 task.withRing(8, 50, LOCKED).withRing(9, 51, LOCKED).open()) {
-            assertEquals(Kind.BUSY, table.look(7).kind());
+            assertEquals(Kind.BUSY, table.scan(7).kind());
             task.withRing(8, 50, IDLE);
-            assertFalse(table.settles());
+            assertFalse(table.areRingsIdle());
             task.withRing(8, 50, LOCKED).withRing(9, 51, IDLE);
-            assertTrue(table.settles(), "each was idle once");
+            assertTrue(table.areRingsIdle(), "each was idle once");
             assertEquals(7, table.provenSince());
         }
     }
@@ -157,9 +157,9 @@ final class DescriptorTableTest {
     @Test
     void shouldNotSettleWhenUnlockedRingHasRegisteredBuffers() throws IOException {
         try (DescriptorTable table = task.withRing(8, 50, LOCKED).open()) {
-            assertEquals(Kind.BUSY, table.look(1).kind());
+            assertEquals(Kind.BUSY, table.scan(1).kind());
             task.withRing(8, 50, "UserFiles:\t0\nUserBufs:\t1\n");
-            assertFalse(table.settles());
+            assertFalse(table.areRingsIdle());
             assertEquals(0, table.provenSince());
         }
     }
@@ -167,12 +167,12 @@ final class DescriptorTableTest {
     @Test
     void shouldNotTakeOneRingForAnotherWithItsNumber() throws IOException {
         try (DescriptorTable table = task.withRing(8, 50, IDLE).open()) {
-            assertEquals(Kind.CLEAR, table.look(1).kind());
+            assertEquals(Kind.CLEAR, table.scan(1).kind());
             task.withRing(8, 99, LOCKED);
-            assertEquals(Kind.BUSY, table.look(2).kind());
+            assertEquals(Kind.BUSY, table.scan(2).kind());
             assertEquals(0, table.provenSince());
             task.withRing(8, 50, IDLE);
-            assertFalse(table.settles());
+            assertFalse(table.areRingsIdle());
         }
     }
 
@@ -180,11 +180,11 @@ final class DescriptorTableTest {
     void shouldProveOldestOfLockedRings() throws IOException {
         try (DescriptorTable table =
                 task.withRing(8, 50, IDLE).withRing(9, 51, LOCKED).open()) {
-            assertEquals(Kind.BUSY, table.look(1).kind());
+            assertEquals(Kind.BUSY, table.scan(1).kind());
             task.withRing(8, 50, LOCKED).withRing(9, 51, IDLE);
-            assertEquals(Kind.BUSY, table.look(2).kind());
+            assertEquals(Kind.BUSY, table.scan(2).kind());
             task.withRing(9, 51, LOCKED);
-            assertEquals(Kind.BUSY, table.look(3).kind());
+            assertEquals(Kind.BUSY, table.scan(3).kind());
             assertEquals(1, table.provenSince());
         }
     }
@@ -204,7 +204,7 @@ final class DescriptorTableTest {
 
     private static void assertFinds(Kind kind, String detail, FakeTask task) {
         try (DescriptorTable table = task.open()) {
-            Finding found = table.look(1);
+            Finding found = table.scan(1);
             assertEquals(kind, found.kind(), found::toString);
             assertTrue(found.detail().contains(detail), found::toString);
         }

@@ -97,7 +97,7 @@ final class RealDescriptorsTest {
     private Finding lookAndClose(int fd) {
         int self = (int) ProcessHandle.current().pid();
         try (DescriptorTable table = DescriptorTable.open(self, "/proc/" + self)) {
-            return table.look(1);
+            return table.scan(1);
         } finally {
             FileIo.close(errno, fd);
         }

@@ -68,7 +68,7 @@ class LargeGuestTest {
         int limit = (int) resident - 4096;
         runUntil(() -> evictor.evictions().get() > 4096, () -> {
             evictor.doWork(0, limit);
-            return evictor.lookedAt();
+            return evictor.examined();
         });
         assertTrue(table.resident() <= limit);
         table.discard();
@@ -85,7 +85,7 @@ class LargeGuestTest {
         int[] left = {2_000};
         runUntil(() -> left[0]-- == 0, () -> {
             evictor.doWork(0, 1 << 20);
-            return evictor.lookedAt();
+            return evictor.examined();
         });
         assertEquals(0, evictor.evictions().get());
         assertFalse(evictor.isBusy(), "the shard spins although no home is there");

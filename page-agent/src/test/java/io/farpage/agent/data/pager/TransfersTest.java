@@ -26,7 +26,7 @@ class TransfersTest {
             Fetcher fetcher = shard.newFetcher(2, 1);
             Transfers transfers = new Transfers(fetcher, homes(fetcher), pool, PAGE);
             transfers.begin(0, 5, 2, 0, false, false, 0);
-            transfers.settle(0, 1);
+            transfers.complete(0, 1);
             transfers.begin(1, 5, 1, 2, false, false, 0);
             transfers.remove(5);
             assertTrue(transfers.isRemoved(1, 0));

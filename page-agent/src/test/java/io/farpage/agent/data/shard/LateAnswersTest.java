@@ -155,7 +155,7 @@ class LateAnswersTest {
     void shouldKeepAQueuePairThatIsDrainingUntilEverythingHasCompleted() {
         read(ScriptedHome.INCARNATION);
         shard.doWork();
-        shard.giveUp(link, "for a test");
+        shard.failLink(link, "for a test");
         move(TimeUnit.MILLISECONDS.toNanos(900));
         assertEquals(LinkPhase.DRAINING, link.phase());
 
@@ -248,7 +248,7 @@ class LateAnswersTest {
     }
 
     private void giveUpAndRelease() {
-        shard.giveUp(link, "for a test");
+        shard.failLink(link, "for a test");
         // Nothing answers, so the queue pair is released when it has had a second.
         move(TimeUnit.SECONDS.toNanos(1) + 1);
         assertEquals(LinkPhase.DOWN, link.phase());

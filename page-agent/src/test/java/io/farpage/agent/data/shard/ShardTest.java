@@ -117,7 +117,7 @@ class ShardTest {
         queue.holds = true;
         connect(link, rail, 1, Home.INCARNATION, home.memory());
         turnUntil(() -> !queue.held.isEmpty());
-        shard.giveUp(link, "for a test");
+        shard.failLink(link, "for a test");
         move(TimeUnit.SECONDS.toNanos(1) + 1);
         turnUntilReleased();
         WorkCompletion late = queue.held.getFirst();
@@ -134,7 +134,7 @@ class ShardTest {
         attachSilently(1);
         shard.doWork();
         shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION));
-        shard.giveUp(link, "for a test");
+        shard.failLink(link, "for a test");
         ShardNotice.Released said = turnUntilGivenBack();
         move(TimeUnit.SECONDS.toNanos(5));
         assertEquals(LinkPhase.DRAINING, link.phase(), "its memory may still be written");
@@ -198,7 +198,7 @@ class ShardTest {
         connect(trial, 2);
         turnUntil(() -> link.phase() == LinkPhase.UP && trial.phase() == LinkPhase.UP);
         QueuePair old = link.queuePair();
-        shard.giveUp(trial, "for a test");
+        shard.failLink(trial, "for a test");
         shard.submit(new ShardCommand.Switch(link, trial));
         shard.doWork();
         assertEquals(LinkPhase.UP, link.phase());
@@ -291,7 +291,7 @@ class ShardTest {
     void shouldLookAtTheClockOnceInSixtyFourTurns() {
         read(0);
         now += 2 * DEADLINE;
-        shard.doWork(); // the first turn looks at the clock, and the next ones do not
+        shard.doWork(); // the first turn maxPolls at the clock, and the next ones do not
         assertTrue(fetcher.hasDone());
         fetcher.release(fetcher.poll());
         read(0);
@@ -338,7 +338,7 @@ class ShardTest {
         attachSilently(1);
         shard.doWork();
         assertTrue(shard.hasDeadlines());
-        shard.giveUp(link, "for a test");
+        shard.failLink(link, "for a test");
         move(TimeUnit.SECONDS.toNanos(1) + 1);
         assertEquals("for a test", turnUntilReleased().reason());
         assertFalse(shard.hasDeadlines());
@@ -439,7 +439,7 @@ class ShardTest {
         attach(1, Home.INCARNATION);
         turnUntil(() -> link.phase() == LinkPhase.UP);
         shard.doWork();
-        shard.giveUp(link, "for a test");
+        shard.failLink(link, "for a test");
         move(TimeUnit.SECONDS.toNanos(2));
         assertFalse(shard.isSettled(), "what the turn did may let a source go on");
     }

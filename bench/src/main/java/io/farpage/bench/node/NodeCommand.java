@@ -6,13 +6,13 @@ import com.fasterxml.jackson.annotation.JsonTypeInfo;
 /** What the fetching node is told, a line each. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "order")
 @JsonSubTypes({
-    @JsonSubTypes.Type(value = Order.Fill.class, name = "fill"),
-    @JsonSubTypes.Type(value = Order.Run.class, name = "run"),
-    @JsonSubTypes.Type(value = Order.Quit.class, name = "quit")
+    @JsonSubTypes.Type(value = NodeCommand.Fill.class, name = "fill"),
+    @JsonSubTypes.Type(value = NodeCommand.Run.class, name = "run"),
+    @JsonSubTypes.Type(value = NodeCommand.Quit.class, name = "quit")
 })
-public sealed interface Order {
+public sealed interface NodeCommand {
     /** Write every page to the home, then fetch all of them and check every byte. */
-    record Fill() implements Order {}
+    record Fill() implements NodeCommand {}
 
     /**
      * Fetch by the pattern.
@@ -21,8 +21,8 @@ public sealed interface Order {
      * @param count fetches to record, or 0 to go by time
      * @param millis for how long to record, if count is 0
      */
-    record Run(long warmup, long count, long millis) implements Order {}
+    record Run(long warmup, long count, long millis) implements NodeCommand {}
 
     /** Leave the cluster and end. The end of the input means the same. */
-    record Quit() implements Order {}
+    record Quit() implements NodeCommand {}
 }

@@ -16,8 +16,10 @@ public sealed interface Programs {
     String LAUNCHERS = "farpage.bin";
 
     /** As the launchers have it: a system call that is inlined where it is rare allocates. */
-    List<String> ALLOCATION_FREE =
-            List.of("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,io.farpage.linux.SocketIo::*");
+    List<String> ALLOCATION_FREE = List.of(
+            "-XX:CompileCommand=quiet",
+            "-XX:CompileCommand=dontinline,io.farpage.linux.SocketIo::*",
+            "-XX:MaxInlineLevel=60");
 
     /** The launchers of an installation. */
     record Launchers(Path directory) implements Programs {
@@ -59,11 +61,21 @@ public sealed interface Programs {
             return new Launchers(Path.of(launchers));
         }
         List<String> flags = new ArrayList<>(ALLOCATION_FREE);
-        // An agent (debugger, profiler) of this JVM is not its children's, and an AOT cache is one program's.
         ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-                .filter(flag -> !flag.startsWith("-agent") && !flag.startsWith("-javaagent") && !flag.contains("AOT"))
+                .filter(Programs::isForChildren)
                 .forEach(flags::add);
         return new ClassPath(
                 Path.of(System.getProperty("java.home"), "bin", "java"), flags, System.getProperty("java.class.path"));
+    }
+
+    /**
+     * Whether a flag of this JVM is for its children, too. An agent (debugger, profiler) is not, and an AOT cache is one program's. Without the
+     * second compiler, which the JVM of a short test leaves out, no allocation is removed.
+     */
+    private static boolean isForChildren(String flag) {
+        return !flag.startsWith("-agent")
+                && !flag.startsWith("-javaagent")
+                && !flag.contains("AOT")
+                && !flag.contains("TieredStopAtLevel");
     }
 }

@@ -77,6 +77,9 @@ final class FetchCommandTest {
         }
     }
 
+    /** Bytes per fetch: an object for each fetch has 16 or more, one for each batch of 32 half a byte; this leaves some KB that come but once. */
+    private static final double ONE_OFF = 0.1;
+
     /**
      * On a loaded machine the compiler finishes late, and until then escape analysis removes no allocation. So the warm-up is long, and the
      * best of three runs counts: what the code allocates, it allocates in each.
@@ -86,10 +89,10 @@ final class FetchCommandTest {
     @Timeout(400)
     void shouldAllocateNothingForAHundredThousandFetches() throws Exception {
         double least = allocatedPerFetch();
-        for (int run = 1; run < 3 && least > 0; run++) {
+        for (int run = 1; run < 3 && least >= ONE_OFF; run++) {
             least = Math.min(least, allocatedPerFetch());
         }
-        assertEquals(0, least);
+        assertTrue(least < ONE_OFF, least + " bytes per fetch");
     }
 
     private double allocatedPerFetch() throws Exception {

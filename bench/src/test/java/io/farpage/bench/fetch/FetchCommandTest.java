@@ -77,25 +77,11 @@ final class FetchCommandTest {
         }
     }
 
-    /** Bytes per fetch: an object for each fetch has 16 or more, one for each batch of 32 half a byte; this leaves some KB that come but once. */
-    private static final double ONE_OFF = 0.1;
-
-    /**
-     * On a loaded machine the compiler finishes late, and until then escape analysis removes no allocation. So the warm-up is long, and the
-     * best of three runs counts: what the code allocates, it allocates in each.
-     */
+    /** The warm-up is long: on a loaded machine the compiler finishes late, and until then escape analysis removes no allocation. */
     @Test
     @Tag("soak")
-    @Timeout(400)
+    @Timeout(240)
     void shouldAllocateNothingForAHundredThousandFetches() throws Exception {
-        double least = allocatedPerFetch();
-        for (int run = 1; run < 3 && least >= ONE_OFF; run++) {
-            least = Math.min(least, allocatedPerFetch());
-        }
-        assertTrue(least < ONE_OFF, least + " bytes per fetch");
-    }
-
-    private double allocatedPerFetch() throws Exception {
         try (BenchProcess bench = start(
                 "--mode",
                 "throughput",
@@ -112,7 +98,7 @@ final class FetchCommandTest {
         }
         JsonNode json = report();
         assertEquals(500_000, json.get("count").asLong());
-        return json.get("allocatedBytesPerFetch").asDouble();
+        assertEquals(0, json.get("allocatedBytesPerFetch").asDouble());
     }
 
     @Test

@@ -25,6 +25,13 @@ public final class NativeThread {
     private static final int CLOCK_THREAD_CPUTIME_ID = 3;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
+    /** Of each thread, so that a call allocates nothing: a priority is given up and taken again several times a second. */
+    private static final ThreadLocal<MemorySegment> ATTRIBUTES =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Attributes.SIZE, 8));
+
+    private static final ThreadLocal<MemorySegment> TIMESPEC =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(16, 8));
+
     private static final MethodHandle gettid$mh = Libc.plain("gettid", FunctionDescriptor.of(JAVA_INT));
     private static final MethodHandle geteuid$mh = Libc.plain("geteuid", FunctionDescriptor.of(JAVA_INT));
     private static final MethodHandle sched_setaffinity$mh =
@@ -81,7 +88,7 @@ public final class NativeThread {
     }
 
     /**
-     * Schedules the current thread (sched_setattr(2)).
+     * Schedules the current thread (sched_setattr(2)). Allocates nothing unless it fails.
      *
      * @param policy {@link #SCHED_OTHER} or {@link #SCHED_FIFO}
      * @param nice -20 to 19, of SCHED_OTHER
@@ -91,19 +98,24 @@ public final class NativeThread {
      */
     static void schedule(int policy, int nice, int priority, long sliceNanos) {
         Errno errno = Errno.ofThread();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(Attributes.SIZE, 8);
-            attributes.set(JAVA_INT, 0, Attributes.SIZE);
-            attributes.set(JAVA_INT, Attributes.POLICY, policy);
-            attributes.set(JAVA_LONG, Attributes.FLAGS, SCHED_FLAG_RESET_ON_FORK);
-            attributes.set(JAVA_INT, Attributes.NICE, nice);
-            attributes.set(JAVA_INT, Attributes.PRIORITY, priority);
-            attributes.set(JAVA_LONG, Attributes.RUNTIME, sliceNanos);
-            long result = (long)
+        MemorySegment attributes = ATTRIBUTES.get();
+        attributes.fill((byte) 0);
+        attributes.set(JAVA_INT, 0, Attributes.SIZE);
+        attributes.set(JAVA_INT, Attributes.POLICY, policy);
+        attributes.set(JAVA_LONG, Attributes.FLAGS, SCHED_FLAG_RESET_ON_FORK);
+        attributes.set(JAVA_INT, Attributes.NICE, nice);
+        attributes.set(JAVA_INT, Attributes.PRIORITY, priority);
+        attributes.set(JAVA_LONG, Attributes.RUNTIME, sliceNanos);
+        long result;
+        try {
+            result = (long)
                     sched_setattr$mh.invokeExact(errno.segment(), SYS_SCHED_SETATTR, 0L, attributes.address(), 0L);
-            errno.require((int) result, "sched_setattr(policy %d, priority %d)".formatted(policy, priority));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
+        }
+        if (result == -1) {
+            throw new PosixException(
+                    "sched_setattr(policy %d, priority %d)".formatted(policy, priority), errno.value());
         }
     }
 
@@ -119,8 +131,8 @@ public final class NativeThread {
 
     private static long attribute(long offset, int bytes) {
         Errno errno = Errno.ofThread();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attributes = arena.allocate(Attributes.SIZE, 8);
+        MemorySegment attributes = ATTRIBUTES.get();
+        try {
             long result = (long) sched_getattr$mh.invokeExact(
                     errno.segment(), SYS_SCHED_GETATTR, 0L, attributes.address(), (long) Attributes.SIZE, 0L);
             errno.require((int) result, "sched_getattr");
@@ -157,9 +169,6 @@ public final class NativeThread {
             throw Libc.unexpected(t);
         }
     }
-
-    private static final ThreadLocal<MemorySegment> TIMESPEC =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(16, 8));
 
     /** The CPU that the current thread runs on, below {@link #MAX_CPUS} (sched_getcpu(3)). */
     static int currentCpu() {

@@ -56,6 +56,29 @@ class ThreadSchedulingTest {
         assertFalse(scheduling.isRealTime());
     }
 
+    /** A thread that moves pages gives its priority up and takes it again for as long as it is busy. */
+    @Test
+    void shouldAllocateNothingToChangeHowAThreadIsScheduled() throws Exception {
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long bytes = onThread(() -> {
+            int nice = NativeThread.nice();
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+            long allocated;
+            // Until the call is compiled, what runs it allocates.
+            do {
+                long before = threads.getCurrentThreadAllocatedBytes();
+                long overhead = threads.getCurrentThreadAllocatedBytes() - before;
+                long start = threads.getCurrentThreadAllocatedBytes();
+                for (int i = 0; i < 20_000; i++) {
+                    NativeThread.schedule(NativeThread.SCHED_OTHER, nice, 0, 0);
+                }
+                allocated = threads.getCurrentThreadAllocatedBytes() - start - overhead;
+            } while (allocated != 0 && System.nanoTime() < deadline);
+            return allocated;
+        });
+        assertEquals(0, bytes);
+    }
+
     /**
      * A storm: threads that never sleep, and an ordinary process for each CPU that wants all of it. What the storm does not take is left to that
      * process and to whatever else runs. On a quiet machine, one thread for each CPU leaves a quarter, since the other half is shared alike; three

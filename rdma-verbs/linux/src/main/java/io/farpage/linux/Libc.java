@@ -48,12 +48,17 @@ public final class Libc {
         return capturing(function, descriptor, -1);
     }
 
-    /** Binds a function whose errno does not matter. */
+    /**
+     * Binds a function whose errno does not matter. A call allocates nothing, however seldom it is: one that captures errno slices the
+     * segment for it, which only the second compiler removes.
+     *
+     * @param options {@link Linker.Option#firstVariadicArg} of a function that is variadic
+     */
     @SuppressWarnings("restricted") // native access is this class's purpose
-    public static MethodHandle plain(String function, FunctionDescriptor descriptor) {
+    public static MethodHandle plain(String function, FunctionDescriptor descriptor, Linker.Option... options) {
         // SAFETY: the descriptors given here repeat the prototypes of the man pages.
         return find(function)
-                .map(symbol -> Linker.nativeLinker().downcallHandle(symbol, descriptor))
+                .map(symbol -> Linker.nativeLinker().downcallHandle(symbol, descriptor, options))
                 .orElseGet(() -> absent(descriptor.toMethodType(), false));
     }
 

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
@@ -36,9 +37,13 @@ public final class NativeThread {
     private static final MethodHandle geteuid$mh = Libc.plain("geteuid", FunctionDescriptor.of(JAVA_INT));
     private static final MethodHandle sched_setaffinity$mh =
             Libc.capturing("sched_setaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
-    /** glibc has had wrappers of the two calls since 2.41 only. */
+    private static final FunctionDescriptor SCHED_SETATTR =
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    /** glibc has had wrappers of sched_setattr and sched_getattr since 2.41 only. */
     private static final MethodHandle sched_setattr$mh =
-            Libc.capturing("syscall", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), 1);
+            Libc.plain("syscall", SCHED_SETATTR, Linker.Option.firstVariadicArg(1));
+    /** The same, for one that has failed: tries once more and captures why. */
+    private static final MethodHandle sched_setattr_errno$mh = Libc.capturing("syscall", SCHED_SETATTR, 1);
 
     private static final MethodHandle sched_getattr$mh = Libc.capturing(
             "syscall", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), 1);
@@ -97,7 +102,6 @@ public final class NativeThread {
      * @throws PosixException with EPERM without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO
      */
     static void schedule(int policy, int nice, int priority, long sliceNanos) {
-        Errno errno = Errno.ofThread();
         MemorySegment attributes = ATTRIBUTES.get();
         attributes.fill((byte) 0);
         attributes.set(JAVA_INT, 0, Attributes.SIZE);
@@ -106,16 +110,16 @@ public final class NativeThread {
         attributes.set(JAVA_INT, Attributes.NICE, nice);
         attributes.set(JAVA_INT, Attributes.PRIORITY, priority);
         attributes.set(JAVA_LONG, Attributes.RUNTIME, sliceNanos);
-        long result;
         try {
-            result = (long)
-                    sched_setattr$mh.invokeExact(errno.segment(), SYS_SCHED_SETATTR, 0L, attributes.address(), 0L);
+            long result = (long) sched_setattr$mh.invokeExact(SYS_SCHED_SETATTR, 0L, attributes.address(), 0L);
+            if (result == -1) {
+                Errno errno = Errno.ofThread();
+                result = (long) sched_setattr_errno$mh.invokeExact(
+                        errno.segment(), SYS_SCHED_SETATTR, 0L, attributes.address(), 0L);
+                errno.require((int) result, "sched_setattr(policy %d, priority %d)".formatted(policy, priority));
+            }
         } catch (Throwable t) {
             throw Libc.unexpected(t);
-        }
-        if (result == -1) {
-            throw new PosixException(
-                    "sched_setattr(policy %d, priority %d)".formatted(policy, priority), errno.value());
         }
     }
 

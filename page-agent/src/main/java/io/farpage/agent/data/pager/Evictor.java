@@ -16,9 +16,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Evicts pages to keep the resident set under the limit. The clock algorithm finds victims, in runs of neighbours; it gives a second chance to
  * pages that faulted, not to prefetched ones. A clean run is punched out at once. A dirty run is write-protected, waits until an inspection
- * finds no {@link Pins pin} on it, is copied to staging frames and written to its home. It is punched out only when it is there and was not
- * written to meanwhile, so a page is at every moment in at least one place. Zeros are not written unless the home holds an older version,
- * which would come back if the agent were killed.
+ * finds no {@link Pins pin} on it, is copied to staging frames and written to its home. When the WRITE has completed,
+ * the evictor punches out those pages of the run that the guest has not written to since they were protected; the others stay resident and
+ * are dirty. So at every moment the memory file or the home holds what the guest last stored. Zeros are not written unless the home holds an
+ * older version, which would come back if the agent were killed.
  *
  * <p>A page whose home is lost is the only copy and stays. A page whose home does not answer stays until the home does. Pages of other homes
  * are evicted meanwhile. One duty cycle examines a bounded number of pages; the hand stays where it stopped.

@@ -21,7 +21,7 @@ public record PagerOptions(int localPages, int prefetchPages, int turnPages, Dur
     public static final int MIN_LOCAL_PAGES = 64;
 
     /** Pages that a duty cycle handles in a fraction of a millisecond. */
-    public static final int TURN_PAGES = 4_096;
+    public static final int TURN_PAGES = 512;
 
     /** With {@link #TURN_PAGES} and {@link #FLUSH_DEADLINE}. */
     public PagerOptions(int localPages, int prefetchPages) {

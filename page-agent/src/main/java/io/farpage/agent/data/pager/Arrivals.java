@@ -1,11 +1,8 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
-import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.pool.PagePool;
-import io.farpage.pool.frames.FrameAllocator;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,10 +16,11 @@ final class Arrivals {
     private final String space;
     private final PageTable table;
     private final GuestLayout layout;
-    private final Homes homes;
-    private final Fetcher fetcher;
-    private final Transfers transfers;
+    private final WaitingFaults waiting;
     private final Installer installer;
+    private final Homes homes;
+    private final Staging staging;
+    private final Transfers transfers;
     private final PagePool pool;
     private final PagerCounters counters;
     private final LongSupplier clock;
@@ -30,32 +28,31 @@ final class Arrivals {
     /** Pages that are lost and not poisoned yet. */
     private final FaultQueue unpoisoned = new FaultQueue();
 
-    private final int[] arrived;
+    private final Transfer[] arrived;
     private int arrivedCount;
     private int incoming;
+    private boolean ended;
 
-    Arrivals(
-            String space,
-            PageTable table,
-            GuestLayout layout,
-            Homes homes,
-            Fetcher fetcher,
-            Transfers transfers,
-            Installer installer,
-            PagePool pool,
-            PagerCounters counters,
-            LongSupplier clock) {
-        this.space = space;
-        this.table = table;
-        this.layout = layout;
-        this.homes = homes;
-        this.fetcher = fetcher;
-        this.transfers = transfers;
+    /** @param memory that the pages are installed in */
+    Arrivals(AddressSpace memory, Installer installer) {
         this.installer = installer;
-        this.pool = pool;
-        this.counters = counters;
-        this.clock = clock;
-        this.arrived = new int[fetcher.capacity()];
+        table = memory.table();
+        layout = memory.layout();
+        waiting = memory.waiting();
+        PagerContext context = memory.context();
+        space = context.space();
+        homes = context.homes();
+        staging = context.staging();
+        transfers = context.transfers();
+        pool = context.pool();
+        counters = context.counters();
+        clock = context.clock();
+        arrived = new Transfer[transfers.capacity()];
+    }
+
+    /** The guest has ended: from now on, what arrives is dropped. */
+    void end() {
+        ended = true;
     }
 
     /** Pages that were requested and are not installed yet. */
@@ -70,7 +67,7 @@ final class Arrivals {
 
     /** Whether more than half of the slots are free, so that prefetching does not delay faults. */
     boolean hasSlotsToSpare() {
-        return fetcher.inUse() < fetcher.capacity() / 2;
+        return transfers.inUse() < transfers.capacity() / 2;
     }
 
     /**
@@ -90,7 +87,7 @@ final class Arrivals {
         int had = home == null
                 ? installer.copy(
                         page, count, pool.exportedAddress() + homes.offset(extent, page), write || table.isCut(page))
-                : post(home, extent, page, count, write, seenAt);
+                : post(page, count, write, seenAt);
         if (had > 0) {
             int asked = seenAt == PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
@@ -108,7 +105,7 @@ final class Arrivals {
         if (page < 0 || page >= table.pages() || layout.addressOf(page) == GuestLayout.NONE) {
             return 1;
         }
-        int most = Math.min(count, transfers.maxRun());
+        int most = Math.min(count, staging.maxRun());
         int reach = homes.contiguous(homes.extent(page), page, layout.contiguous(page, most));
         int remote = 0;
         while (remote < reach && table.state(page + remote) == PageTable.REMOTE) {
@@ -117,31 +114,22 @@ final class Arrivals {
         return remote == 0 ? 1 : fetch(page, remote, false, PREFETCH);
     }
 
-    private int post(Home home, int extent, int page, int count, boolean write, long seenAt) {
-        if (!homes.mayTransfer(home)) {
-            return 0;
-        }
+    private int post(int page, int count, boolean write, long seenAt) {
         int run = count;
-        int frame = transfers.allocate(run);
-        if (frame == FrameAllocator.NONE && run > 1) {
+        int frame = staging.allocate(run);
+        if (frame == Staging.NONE && run > 1) {
             run = 1;
-            frame = transfers.allocate(run);
+            frame = staging.allocate(run);
         }
-        if (frame == FrameAllocator.NONE) {
+        if (frame == Staging.NONE) {
             return 0;
         }
-        int slot = fetcher.read(
-                home.link(),
-                homes.incarnation(extent),
-                homes.offset(extent, page),
-                run * layout.pageBytes(),
-                transfers.stagingAddress(frame, 0));
-        if (slot == Fetcher.NONE) {
-            transfers.free(frame, 0, run);
+        Transfer fetch = transfers.begin(Transfer.Kind.FETCH, page, run, frame);
+        if (fetch == null) {
+            staging.free(frame, run);
             return 0;
         }
-        transfers.begin(slot, page, run, frame, false, write, seenAt);
-        transfers.with(slot, home);
+        fetch.fetchesFor(this, write, seenAt);
         for (int i = 0; i < run; i++) {
             table.setState(page + i, PageTable.FETCHING);
         }
@@ -152,48 +140,56 @@ final class Arrivals {
         return run;
     }
 
-    /** The READ of a run has succeeded. */
-    void arrived(int slot) {
-        transfers.succeeded(slot);
-        transfers.arrived(slot, clock.getAsLong());
-        arrived[arrivedCount++] = slot;
+    /** The guest has given pages up: those that are being fetched are not installed. */
+    void remove(int first, int count) {
+        transfers.remove(this, first, count);
     }
 
-    /**
-     * The READ of a run has failed. Ends its slot.
-     *
-     * @param again receives pages that are to be fetched again; null if the guest has ended
-     */
-    void failed(int slot, FetchStatus status, @Nullable WaitingFaults again) {
-        int first = transfers.first(slot);
-        int count = transfers.count(slot);
-        boolean anew = (status == FetchStatus.DEADLINE || status == FetchStatus.REFUSED) && again != null;
+    /** A thread waits to write to a page that is being fetched. */
+    void wantForWrite(int page) {
+        transfers.wantForWrite(this, page);
+    }
+
+    /** The READ of a run has completed. */
+    void completed(Transfer fetch, FetchStatus status) {
+        if (status == FetchStatus.OK) {
+            fetch.arrived(clock.getAsLong());
+            arrived[arrivedCount++] = fetch;
+        } else {
+            failed(fetch, status);
+        }
+    }
+
+    /** Pages for which a thread may wait by now are fetched again, or the threads learn that the pages are lost. */
+    private void failed(Transfer fetch, FetchStatus status) {
+        int first = fetch.first();
+        int count = fetch.count();
+        boolean again = (status == FetchStatus.DEADLINE || status == FetchStatus.REFUSED) && !ended;
         log.error(
                 "space {}: fetching pages {} to {} failed: {}{}",
                 space,
                 first,
                 first + count - 1,
                 status,
-                anew ? "; trying again, the guest waits" : "");
+                again ? "; trying again, the guest waits" : "");
         for (int i = 0; i < count; i++) {
             int page = first + i;
-            if (transfers.isRemoved(slot, i)) {
+            if (fetch.isRemoved(i)) {
                 continue;
             }
             table.setState(page, PageTable.REMOTE);
-            if (again == null || status == FetchStatus.CLOSED) {
+            if (ended || status == FetchStatus.CLOSED) {
                 continue;
             }
-            if (anew) {
-                // A thread may wait for any of them by now.
+            if (again) {
                 table.set(page, PageTable.QUEUED);
-                again.add(page, transfers.isForWrite(slot), clock.getAsLong());
+                waiting.add(page, fetch.isForWrite(), clock.getAsLong());
             } else {
                 lose(page);
             }
         }
         incoming -= count;
-        transfers.end(slot);
+        transfers.end(fetch);
     }
 
     /** Marks a page as lost: threads that touch it get SIGBUS and never see zeros. */
@@ -249,32 +245,31 @@ final class Arrivals {
      * Installs pages that have arrived, and poisons pages that are lost. Pages for which the host has no memory give their slot and staging
      * frames back, which eviction may need to free memory. They are {@link PageTable#REMOTE} again, and threads that wait for them fault again.
      *
-     * @param wanted whether the guest lives; otherwise all is dropped
      * @return how many runs were dealt with
      */
-    int install(boolean wanted) {
-        int work = wanted ? poisonLost() : discardLost();
+    int install() {
+        int work = ended ? discardLost() : poisonLost();
         for (int i = 0; i < arrivedCount; ) {
-            int slot = arrived[i];
-            if (wanted && !install(slot)) {
+            Transfer run = arrived[i];
+            if (!ended && !install(run)) {
                 if (!installer.isPaused()) {
                     i++;
                     continue;
                 }
-                giveBack(slot);
+                giveBack(run);
             }
-            incoming -= transfers.count(slot);
-            transfers.end(slot);
+            incoming -= run.count();
+            transfers.end(run);
             arrived[i] = arrived[--arrivedCount];
             work++;
         }
         return work;
     }
 
-    private void giveBack(int slot) {
-        for (int index = transfers.completed(slot); index < transfers.count(slot); index++) {
-            if (!transfers.isRemoved(slot, index)) {
-                int page = transfers.first(slot) + index;
+    private void giveBack(Transfer run) {
+        for (int index = run.completed(); index < run.count(); index++) {
+            if (!run.isRemoved(index)) {
+                int page = run.first() + index;
                 table.setState(page, PageTable.REMOTE);
                 installer.wake(page);
             }
@@ -282,29 +277,27 @@ final class Arrivals {
     }
 
     /** Installs the rest of a run that has arrived. False if some pages have to be installed later. */
-    private boolean install(int slot) {
-        int first = transfers.first(slot);
-        int count = transfers.count(slot);
-        while (transfers.completed(slot) < count) {
-            int index = transfers.completed(slot);
-            if (transfers.isRemoved(slot, index)) {
-                transfers.complete(slot, 1);
+    private boolean install(Transfer run) {
+        while (run.completed() < run.count()) {
+            int index = run.completed();
+            if (run.isRemoved(index)) {
+                run.complete(1);
                 continue;
             }
-            int run = 1;
-            while (index + run < count && !transfers.isRemoved(slot, index + run)) {
-                run++;
+            int until = index + 1;
+            while (until < run.count() && !run.isRemoved(until)) {
+                until++;
             }
-            long source = transfers.stagingAddress(transfers.frame(slot), index);
-            boolean write = transfers.isForWrite(slot) || table.isCut(first + index);
-            int completed = installer.copy(first + index, run, source, write);
-            if (completed == 0) {
+            int first = run.first() + index;
+            long source = staging.address(staging.frameOf(run.frame(), index));
+            int installed = installer.copy(first, until - index, source, run.isForWrite() || table.isCut(first));
+            if (installed == 0) {
                 return false;
             }
-            transfers.complete(slot, completed);
+            run.complete(installed);
         }
-        if (transfers.seenAt(slot) != PREFETCH) {
-            counters.recordFault(transfers.seenAt(slot), transfers.arrivedAt(slot), clock.getAsLong());
+        if (run.seenAt() != PREFETCH) {
+            counters.recordFault(run.seenAt(), run.arrivedAt(), clock.getAsLong());
         }
         return true;
     }

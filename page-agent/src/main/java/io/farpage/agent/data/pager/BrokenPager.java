@@ -1,10 +1,8 @@
 package io.farpage.agent.data.pager;
 
-import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
-import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,30 +19,19 @@ final class BrokenPager {
     private final String space;
     private final PageFaults uffd;
     private final int pageBytes;
-    private final Fetcher fetcher;
+    private final Installer installer;
     private final Transfers transfers;
-    private final BooleanSupplier isGone;
     private final UffdMessages messages = new UffdMessages(MESSAGES);
     private boolean over;
     private boolean cannotPoison;
 
-    /**
-     * @param isGone whether the VMM has ended
-     * @param transfers of the pager, whose frames are given back as they end
-     */
-    BrokenPager(
-            String space,
-            PageFaults uffd,
-            int pageBytes,
-            Fetcher fetcher,
-            Transfers transfers,
-            BooleanSupplier isGone) {
-        this.space = space;
-        this.uffd = uffd;
-        this.pageBytes = pageBytes;
-        this.fetcher = fetcher;
-        this.transfers = transfers;
-        this.isGone = isGone;
+    /** @param installer knows whether the VMM has ended */
+    BrokenPager(AddressSpace memory, Installer installer) {
+        this.installer = installer;
+        uffd = memory.uffd();
+        pageBytes = memory.layout().pageBytes();
+        space = memory.context().space();
+        transfers = memory.context().transfers();
     }
 
     int fd() {
@@ -53,7 +40,7 @@ final class BrokenPager {
 
     int doWork() {
         int work = endTransfers();
-        if (over || isGone.getAsBoolean()) {
+        if (over || installer.isGone()) {
             over = true;
             return work;
         }
@@ -70,12 +57,8 @@ final class BrokenPager {
 
     private int endTransfers() {
         int work = 0;
-        for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
-            if (transfers.owns(slot)) {
-                transfers.end(slot);
-            } else {
-                fetcher.release(slot);
-            }
+        for (Transfer completed = transfers.poll(); completed != null; completed = transfers.poll()) {
+            transfers.end(completed);
             work++;
         }
         return work;
@@ -115,6 +98,6 @@ final class BrokenPager {
 
     /** Whether the VMM has ended and nothing of the pager is under way. */
     boolean isOver() {
-        return over && fetcher.inUse() == 0;
+        return over && transfers.inUse() == 0;
     }
 }

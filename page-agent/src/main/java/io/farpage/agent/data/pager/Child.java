@@ -1,7 +1,5 @@
 package io.farpage.agent.data.pager;
 
-import io.farpage.agent.data.shard.FetchStatus;
-
 /** The address space of a process that the VMM forked, and that has a userfaultfd of its own. */
 sealed interface Child extends AutoCloseable permits PrivateChild, SharedChild {
     /** A descriptor that is readable while messages wait; -1 while they cannot be read. */
@@ -26,16 +24,6 @@ sealed interface Child extends AutoCloseable permits PrivateChild, SharedChild {
 
     /** Whether the address space is gone, and nothing is under way for it any more. */
     boolean hasEnded();
-
-    /** Whether a transfer is this child's. */
-    default boolean owns(int slot) {
-        return false;
-    }
-
-    /** Completes one of its transfers. */
-    default void completed(int slot, FetchStatus status) {
-        throw new IllegalStateException("no transfer of this child's: slot " + slot);
-    }
 
     @Override
     void close();

@@ -1,6 +1,5 @@
 package io.farpage.agent.data.pager;
 
-import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.linux.uffd.PageFaults;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,16 +13,16 @@ import org.slf4j.LoggerFactory;
  * <p>While one of them shares the memory file, nothing is evicted: a page is write-protected for the VMM alone, so a child's write
  * would not be noticed. When the last of them has ended, every resident page counts as dirty.
  */
-final class Children {
+final class Children implements Installer.Sharers {
     private static final Logger log = LoggerFactory.getLogger(Children.class);
     /** Pages that one duty cycle marks as dirty. */
     private static final int SUSPECTS = 65_536;
 
-    private final PrivateChild.Family family;
+    private final PagerContext context;
+    private final String space;
     private final PageFaults kernel;
     private final boolean shared;
     private final PageTable table;
-    private final Transfers transfers;
     private final List<Child> living = new ArrayList<>();
     private final Watch watch = new Watch();
     private final List<Integer> readable = new ArrayList<>();
@@ -35,18 +34,13 @@ final class Children {
 
     private volatile int count;
 
-    /**
-     * @param kernel where the VMM's faults come from
-     * @param shared whether the memory is a file's
-     * @param table the VMM's
-     * @param transfers the VMM's
-     */
-    Children(PrivateChild.Family family, PageFaults kernel, boolean shared, PageTable table, Transfers transfers) {
-        this.family = family;
-        this.kernel = kernel;
-        this.shared = shared;
-        this.table = table;
-        this.transfers = transfers;
+    /** @param memory the VMM's */
+    Children(AddressSpace memory) {
+        context = memory.context();
+        space = context.space();
+        shared = context.isShared();
+        kernel = memory.uffd();
+        table = memory.table();
         suspect = table.pages();
     }
 
@@ -71,7 +65,7 @@ final class Children {
 
     /** Whether the child in the VMM's place may be in the middle of giving up pages that it gave up as a child. */
     private boolean isRemoving() {
-        removing = removing && family.clock().getAsLong() - removedAt < Cuts.REMOVAL_NANOS;
+        removing = removing && context.clock().getAsLong() - removedAt < Cuts.REMOVAL_NANOS;
         return removing;
     }
 
@@ -95,32 +89,21 @@ final class Children {
      * The VMM or one of its children has forked.
      *
      * @param descriptor for the child's memory
-     * @param layout the parent's
-     * @param of the parent's table
-     * @param parent the VMM's faults
+     * @param parent the memory of the process that forked
+     * @param fetches fetches missing pages of memory that is shared
      */
-    void forked(int descriptor, GuestLayout layout, PageTable of, FaultHandler parent) {
+    void forked(int descriptor, AddressSpace parent, FaultHandler fetches) {
         PageFaults uffd = kernel.child(descriptor);
-        GuestLayout own = new GuestLayout(layout);
+        GuestLayout layout = new GuestLayout(parent.layout());
         if (shared) {
-            add(new SharedChild(
-                    family.space(),
-                    uffd,
-                    own,
-                    table,
-                    transfers,
-                    parent,
-                    grandchild -> forked(grandchild, own, table, parent),
-                    family.options().turnPages(),
-                    family.clock()));
+            add(new SharedChild(new AddressSpace(context, uffd, layout, table), fetches, this));
         } else {
-            PageTable inherited = new PageTable(of);
-            add(new PrivateChild(
-                    family, uffd, own, inherited, grandchild -> forked(grandchild, own, inherited, parent)));
+            PageTable inherited = new PageTable(parent.table());
+            add(new PrivateChild(new AddressSpace(context, uffd, layout, inherited), this));
         }
         log.info(
                 "space {}: the VMM forked; {} of its children have its memory{}",
-                family.space(),
+                space,
                 count,
                 shared ? ", and nothing of it is evicted while one lives" : ", each its own");
     }
@@ -172,7 +155,7 @@ final class Children {
                 watch.forget(child.descriptor());
                 child.close();
                 changed();
-                log.info("space {}: a child of the VMM has ended; {} are left", family.space(), count);
+                log.info("space {}: a child of the VMM has ended; {} are left", space, count);
                 work++;
             }
         }
@@ -203,29 +186,17 @@ final class Children {
         return false;
     }
 
-    /** Completes a transfer of a child. */
-    void completed(int slot, FetchStatus status) {
-        for (Child child : living) {
-            if (child.owns(slot)) {
-                child.completed(slot, status);
-                return;
-            }
-        }
-        throw new IllegalStateException("nobody's transfer: slot " + slot);
-    }
-
     /** Probes whether their address spaces still exist. */
     void probe() {
         living.forEach(Child::probe);
     }
 
-    /** Installer of a child that shares the memory and in which a page is mapped, or null. */
-    @Nullable
-    Installer installerOf(int page) {
+    @Override
+    public @Nullable Installer of(int page) {
         for (Child child : living) {
             if (child instanceof SharedChild sharer
                     && !sharer.hasEnded()
-                    && sharer.layout().addressOf(page) != GuestLayout.NONE) {
+                    && sharer.memory().layout().addressOf(page) != GuestLayout.NONE) {
                 return sharer.installer();
             }
         }
@@ -242,7 +213,7 @@ final class Children {
                 changed();
                 removing = sharer.hasRemoved();
                 removedAt = sharer.removedAt();
-                log.info("space {}: the VMM has ended; a child has its memory now", family.space());
+                log.info("space {}: the VMM has ended; a child has its memory now", space);
                 return sharer;
             }
         }

@@ -2,12 +2,8 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.Counter;
 import io.farpage.agent.data.shard.FetchStatus;
-import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
-import io.farpage.pool.PagePool;
-import io.farpage.pool.frames.FrameAllocator;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -26,9 +22,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
-    private static final int MAX_RUN = 32;
     /** Pages on their way to one home. */
-    private static final int MAX_WRITING = 8 * MAX_RUN;
+    private static final int MAX_WRITING = 8 * WriteBack.MAX_RUN;
 
     /** Resident pages that one duty cycle examines in search of victims, and pages that it passes. */
     private static final int MAX_EXAMINED = 4096;
@@ -44,17 +39,16 @@ final class Evictor {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final String space;
-    private final GuestFile file;
     private final PageTable table;
     private final GuestLayout layout;
+    private final GuestFile file;
     private final Installer installer;
+    private final Residency residency;
     private final Homes homes;
-    private final Fetcher fetcher;
     private final Transfers transfers;
-    private final PagePool pool;
+    private final WriteBack writeBack;
     private final Pins pins;
     private final LongSupplier clock;
-    private final boolean[] ofZeros;
     private final Protected waiting = new Protected();
 
     private final Counter evictions = new Counter();
@@ -78,37 +72,26 @@ final class Evictor {
     /** Whether the latest duty cycle ended because a home has to complete a transfer first. */
     private boolean blocked;
 
-    private boolean broken;
     private long pausedUntil;
     private boolean paused;
 
-    Evictor(
-            String space,
-            GuestFile file,
-            PageTable table,
-            GuestLayout layout,
-            Installer installer,
-            Homes homes,
-            Fetcher fetcher,
-            Transfers transfers,
-            PagePool pool,
-            Pins pins,
-            LongSupplier clock) {
-        this.space = space;
+    /** @param file the memory, shared with the VMM */
+    Evictor(AddressSpace memory, GuestFile file, Installer installer, Residency residency) {
         this.file = file;
-        this.table = table;
-        this.layout = layout;
         this.installer = installer;
-        this.homes = homes;
-        this.fetcher = fetcher;
-        this.transfers = transfers;
-        this.pool = pool;
-        this.pins = pins;
-        this.maxRun = Math.min(MAX_RUN, transfers.maxRun());
-        this.maxWriting = 2 * transfers.share();
-        this.maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
-        this.clock = clock;
-        this.ofZeros = new boolean[fetcher.capacity()];
+        this.residency = residency;
+        table = memory.table();
+        layout = memory.layout();
+        writeBack = new WriteBack(memory, file);
+        PagerContext context = memory.context();
+        space = context.space();
+        homes = context.homes();
+        transfers = context.transfers();
+        pins = context.pins();
+        clock = context.clock();
+        maxRun = writeBack.maxRun();
+        maxWriting = 2 * context.staging().share();
+        maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
     }
 
     /** Pages evicted. Any thread. */
@@ -124,16 +107,6 @@ final class Evictor {
     /** Pages evicted without a write because they were zeros. Any thread. */
     Counter elided() {
         return elided;
-    }
-
-    /** Whether pages can be evicted at all. */
-    boolean works() {
-        return installer.protects() && !broken;
-    }
-
-    /** Whether pages that were writable have to stay, because something may pin them. */
-    boolean isHeld() {
-        return pins.isHeld();
     }
 
     /** Whether eviction can continue without a completion, a link or an inspection. */
@@ -153,17 +126,17 @@ final class Evictor {
      * @return the amount of work
      */
     int doWork(int incoming, int limit) {
-        if (!works() || pins.isHeld()) {
+        if (!residency.isEvictable() || pins.isHeld()) {
             abandon();
         }
         blocked &= isPaused();
         int work = writeInspected(maxTurn);
-        if (!works() || limit >= table.pages() || !hasVictims()) {
+        if (!residency.isEvictable() || limit >= table.pages() || !hasVictims()) {
             evicting = false;
             return work;
         }
         long resident = table.resident() - table.stranded() + incoming;
-        int slack = slack(limit);
+        int slack = Residency.slack(limit);
         if (resident > limit - slack) {
             evicting = true;
         }
@@ -211,11 +184,6 @@ final class Evictor {
         return examinedPages + span;
     }
 
-    /** Pages under the limit that a home which does not answer leaves to other homes. */
-    static int reserve(int limit) {
-        return 2 * slack(limit);
-    }
-
     /** Whether pins leave pages that can be evicted. */
     private boolean hasVictims() {
         return !pins.isHeld() || (!pins.isLasting() && table.count(PageTable.CLEAN) > 0);
@@ -251,7 +219,7 @@ final class Evictor {
                 waiting.removeFirst(1);
                 continue;
             }
-            int written = writeBack(first, run);
+            int written = write(first, run);
             if (written == 0) {
                 blocked = true;
                 break;
@@ -260,7 +228,7 @@ final class Evictor {
             left -= written;
             work++;
         }
-        if (!works()) {
+        if (!residency.isEvictable()) {
             abandon();
         }
         return work;
@@ -275,11 +243,6 @@ final class Evictor {
 
     private boolean isInspected() {
         return !waiting.isEmpty() && pins.passed(waiting.inspection());
-    }
-
-    /** Pages kept free for faults, so that they need not wait for a write-back. */
-    private static int slack(int limit) {
-        return Math.min(4 * MAX_RUN, Math.max(8, limit / 16));
     }
 
     private boolean isPaused() {
@@ -423,52 +386,46 @@ final class Evictor {
     }
 
     private void disable(String why) {
-        broken = true;
+        residency.stopEviction();
         log.warn("space {}: {}; nothing of it can be evicted any more", space, why);
     }
 
     /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */
-    private int writeBack(int first, int most) {
-        int count = most;
-        int frame = transfers.allocate(count);
-        if (frame == FrameAllocator.NONE && count > 1) {
-            count = 1;
-            frame = transfers.allocate(count);
-        }
-        if (frame == FrameAllocator.NONE) {
+    private int write(int first, int most) {
+        int count = writeBack.acquire(most);
+        if (count == 0) {
             return 0;
         }
-        if (!read(first, count, frame)) {
-            transfers.free(frame, 0, count);
+        if (!read(first, count)) {
+            writeBack.release(0, count);
             return 0;
         }
         int done = 0;
         while (done < count) {
-            boolean zero = isZero(frame, done);
+            boolean zero = writeBack.isZero(done);
             boolean elidable = zero && !table.has(first + done, PageTable.HAS_REMOTE_COPY);
             int run = 1;
             while (done + run < count
-                    && isZero(frame, done + run) == zero
+                    && writeBack.isZero(done + run) == zero
                     && (zero && !table.has(first + done + run, PageTable.HAS_REMOTE_COPY)) == elidable) {
                 run++;
             }
-            boolean went = elidable ? elide(first + done, run) : post(first + done, run, frame, done, zero);
+            boolean went = elidable ? elide(first + done, run) : post(first + done, run, done, zero);
             if (!went) {
-                transfers.free(frame, done, count - done);
+                writeBack.release(done, count - done);
                 return done;
             }
             if (elidable) {
-                transfers.free(frame, done, run);
+                writeBack.release(done, run);
             }
             done += run;
         }
         return done;
     }
 
-    private boolean read(int first, int count, int frame) {
-        long bytes = (long) count * layout.pageBytes();
-        long got = file.read(layout.offsetOf(first), transfers.stagingAddress(frame, 0), bytes);
-        if (got != bytes) {
+    private boolean read(int first, int count) {
+        long got = writeBack.read(first, 0, count);
+        if (got != (long) count * layout.pageBytes()) {
             disable(
                     got < 0
                             ? "the memory file cannot be read: " + ErrnoName.of((int) -got)
@@ -476,12 +433,6 @@ final class Evictor {
             return false;
         }
         return true;
-    }
-
-    private boolean isZero(int frame, int index) {
-        long offset = transfers.stagingOffset(frame, index);
-        int bytes = layout.pageBytes();
-        return MemorySegment.mismatch(pool.staging(), offset, offset + bytes, Zeros.segment(), 0, bytes) == -1;
     }
 
     /** The pages hold zeros, as their home does, and cannot have been written to since: they are dropped. */
@@ -499,36 +450,21 @@ final class Evictor {
     }
 
     /** Starts to write pages to their home. False if no slot is free. */
-    private boolean post(int first, int count, int frame, int index, boolean zero) {
-        int extent = homes.extent(first);
-        Home home = homes.home(extent);
-        int bytes = count * layout.pageBytes();
-        if (home == null) {
-            MemorySegment.copy(
-                    pool.staging(),
-                    transfers.stagingOffset(frame, index),
-                    pool.exported(),
-                    homes.offset(extent, first),
-                    bytes);
-            mark(first, count);
-            completeWrite(first, count, zero);
-            transfers.free(frame, index, count);
-            return true;
-        }
-        long address = transfers.stagingAddress(frame, index);
-        if (!homes.mayTransfer(home)) {
-            return false;
-        }
-        int slot = fetcher.write(home.link(), homes.incarnation(extent), homes.offset(extent, first), bytes, address);
-        if (slot == Fetcher.NONE) {
-            return false;
-        }
-        transfers.begin(slot, first, count, transfers.frameOf(frame, index), true, false, 0);
-        transfers.with(slot, home);
-        ofZeros[slot] = zero;
-        mark(first, count);
-        writing += count;
-        return true;
+    private boolean post(int first, int count, int index, boolean zero) {
+        Transfer.Kind kind = zero ? Transfer.Kind.EVICTION_OF_ZEROS : Transfer.Kind.EVICTION;
+        return switch (writeBack.write(kind, first, count, index)) {
+            case NO_SLOT -> false;
+            case DONE -> {
+                mark(first, count);
+                completeWrite(first, count, zero);
+                yield true;
+            }
+            case STARTED -> {
+                mark(first, count);
+                writing += count;
+                yield true;
+            }
+        };
     }
 
     private void mark(int first, int count) {
@@ -539,27 +475,24 @@ final class Evictor {
     }
 
     /**
-     * Completes a write that {@link #post} started, and ends its slot.
+     * Completes a write that {@link #post} started, and ends its transfer.
      *
      * @param stays whether the pages stay resident and dirty, because a child shares the memory: a VMM that is killed while it gives up a part of
      *     a page sends no event, and the child would find the zeros
      */
-    void written(int slot, FetchStatus status, boolean stays) {
-        int first = transfers.first(slot);
-        int count = transfers.count(slot);
+    void written(Transfer write, FetchStatus status, boolean stays) {
+        int first = write.first();
+        int count = write.count();
         writing -= count;
-        if (status == FetchStatus.OK) {
-            transfers.succeeded(slot);
-        }
         // A home that completed the write and was lost since has the pages no more.
         if (status == FetchStatus.OK && !stays && !homes.isLost(homes.extent(first))) {
-            completeWrite(first, count, ofZeros[slot]);
+            completeWrite(first, count, write.kind() == Transfer.Kind.EVICTION_OF_ZEROS);
         } else {
             for (int page = first; page < first + count; page++) {
                 release(page);
             }
         }
-        transfers.end(slot);
+        transfers.end(write);
     }
 
     /** The home has the pages: punches out those that were neither written to nor given up since. Zeros need not be fetched again. */

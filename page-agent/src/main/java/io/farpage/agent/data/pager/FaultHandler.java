@@ -11,16 +11,17 @@ final class FaultHandler implements KernelMessages.Receiver {
     /** Bytes that one fault fetches at most, so few large pages. */
     private static final int MAX_AHEAD_BYTES = 8 << 20;
 
+    private final AddressSpace memory;
     private final PageTable table;
     private final GuestLayout layout;
     private final Homes homes;
-    private final Transfers transfers;
+    private final Staging staging;
     private final Installer installer;
     private final Arrivals arrivals;
+    private final Residency residency;
+    private final Children children;
     private final PagerCounters counters;
     private final Heat heat;
-    private final FreeFrames freeFrames;
-    private final IntConsumer forked;
     private final LongSupplier clock;
     private final ReadaheadPredictor readPredictor;
     private final ReadaheadPredictor writePredictor;
@@ -30,55 +31,41 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     private int fetched;
 
-    /** How many pages the local limit leaves room for. */
-    @FunctionalInterface
-    interface FreeFrames {
-        /** Pages of an extent that may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. */
-        int of(int extent);
-    }
-
-    /**
-     * @param prefetchPages pages that one fault makes resident at most
-     * @param forked receives the descriptor of a child's memory
-     */
-    FaultHandler(
-            PageTable table,
-            GuestLayout layout,
-            Homes homes,
-            Transfers transfers,
-            Installer installer,
-            Arrivals arrivals,
-            PagerCounters counters,
-            Heat heat,
-            int prefetchPages,
-            FreeFrames freeFrames,
-            IntConsumer forked,
-            LongSupplier clock) {
-        this.table = table;
-        this.layout = layout;
-        this.homes = homes;
-        this.transfers = transfers;
+    /** @param children takes charge of a process that this one forks */
+    FaultHandler(AddressSpace memory, Installer installer, Arrivals arrivals, Residency residency, Children children) {
+        this.memory = memory;
         this.installer = installer;
         this.arrivals = arrivals;
-        this.counters = counters;
-        this.heat = heat;
-        this.freeFrames = freeFrames;
-        this.forked = forked;
-        this.clock = clock;
-        queue = new WaitingFaults(homes);
+        this.residency = residency;
+        this.children = children;
+        table = memory.table();
+        layout = memory.layout();
+        queue = memory.waiting();
+        PagerContext context = memory.context();
+        homes = context.homes();
+        staging = context.staging();
+        counters = context.counters();
+        heat = context.heat();
+        clock = context.clock();
         faultAgain = page -> {
             table.clear(page, PageTable.QUEUED);
             installer.wake(page);
         };
-        int ahead = Math.min(transfers.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
+        int prefetchPages = context.options().prefetchPages();
+        int ahead = Math.min(staging.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
         readPredictor = new ReadaheadPredictor(Math.min(prefetchPages, ahead));
         // A page that is wrongly made writable has to be written back, so the window of writes is smaller.
-        writePredictor = new ReadaheadPredictor(Math.min(prefetchPages, transfers.maxRun()));
+        writePredictor = new ReadaheadPredictor(Math.min(prefetchPages, staging.maxRun()));
     }
 
     /** Faults that wait until the limit leaves a free frame. */
     WaitingFaults queue() {
         return queue;
+    }
+
+    /** Fetches the pages that are missing, and installs them. */
+    Arrivals arrivals() {
+        return arrivals;
     }
 
     /** The predictor of reads and of first writes to zero pages. */
@@ -96,7 +83,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     public void removed(int first, int count) {
         queue.removeRange(first, count, faultAgain);
         if (table.setState(first, count, PageTable.ZERO, PageTable.FETCHING)) {
-            transfers.remove(first, count);
+            arrivals.remove(first, count);
             installer.wake(first, count);
         }
         counters.removed().add(count);
@@ -109,7 +96,7 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     @Override
     public void forked(int descriptor) {
-        forked.accept(descriptor);
+        children.forked(descriptor, memory, this);
     }
 
     @Override
@@ -128,7 +115,7 @@ final class FaultHandler implements KernelMessages.Receiver {
             case PageTable.FETCHING -> {
                 counters.repeated().add(1);
                 if (write) {
-                    transfers.wantForWrite(page);
+                    arrivals.wantForWrite(page);
                 }
             }
             case PageTable.CLEAN, PageTable.DIRTY, PageTable.EVICTING -> {
@@ -156,7 +143,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         }
         counters.repeated().add(1);
         if (mapped > 0 && fetching) {
-            transfers.remove(page);
+            arrivals.remove(page, 1);
         } else if (mapped == 0 && !fetching && !table.has(page, PageTable.QUEUED)) {
             await(page, false, seenAt);
         }
@@ -171,7 +158,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     /** Requests a page that is not resident, and the pages predicted to follow. False if no frame or no transfer is free. */
     private boolean resolve(int page, boolean write, long seenAt) {
         int extent = homes.extent(page);
-        int free = freeFrames.of(extent);
+        int free = residency.freeFrames(extent);
         if (free <= 0 || installer.isPaused()) {
             return false;
         }
@@ -245,7 +232,7 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     /** Fetches a page and those behind it in transfers of at most {@code maxRun} pages, so that the first arrives early. Returns how many. */
     private int fetch(int page, int count, boolean write, long seenAt) {
-        int most = transfers.maxRun();
+        int most = staging.maxRun();
         int had = arrivals.fetch(page, Math.min(count, most), write, seenAt);
         boolean goesOn = had == most;
         while (goesOn && had < count) {

@@ -1,12 +1,7 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
-import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.linux.uffd.GuestFile;
-import io.farpage.pool.PagePool;
-import io.farpage.pool.frames.FrameAllocator;
-import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,23 +15,19 @@ import org.slf4j.LoggerFactory;
  */
 final class Flush {
     private static final Logger log = LoggerFactory.getLogger(Flush.class);
-    private static final int MAX_RUN = 32;
     /** Pages that one duty cycle examines, and pages that it writes. */
     private static final int MAX_EXAMINED = 32_768;
 
-    private static final int MAX_WRITES = 8 * MAX_RUN;
+    private static final int MAX_WRITES = 8 * WriteBack.MAX_RUN;
 
     private final String space;
-    private final GuestFile file;
     private final PageTable table;
     private final GuestLayout layout;
     private final Homes homes;
-    private final Fetcher fetcher;
     private final Transfers transfers;
-    private final PagePool pool;
+    private final WriteBack writeBack;
     private final long deadlineNanos;
     private final LongSupplier clock;
-    private final boolean[] isOwn;
 
     private int version = -1;
     private int[] cursor = {};
@@ -48,31 +39,17 @@ final class Flush {
     private boolean incomplete;
     private boolean givenUp;
 
-    /** @param deadline how long no page may reach a home before the rest is given up */
-    Flush(
-            String space,
-            Memory memory,
-            Homes homes,
-            Fetcher fetcher,
-            Transfers transfers,
-            PagePool pool,
-            Duration deadline,
-            LongSupplier clock) {
-        this.space = space;
-        this.file = memory.file();
-        this.table = memory.table();
-        this.layout = memory.layout();
-        this.homes = homes;
-        this.fetcher = fetcher;
-        this.transfers = transfers;
-        this.pool = pool;
-        this.deadlineNanos = deadline.toNanos();
-        this.clock = clock;
-        this.isOwn = new boolean[fetcher.capacity()];
+    Flush(AddressSpace memory, GuestFile file) {
+        table = memory.table();
+        layout = memory.layout();
+        writeBack = new WriteBack(memory, file);
+        PagerContext context = memory.context();
+        space = context.space();
+        homes = context.homes();
+        transfers = context.transfers();
+        deadlineNanos = context.options().flushDeadline().toNanos();
+        clock = context.clock();
     }
-
-    /** What is to be saved. */
-    record Memory(GuestFile file, PageTable table, GuestLayout layout) {}
 
     /** Whether all writes were started and none has to be repeated. */
     boolean isDone() {
@@ -192,64 +169,54 @@ final class Flush {
             return 0;
         }
         int count = 1;
-        int reach = homes.contiguous(of, first, Math.min(MAX_RUN, transfers.maxRun()));
+        int reach = homes.contiguous(of, first, writeBack.maxRun());
         while (count < reach && isStale(first + count) && !table.has(first + count, PageTable.WRITING)) {
             count++;
         }
-        int frame = transfers.allocate(count);
-        if (frame == FrameAllocator.NONE && count > 1) {
-            count = 1;
-            frame = transfers.allocate(count);
-        }
-        if (frame == FrameAllocator.NONE) {
+        count = writeBack.acquire(count);
+        if (count == 0) {
             return 0;
         }
-        int filled = fill(first, count, frame);
+        int filled = fill(first, count);
         if (filled < count) {
-            transfers.free(frame, filled, count - filled);
+            writeBack.release(filled, count - filled);
         }
         if (filled == 0) {
             // The home keeps an older version, which is better than none.
             incomplete = true;
             return 1;
         }
-        return send(of, first, filled, frame);
+        return switch (writeBack.write(Transfer.Kind.FLUSH, first, filled, 0)) {
+            case NO_SLOT -> {
+                writeBack.release(0, filled);
+                yield 0;
+            }
+            case DONE -> {
+                savedAt = clock.getAsLong();
+                yield filled;
+            }
+            case STARTED -> {
+                mark(first, filled);
+                yield filled;
+            }
+        };
     }
 
-    private int send(int of, int first, int count, int frame) {
-        long offset = homes.offset(of, first);
-        int bytes = count * layout.pageBytes();
-        Home home = homes.home(of);
-        if (home == null) {
-            MemorySegment.copy(pool.staging(), transfers.stagingOffset(frame, 0), pool.exported(), offset, bytes);
-            transfers.free(frame, 0, count);
-            savedAt = clock.getAsLong();
-            return count;
-        }
-        int slot = fetcher.write(home.link(), homes.incarnation(of), offset, bytes, transfers.stagingAddress(frame, 0));
-        if (slot == Fetcher.NONE) {
-            transfers.free(frame, 0, count);
-            return 0;
-        }
-        transfers.begin(slot, first, count, frame, true, false, 0);
-        transfers.with(slot, home);
-        isOwn[slot] = true;
+    private void mark(int first, int count) {
         for (int page = first; page < first + count; page++) {
             table.set(page, PageTable.WRITING);
             if (table.state(page) == PageTable.DIRTY) {
                 table.setState(page, PageTable.EVICTING);
             }
         }
-        return count;
     }
 
-    private int fill(int first, int count, int frame) {
-        int bytes = layout.pageBytes();
+    /** Fills staging frames. Returns for how many pages. */
+    private int fill(int first, int count) {
         for (int i = 0; i < count; i++) {
-            long at = transfers.stagingOffset(frame, i);
             if (table.state(first + i) == PageTable.ZERO) {
-                pool.staging().asSlice(at, bytes).fill((byte) 0);
-            } else if (file.read(layout.offsetOf(first + i), pool.stagingAddress() + at, bytes) != bytes) {
+                writeBack.zero(i);
+            } else if (writeBack.read(first + i, i, 1) != layout.pageBytes()) {
                 return i;
             }
         }
@@ -257,15 +224,14 @@ final class Flush {
     }
 
     /**
-     * Completes a write and ends its slot. A write that the evictor started before the page was given up has not brought the zeros that its home is
-     * to have.
+     * Completes a write, its own or one that the evictor started before the guest ended, and ends the transfer. A write of the evictor that began
+     * before the page was given up has not brought the zeros that its home is to have.
      */
-    void written(int slot, FetchStatus status) {
+    void written(Transfer write, FetchStatus status) {
         boolean ok = status == FetchStatus.OK;
-        boolean own = isOwn[slot];
-        isOwn[slot] = false;
-        int first = transfers.first(slot);
-        for (int page = first; page < first + transfers.count(slot); page++) {
+        boolean own = write.kind() == Transfer.Kind.FLUSH;
+        int first = write.first();
+        for (int page = first; page < first + write.count(); page++) {
             table.clear(page, PageTable.WRITING);
             if (table.state(page) == PageTable.EVICTING) {
                 table.setState(page, ok ? PageTable.CLEAN : PageTable.DIRTY);
@@ -275,11 +241,10 @@ final class Flush {
         }
         if (ok) {
             savedAt = clock.getAsLong();
-            transfers.succeeded(slot);
         } else {
             again(first, status);
         }
-        transfers.end(slot);
+        transfers.end(write);
     }
 
     private void again(int first, FetchStatus status) {

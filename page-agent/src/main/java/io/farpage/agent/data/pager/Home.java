@@ -10,6 +10,7 @@ final class Home {
     private final int number;
     private final PeerLink link;
     private int transfers;
+    private int unanswered;
     private int incoming;
     private int writing;
     private long answeredAt;
@@ -29,7 +30,7 @@ final class Home {
         return link;
     }
 
-    /** Transfers under way. */
+    /** Slots that its transfers hold: those under way, and those of pages that have arrived and are not installed. */
     int transfers() {
         return transfers;
     }
@@ -49,7 +50,7 @@ final class Home {
         return link.isUp();
     }
 
-    /** Whether its link is up, and it has completed a transfer recently, has none under way, or has just come up. */
+    /** Whether its link is up, and it has completed a transfer recently, has none to complete, or has just come up. */
     boolean answers(long nowNanos) {
         if (!link.isUp()) {
             return false;
@@ -58,11 +59,12 @@ final class Home {
             connections = link.connections();
             answeredAt = nowNanos;
         }
-        return transfers == 0 || nowNanos - answeredAt < QUIET_NANOS;
+        return unanswered == 0 || nowNanos - answeredAt < QUIET_NANOS;
     }
 
     void begin(int pages, boolean write, long nowNanos) {
-        if (transfers++ == 0) {
+        transfers++;
+        if (unanswered++ == 0) {
             answeredAt = nowNanos;
         }
         if (write) {
@@ -81,7 +83,11 @@ final class Home {
         }
     }
 
-    void answered(long nowNanos) {
-        answeredAt = nowNanos;
+    /** A transfer has completed. Its slot is held until {@link #end}. */
+    void completed(boolean succeeded, long nowNanos) {
+        unanswered--;
+        if (succeeded) {
+            answeredAt = nowNanos;
+        }
     }
 }

@@ -4,9 +4,8 @@ import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
+import java.util.Objects;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,10 +14,7 @@ import org.jspecify.annotations.Nullable;
  * new map does.
  */
 final class Homes {
-    private final String node;
-    private final long incarnation;
-    private final Supplier<SpaceMap> maps;
-    private final Function<String, PeerLink> links;
+    private final Pager.Backing backing;
     private final Fetcher fetcher;
     private final LongSupplier clock;
     /** By number. A home stays in the list when no extent lives there any more. */
@@ -32,33 +28,21 @@ final class Homes {
 
     private int reserved;
 
-    /**
-     * @param node this node, and its incarnation: pages that live here need no link
-     * @param maps the latest map of the space
-     * @param fetcher whose slots the homes share
-     * @param clock monotonic nanoseconds
-     */
-    Homes(
-            String node,
-            long incarnation,
-            Supplier<SpaceMap> maps,
-            Function<String, PeerLink> links,
-            Fetcher fetcher,
-            LongSupplier clock) {
-        this.node = node;
-        this.incarnation = incarnation;
-        this.maps = maps;
-        this.links = links;
-        this.fetcher = fetcher;
+    /** @param clock monotonic nanoseconds */
+    Homes(Pager.Backing backing, LongSupplier clock) {
+        this.backing = backing;
         this.clock = clock;
-        this.map = maps.get();
-        this.home = homesOf(map);
+        fetcher = backing.fetcher();
+        map = backing.map().get();
+        home = homesOf(map);
     }
 
     private @Nullable Home[] homesOf(SpaceMap of) {
         @Nullable Home[] each = new Home[of.extents()];
         for (int extent = 0; extent < each.length; extent++) {
-            each[extent] = of.node(extent).equals(node) ? null : home(links.apply(of.node(extent)));
+            each[extent] = of.node(extent).equals(backing.node())
+                    ? null
+                    : home(backing.links().apply(of.node(extent)));
         }
         share = all.size() < 2 ? 0 : Math.max(1, fetcher.capacity() / (2 * all.size()));
         reserved = 0;
@@ -81,7 +65,7 @@ final class Homes {
 
     /** Takes the latest map, if it has changed. */
     void refresh() {
-        SpaceMap latest = maps.get();
+        SpaceMap latest = backing.map().get();
         if (latest != map) {
             home = homesOf(latest);
             map = latest;
@@ -92,6 +76,11 @@ final class Homes {
     /** Changes whenever the map does. */
     int version() {
         return version;
+    }
+
+    /** Pages of the space. */
+    int pages() {
+        return (int) map.pages();
     }
 
     int extents() {
@@ -126,7 +115,7 @@ final class Homes {
         Home of = home[extent];
         return map.isLost(extent)
                 || (of == null
-                        ? map.incarnation(extent) != incarnation
+                        ? map.incarnation(extent) != backing.incarnation()
                         : of.link().hasLost(map.incarnation(extent)));
     }
 
@@ -144,6 +133,11 @@ final class Homes {
     @Nullable
     Home home(int extent) {
         return home[extent];
+    }
+
+    /** As {@link #home(int)}, of an extent whose pages live on another node. */
+    Home remote(int extent) {
+        return Objects.requireNonNull(home[extent]);
     }
 
     /** The highest number of a home. */
@@ -210,9 +204,9 @@ final class Homes {
         reserved += with.transfers() < share ? 1 : 0;
     }
 
-    /** A transfer with a home has succeeded. */
-    void answered(Home one) {
-        one.answered(clock.getAsLong());
+    /** A transfer with a home has completed. */
+    void completed(Home one, boolean succeeded) {
+        one.completed(succeeded, clock.getAsLong());
     }
 
     long incarnation(int extent) {

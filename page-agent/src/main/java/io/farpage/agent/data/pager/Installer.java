@@ -3,7 +3,6 @@ package io.farpage.agent.data.pager;
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
-import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -33,13 +32,13 @@ final class Installer {
     /** An address at which no guest has memory: the lowest that a process may map. */
     private static final long NOWHERE = 0x10000;
 
+    private final AddressSpace memory;
     private final GuestLayout layout;
     private final PageTable table;
     private final String space;
     private final boolean shared;
     private @Nullable GuestFile file;
     private final LongSupplier clock;
-    private PageFaults uffd;
     private Sharers sharers = page -> null;
     private boolean protects;
     private boolean hasProtected;
@@ -66,31 +65,20 @@ final class Installer {
         Installer of(int page);
     }
 
-    /**
-     * @param shared whether the memory is a file's
-     * @param protects whether pages are installed write-protected, so that writes are noticed
-     * @param clock monotonic nanoseconds
-     */
-    Installer(
-            PageFaults uffd,
-            GuestLayout layout,
-            PageTable table,
-            String space,
-            boolean shared,
-            boolean protects,
-            LongSupplier clock) {
-        this.shared = shared;
-        this.uffd = uffd;
-        this.layout = layout;
-        this.table = table;
-        this.space = space;
+    /** @param protects whether pages are installed write-protected, so that writes are noticed */
+    Installer(AddressSpace memory, boolean protects) {
+        this.memory = memory;
         this.protects = protects;
-        this.clock = clock;
+        layout = memory.layout();
+        table = memory.table();
+        space = memory.context().space();
+        shared = memory.context().isShared();
+        clock = memory.context().clock();
     }
 
     /** Names the file behind the memory, for {@link #discard}. */
-    void backedBy(GuestFile memory) {
-        file = memory;
+    void backedBy(GuestFile backing) {
+        file = backing;
     }
 
     /** Punches a page that the guest has given up out of the file, and wakes waiting threads. */
@@ -106,9 +94,8 @@ final class Installer {
         sharers = others;
     }
 
-    /** From now on installs pages in another address space, whose layout the caller sets. */
-    void moveTo(PageFaults other) {
-        uffd = other;
+    /** The address space has become another one. */
+    void restart() {
         gone = false;
     }
 
@@ -153,7 +140,8 @@ final class Installer {
         }
         boolean protect = protects && !write;
         int run = layout.contiguous(page, count);
-        long done = uffd.copy(address, source, (long) run * layout.pageBytes(), protect ? Userfaultfd.COPY_MODE_WP : 0);
+        long done = memory.uffd()
+                .copy(address, source, (long) run * layout.pageBytes(), protect ? Userfaultfd.COPY_MODE_WP : 0);
         if (done > 0) {
             hasProtected |= protect;
             return installed(page, done, protect ? PageTable.CLEAN : PageTable.DIRTY);
@@ -164,7 +152,7 @@ final class Installer {
             }
             Installer sharer = sharers.of(page);
             if (sharer != null) {
-                uffd.wake(address, layout.pageBytes());
+                wakeAt(address);
                 return sharer.copy(page, 1, source, true);
             }
         }
@@ -188,15 +176,15 @@ final class Installer {
         }
         int run = layout.pageBytes() == BASE_PAGE ? layout.contiguous(page, count) : 1;
         long done = layout.pageBytes() == BASE_PAGE
-                ? uffd.zeropage(address, (long) run * BASE_PAGE)
-                : uffd.copy(address, Zeros.address(), layout.pageBytes(), 0);
+                ? memory.uffd().zeropage(address, (long) run * BASE_PAGE)
+                : memory.uffd().copy(address, Zeros.address(), layout.pageBytes(), 0);
         if (done == -Errno.ENOENT) {
             if (run > 1) {
                 return zero(page, run / 2);
             }
             Installer sharer = sharers.of(page);
             if (sharer != null) {
-                uffd.wake(address, layout.pageBytes());
+                wakeAt(address);
                 return sharer.zero(page, 1);
             }
         }
@@ -209,7 +197,7 @@ final class Installer {
         if (address == GuestLayout.NONE) {
             return 1;
         }
-        long done = uffd.continueAt(address, layout.pageBytes());
+        long done = memory.uffd().continueAt(address, layout.pageBytes());
         if (done > 0) {
             return installed(page, done, PageTable.DIRTY);
         }
@@ -232,7 +220,7 @@ final class Installer {
             case Errno.EAGAIN -> 0;
             case Errno.ENOENT, Errno.EFAULT -> {
                 // The range was unmapped, or the file was truncated before it.
-                uffd.wake(address, layout.pageBytes());
+                wakeAt(address);
                 yield unmapped(page);
             }
             case Errno.ESRCH -> {
@@ -254,7 +242,7 @@ final class Installer {
         if (table.state(page) != PageTable.ZERO) {
             table.setState(page, PageTable.DIRTY);
         }
-        uffd.wake(address, layout.pageBytes());
+        wakeAt(address);
         return 1;
     }
 
@@ -264,7 +252,7 @@ final class Installer {
      */
     private int onHugepageExists(int page, long address) {
         if (shared) {
-            long mapped = uffd.continueAt(address, layout.pageBytes());
+            long mapped = memory.uffd().continueAt(address, layout.pageBytes());
             if (mapped > 0) {
                 return installed(page, mapped, PageTable.DIRTY);
             }
@@ -275,7 +263,7 @@ final class Installer {
         }
         unmapped(page);
         pause(Errno.ENOMEM);
-        uffd.wake(address, layout.pageBytes());
+        wakeAt(address);
         return 1;
     }
 
@@ -313,7 +301,7 @@ final class Installer {
             return 1;
         }
         for (int run = layout.contiguous(page, count); ; run /= 2) {
-            int result = uffd.writeProtect(address, (long) run * layout.pageBytes(), false);
+            int result = memory.uffd().writeProtect(address, (long) run * layout.pageBytes(), false);
             if (result == 0) {
                 return run;
             }
@@ -325,7 +313,7 @@ final class Installer {
                 return 0;
             }
             if (run == 1) {
-                uffd.wake(address, layout.pageBytes());
+                wakeAt(address);
                 return 1;
             }
         }
@@ -342,7 +330,7 @@ final class Installer {
             return 0;
         }
         for (int run = layout.contiguous(page, count); ; run /= 2) {
-            int result = uffd.writeProtect(address, (long) run * layout.pageBytes(), true);
+            int result = memory.uffd().writeProtect(address, (long) run * layout.pageBytes(), true);
             if (result == 0) {
                 hasProtected = true;
                 return run;
@@ -377,7 +365,7 @@ final class Installer {
      * guest would be unsafe: UFFDIO_CONTINUE clears the write protection of a page that the kernel has unmapped.
      */
     void probe() {
-        if (uffd.continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {
+        if (memory.uffd().continueAt(NOWHERE, layout.pageBytes()) == -Errno.ESRCH) {
             gone = true;
         }
     }
@@ -387,11 +375,15 @@ final class Installer {
         wake(page, 1);
     }
 
+    private void wakeAt(long address) {
+        memory.uffd().wake(address, layout.pageBytes());
+    }
+
     /** As {@link #wake(int)}, of pages that are mapped one after the other. */
     void wake(int first, int count) {
         long address = layout.addressOf(first);
         if (address != GuestLayout.NONE) {
-            uffd.wake(address, (long) count * layout.pageBytes());
+            memory.uffd().wake(address, (long) count * layout.pageBytes());
         }
     }
 
@@ -401,14 +393,14 @@ final class Installer {
         if (address == GuestLayout.NONE) {
             return Poison.DONE;
         }
-        long result = uffd.poison(address, layout.pageBytes());
+        long result = memory.uffd().poison(address, layout.pageBytes());
         if (result == -Errno.EEXIST) {
             // An evicted page leaves the marker of its protection in the page table, which the kernel does not replace.
-            int cleared = uffd.writeProtect(address, layout.pageBytes(), false);
+            int cleared = memory.uffd().writeProtect(address, layout.pageBytes(), false);
             if (cleared == -Errno.EAGAIN) {
                 return Poison.AGAIN;
             }
-            result = uffd.poison(address, layout.pageBytes());
+            result = memory.uffd().poison(address, layout.pageBytes());
         }
         if (result > 0) {
             return Poison.DONE;
@@ -417,7 +409,7 @@ final class Installer {
             case Errno.EEXIST, Errno.ENOENT, Errno.EFAULT -> {
                 // Poisoned before, or resident by another way, or not mapped, or beyond the file's end: the thread
                 // finds out.
-                uffd.wake(address, layout.pageBytes());
+                wakeAt(address);
                 yield Poison.DONE;
             }
             case Errno.ESRCH -> {

@@ -75,20 +75,15 @@ final class KernelMessages {
         void forked(int descriptor);
     }
 
-    /**
-     * @param layout of the address space; it is updated by what the kernel reports
-     * @param shared whether the memory is a file's, which keeps pages that are no longer mapped
-     * @param turnPages removed pages that one call handles at most; a region of the layout that has to be rebuilt counts as one
-     * @param clock monotonic nanoseconds
-     */
-    KernelMessages(
-            String space, PageFaults uffd, GuestLayout layout, boolean shared, int turnPages, LongSupplier clock) {
-        this.space = space;
-        this.uffd = uffd;
-        this.layout = layout;
-        this.shared = shared;
-        this.turnPages = turnPages;
-        this.clock = clock;
+    /** @param of whose messages are read, and whose layout is kept up to date */
+    KernelMessages(AddressSpace of) {
+        PagerContext context = of.context();
+        space = context.space();
+        uffd = of.uffd();
+        layout = of.layout();
+        shared = context.isShared();
+        turnPages = context.options().turnPages();
+        clock = context.clock();
     }
 
     /** Readable while messages wait; -1 while they cannot be read. */

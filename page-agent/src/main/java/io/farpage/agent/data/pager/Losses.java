@@ -31,11 +31,12 @@ final class Losses {
     private int page;
     private long pausedUntil;
 
-    Losses(String space, PageTable table, Homes homes, LongSupplier clock) {
-        this.space = space;
+    /** @param table of the VMM */
+    Losses(PagerContext context, PageTable table) {
         this.table = table;
-        this.homes = homes;
-        this.clock = clock;
+        space = context.space();
+        homes = context.homes();
+        clock = context.clock();
         version = homes.version();
         isKnown = new boolean[homes.extents()];
         pausedUntil = clock.getAsLong();

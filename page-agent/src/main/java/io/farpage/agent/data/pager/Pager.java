@@ -30,28 +30,25 @@ public final class Pager implements DutyCycle {
     /** Pages that one duty cycle examines to record the working set at the guest's end. */
     private static final int MAX_EXAMINED = 32_768;
 
+    private final PagerContext context;
     private final String space;
+    private final AddressSpace memory;
     private final GuestLayout layout;
     private final PageTable table;
     private final Homes homes;
     private final Losses losses;
-    private final Fetcher fetcher;
     private final Transfers transfers;
     private final Installer installer;
+    private final Residency residency;
     private final @Nullable Evictor evictor;
-    private final PinReserve reserve;
     private final @Nullable Flush flush;
     private final Arrivals arrivals;
     private final Replay replay;
     private final WorkingSet.Scan leaving;
     private final FaultHandler faults;
     private final Children children;
-    private final Heat heat;
-    private final LongSupplier clock;
     private final Consumer<PagerEnd> ended;
-    private final PagerCounters counters = new PagerCounters();
 
-    private final int turnPages;
     private KernelMessages messages;
     /** The child that has replaced a VMM which ended before it; null while the VMM lives. */
     private @Nullable SharedChild successor;
@@ -61,12 +58,10 @@ public final class Pager implements DutyCycle {
     /** Replaces everything else once a duty cycle has thrown. */
     private @Nullable BrokenPager broken;
 
-    private PageFaults uffd;
     /** Whether the latest read left no message and the shard cannot have slept since. */
     private boolean emptied;
 
     private @Nullable WorkingSet left;
-    private volatile int limit;
     private volatile @Nullable String finishing;
     private String reason = "";
     private volatile boolean spinning;
@@ -116,66 +111,33 @@ public final class Pager implements DutyCycle {
      * @param ended called once, on the shard's thread, when no transfer of this pager is under way any more
      */
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
-        space = guest.space();
-        uffd = guest.uffd();
-        PagePool pool = backing.pool();
-        GuestFile file = guest.file();
-        boolean shared = file != null;
-        fetcher = backing.fetcher();
-        layout = new GuestLayout(guest.regions(), guest.pageBytes());
-        table = new PageTable((int) backing.map().get().pages(), guest.written());
-        homes = new Homes(backing.node(), backing.incarnation(), backing.map(), backing.links(), fetcher, clock);
-        losses = new Losses(space, table, homes, clock);
-        transfers = new Transfers(fetcher, homes, pool, guest.pageBytes());
-        installer = new Installer(guest.uffd(), layout, table, space, shared, shared, clock);
-        if (file != null) {
-            installer.backedBy(file);
-        }
-        reserve = new PinReserve(guest.pins(), table.pages(), guest.pageBytes());
-        evictor = file == null
-                ? null
-                : new Evictor(
-                        space, file, table, layout, installer, homes, fetcher, transfers, pool, guest.pins(), clock);
-        flush = file == null
-                ? null
-                : new Flush(
-                        space,
-                        new Flush.Memory(file, table, layout),
-                        homes,
-                        fetcher,
-                        transfers,
-                        pool,
-                        options.flushDeadline(),
-                        clock);
-        leaving = new WorkingSet.Scan(table);
-        heat = new Heat(table.pages());
-        arrivals = new Arrivals(space, table, layout, homes, fetcher, transfers, installer, pool, counters, clock);
-        replay = new Replay(guest.workingSet(), table, arrivals);
-        messages = new KernelMessages(space, guest.uffd(), layout, shared, options.turnPages(), clock);
-        children = new Children(
-                new PrivateChild.Family(space, homes, fetcher, pool, counters, heat, options, clock),
-                guest.uffd(),
-                shared,
-                table,
-                transfers);
-        faults = new FaultHandler(
-                table,
-                layout,
-                homes,
-                transfers,
-                installer,
-                arrivals,
-                counters,
-                heat,
-                options.prefetchPages(),
-                this::freeFrames,
-                this::forked,
-                clock);
-        installer.sharers(children::installerOf);
-        limit = options.localPages();
-        turnPages = options.turnPages();
-        this.clock = clock;
         this.ended = ended;
+        context = new PagerContext(guest, backing, options, clock);
+        space = context.space();
+        homes = context.homes();
+        transfers = context.transfers();
+        layout = new GuestLayout(guest.regions(), guest.pageBytes());
+        table = new PageTable(context.pages(), guest.written());
+        memory = new AddressSpace(context, guest.uffd(), layout, table);
+        children = new Children(memory);
+        installer = new Installer(memory, context.isShared());
+        installer.sharers(children);
+        arrivals = new Arrivals(memory, installer);
+        residency = new Residency(memory, installer, arrivals, children);
+        faults = new FaultHandler(memory, installer, arrivals, residency, children);
+        messages = new KernelMessages(memory);
+        losses = new Losses(context, table);
+        replay = new Replay(guest.workingSet(), table, arrivals);
+        leaving = new WorkingSet.Scan(table);
+        GuestFile file = guest.file();
+        if (file == null) {
+            evictor = null;
+            flush = null;
+        } else {
+            installer.backedBy(file);
+            evictor = new Evictor(memory, file, installer, residency);
+            flush = new Flush(memory, file);
+        }
     }
 
     /** The most bytes outside the heap that a pager of so many pages takes. */
@@ -190,17 +152,17 @@ public final class Pager implements DutyCycle {
 
     /** Changes how many pages may be resident; pages above the limit are evicted soon. Any thread, which wakes the shard. */
     public void resize(int localPages) {
-        limit = localPages;
+        residency.resize(localPages);
     }
 
     /** Pages that may be resident. Any thread. */
     public int limit() {
-        return limit;
+        return residency.limit();
     }
 
     /** Pages that are resident or being fetched, apart from stranded ones. */
     public long held() {
-        return table.resident() - table.stranded() + arrivals.incoming();
+        return residency.held();
     }
 
     /** The VMM has ended: writes its memory back, and ends. Any thread, which wakes the shard. */
@@ -217,17 +179,17 @@ public final class Pager implements DutyCycle {
     /** Whether all homes are lost to this pager and no transfer is under way. The shard's thread only. */
     public boolean isCutOff() {
         homes.refresh();
-        return homes.areLost() && fetcher.inUse() == 0;
+        return homes.areLost() && transfers.inUse() == 0;
     }
 
     /** Faults by block of pages. Any thread. */
     public Heat heat() {
-        return heat;
+        return context.heat();
     }
 
     /** Counters and latencies. Any thread. */
     public PagerCounters counters() {
-        return counters;
+        return context.counters();
     }
 
     /** How many pages are in which state. Any thread. */
@@ -237,7 +199,7 @@ public final class Pager implements DutyCycle {
                 layout.pageBytes(),
                 table.resident(),
                 peakResident,
-                limit,
+                residency.limit(),
                 table.count(PageTable.REMOTE) + table.count(PageTable.FETCHING),
                 table.count(PageTable.ZERO),
                 table.count(PageTable.DIRTY) + table.count(PageTable.EVICTING),
@@ -295,10 +257,13 @@ public final class Pager implements DutyCycle {
         }
         homes.refresh();
         if (!table.cuts().isEmpty()) {
-            table.cuts().expire(clock.getAsLong());
+            table.cuts().expire(context.clock().getAsLong());
+        }
+        if (finishing != null) {
+            arrivals.end();
         }
         work += handleCompletions();
-        work += arrivals.install(finishing == null);
+        work += arrivals.install();
         if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
             work += readMessages();
             emptied = work > 0 && messages.isDrained();
@@ -328,13 +293,10 @@ public final class Pager implements DutyCycle {
         }
         work += losses.doWork();
         if (evictor != null && !children.share()) {
-            int stranded = (int) table.stranded();
-            int most = (int) Math.min(
-                    reserve.below(limit), installer.mostResident(saturated(limit, stranded)) - (long) stranded);
-            work += evictor.doWork(arrivals.incoming() + faults.queue().served(), most);
+            work += evictor.doWork(arrivals.incoming() + faults.queue().served(), residency.goal());
         }
         if (!replay.isDone() && faults.queue().isEmpty()) {
-            work += replay.doWork(limit);
+            work += replay.doWork(residency.limit());
         }
         long resident = table.resident();
         if (resident > peakResident) {
@@ -354,13 +316,13 @@ public final class Pager implements DutyCycle {
                 space,
                 cause.toString());
         reason = "its pager threw " + cause;
-        broken = new BrokenPager(space, uffd, layout.pageBytes(), fetcher, transfers, installer::isGone);
+        broken = new BrokenPager(memory, installer);
         return true;
     }
 
     private int serve(BrokenPager remains) {
         int work = remains.doWork();
-        if (remains.isOver() || (finishing != null && fetcher.inUse() == 0)) {
+        if (remains.isOver() || (finishing != null && transfers.inUse() == 0)) {
             done = true;
             if (successor != null) {
                 successor.close();
@@ -385,16 +347,11 @@ public final class Pager implements DutyCycle {
             successor.close();
         }
         successor = next;
-        layout.copyFrom(next.layout());
-        installer.moveTo(next.uffd());
-        uffd = next.uffd();
-        messages = new KernelMessages(space, next.uffd(), layout, true, turnPages, clock);
+        memory.becomes(next.memory());
+        installer.restart();
+        messages = new KernelMessages(memory);
         next.leaveWaiting();
         return true;
-    }
-
-    private void forked(int descriptor) {
-        children.forked(descriptor, layout, table, faults);
     }
 
     private int readMessages() {
@@ -407,54 +364,18 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    private static int saturated(int one, int other) {
-        return (int) Math.min(Integer.MAX_VALUE, (long) one + other);
-    }
-
-    /**
-     * How many pages of an extent may become resident now. There is no limit where nothing can be evicted, since it would stop the guest for good.
-     * Each of several homes leaves half of the free frames to the others, and more if it does not answer, since its own pages cannot be evicted
-     * then. If pages of such a home fill the limit all the same, pages of others may exceed it by the number that would have been left to them.
-     * Lost pages, and zero pages of a lost home, do not count against the limit.
-     */
-    private int freeFrames(int extent) {
-        if (evictor == null || children.share() || !evictor.works() || evictor.isHeld()) {
-            return PagerOptions.MAX_RUN;
-        }
-        long free = reserve.free(limit, held());
-        if (homes.isLost(extent)) {
-            return Math.clamp(free, 1, PagerOptions.MAX_RUN);
-        }
-        Home home = homes.home(extent);
-        boolean answers = home == null || homes.answers(home);
-        if (answers && free <= 0 && homes.isAnySilent()) {
-            free += Evictor.reserve(limit);
-        }
-        if (home != null && homes.areSeveral()) {
-            free = answers
-                    ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
-                    : free - Evictor.reserve(limit);
-        }
-        return (int) Math.min(PagerOptions.MAX_RUN, free);
-    }
-
     private int handleCompletions() {
         int work = 0;
-        for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
+        for (Transfer transfer = transfers.poll(); transfer != null; transfer = transfers.poll()) {
             work++;
-            FetchStatus status = fetcher.status(slot);
-            if (!transfers.owns(slot)) {
-                children.completed(slot, status);
-            } else if (transfers.isWriteBack(slot)) {
-                if (finishing != null && flush != null) {
-                    flush.written(slot, status);
-                } else if (evictor != null) {
-                    evictor.written(slot, status, children.share());
-                }
-            } else if (status == FetchStatus.OK) {
-                arrivals.arrived(slot);
-            } else {
-                arrivals.failed(slot, status, finishing == null ? faults.queue() : null);
+            FetchStatus status = transfers.status(transfer);
+            Arrivals owner = transfer.owner();
+            if (owner != null) {
+                owner.completed(transfer, status);
+            } else if (finishing != null && flush != null) {
+                flush.written(transfer, status);
+            } else if (evictor != null) {
+                evictor.written(transfer, status, children.share());
             }
         }
         return work;
@@ -483,7 +404,7 @@ public final class Pager implements DutyCycle {
         if (flush != null && !flush.isDone()) {
             return flush.doWork();
         }
-        if (fetcher.inUse() > 0) {
+        if (transfers.inUse() > 0) {
             return 0;
         }
         done = true;

@@ -1,7 +1,5 @@
 package io.farpage.agent.data.pager;
 
-import io.farpage.linux.uffd.PageFaults;
-import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -9,12 +7,10 @@ import java.util.function.LongSupplier;
  * fault of the parent; once it is in the file, the child is woken.
  */
 final class SharedChild implements Child, KernelMessages.Receiver {
-    private final PageFaults uffd;
-    private final GuestLayout layout;
+    private final AddressSpace memory;
     private final PageTable table;
-    private final Transfers transfers;
     private final FaultHandler parent;
-    private final IntConsumer forked;
+    private final Children children;
     private final LongSupplier clock;
     private final Installer installer;
     private final KernelMessages messages;
@@ -26,37 +22,22 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     private long removedAt;
 
     /**
-     * @param layout of the child
-     * @param table of the file, which is the parent's
+     * @param memory of the child, whose table is its parent's
      * @param parent fetches missing pages
+     * @param children takes charge of grandchildren
      */
-    SharedChild(
-            String space,
-            PageFaults uffd,
-            GuestLayout layout,
-            PageTable table,
-            Transfers transfers,
-            FaultHandler parent,
-            IntConsumer forked,
-            int turnPages,
-            LongSupplier clock) {
-        this.uffd = uffd;
-        this.layout = layout;
-        this.table = table;
-        this.transfers = transfers;
+    SharedChild(AddressSpace memory, FaultHandler parent, Children children) {
+        this.memory = memory;
         this.parent = parent;
-        this.forked = forked;
-        this.clock = clock;
-        installer = new Installer(uffd, layout, table, space, true, false, clock);
-        messages = new KernelMessages(space, uffd, layout, true, turnPages, clock);
+        this.children = children;
+        table = memory.table();
+        clock = memory.context().clock();
+        installer = new Installer(memory, false);
+        messages = new KernelMessages(memory);
     }
 
-    PageFaults uffd() {
-        return uffd;
-    }
-
-    GuestLayout layout() {
-        return layout;
+    AddressSpace memory() {
+        return memory;
     }
 
     Installer installer() {
@@ -80,7 +61,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public int descriptor() {
-        return uffd.fd();
+        return memory.uffd().fd();
     }
 
     @Override
@@ -122,7 +103,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         } else if (mapped == 0) {
             waiting.add(page, false, seenAt);
         } else if (fetching) {
-            transfers.remove(page);
+            parent.arrivals().remove(page, 1);
         }
     }
 
@@ -153,7 +134,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public void forked(int descriptor) {
-        forked.accept(descriptor);
+        children.forked(descriptor, memory, parent);
     }
 
     private int serveWaiting() {
@@ -209,6 +190,6 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public void close() {
-        uffd.close();
+        memory.uffd().close();
     }
 }

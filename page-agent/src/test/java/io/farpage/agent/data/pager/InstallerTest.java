@@ -9,13 +9,14 @@ import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the table says of a page after the kernel has refused to install it, and whether its thread is woken. */
 class InstallerTest {
-    private static final long BASE = 0x7f00_0000_0000L;
+    private static final long BASE = PagerParts.BASE;
     private static final int SMALL = 4096;
     private static final int LARGE = 2 << 20;
     private static final int PAGES = 8;
@@ -25,10 +26,12 @@ class InstallerTest {
     private final PageTable table = new PageTable(PAGES, false);
     private long now = 1;
 
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> now);
+
     private Installer installer(int pageBytes, boolean shared) {
-        GuestLayout layout = new GuestLayout(List.of(new GuestRegion(BASE, (long) PAGES * pageBytes, 0)), pageBytes);
         table.setState(PAGE, PageTable.FETCHING);
-        return new Installer(kernel, layout, table, "test", shared, true, () -> now);
+        return new Installer(parts.memory(kernel, shared, pageBytes, table), true);
     }
 
     @Test

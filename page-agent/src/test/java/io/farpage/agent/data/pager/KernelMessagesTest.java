@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What a turn makes of the messages of a kernel that says anything. */
@@ -25,6 +26,9 @@ class KernelMessagesTest {
     private final Kernel kernel = new Kernel();
     private final Received received = new Received();
     private long now;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> now);
 
     private GuestLayout layout = new GuestLayout(List.of(new GuestRegion(BASE, TIB, 0)), PAGE);
 
@@ -160,7 +164,8 @@ class KernelMessagesTest {
     }
 
     private KernelMessages messages(boolean shared) {
-        return new KernelMessages("test", kernel, layout, shared, PagerOptions.TURN_PAGES, () -> now);
+        return new KernelMessages(parts.memory(
+                kernel, shared, layout, new PageTable(0, false), PagerParts.map(1, layout.pageBytes(), "b")));
     }
 
     /** Hears what the pager would. */

@@ -4,25 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.data.shard.Fetcher;
-import io.farpage.agent.data.shard.PeerLink;
-import io.farpage.agent.data.shard.Shard;
-import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
-import io.farpage.pool.HugepagePolicy;
-import io.farpage.pool.PagePool;
-import io.farpage.pool.PoolConfig;
-import io.farpage.pool.hugepages.HugepageSize;
-import java.lang.foreign.Arena;
 import java.lang.management.ManagementFactory;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A guest of 1 TiB whose kernel is simulated: what a turn may cost does not grow with the guest. */
@@ -33,27 +21,12 @@ class LargeGuestTest {
     /** A turn's work as its own counters have it: a page looked at takes some nanoseconds. */
     private static final int MOST_LOOKS = 80_000;
 
-    private final Shard shard = new Shard(List.of(), Arena.ofAuto().allocate(PAGE), System::nanoTime, () -> {});
-    private final Fetcher fetcher = shard.newFetcher(4, 1);
-    private final GuestLayout layout =
-            new GuestLayout(List.of(new GuestRegion(1L << 44, (long) PAGES * PAGE, 0)), PAGE);
+    @AutoClose
+    private final PagerParts parts = new PagerParts(System::nanoTime);
+
     private long slowest;
     private long slow;
     private long turns;
-
-    @SuppressWarnings("NullAway.Init") // set before each test
-    private PagePool pool;
-
-    @BeforeEach
-    void openPool() throws Exception {
-        pool = PagePool.open(
-                PoolConfig.of("a", 1, 2L * PAGE, 64L * PAGE).withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
-    }
-
-    @AfterEach
-    void closePool() {
-        pool.close();
-    }
 
     @Test
     void shouldBoundEveryTurnWhenVictimsAreFarApart() {
@@ -63,8 +36,7 @@ class LargeGuestTest {
             table.set(page, PageTable.REFERENCED);
         }
         long resident = table.resident();
-        Homes homes = homes(false, "a");
-        Evictor evictor = evictor(table, homes);
+        Evictor evictor = evictor(table, "a");
         int limit = (int) resident - 4096;
         runUntil(() -> evictor.evictions().get() > 4096, () -> {
             evictor.doWork(0, limit);
@@ -80,8 +52,7 @@ class LargeGuestTest {
         for (int page = 0; page < PAGES; page += 64) {
             table.setState(page, PageTable.DIRTY);
         }
-        Homes homes = homes(false, "b", "c");
-        Evictor evictor = evictor(table, homes);
+        Evictor evictor = evictor(table, "b", "c");
         int[] left = {2_000};
         runUntil(() -> left[0]-- == 0, () -> {
             evictor.doWork(0, 1 << 20);
@@ -98,8 +69,16 @@ class LargeGuestTest {
         for (int page = 0; page < PAGES; page += 64) {
             table.setState(page, PageTable.CLEAN);
         }
-        Homes homes = homes(true, "b", "c");
-        Losses losses = new Losses("large", table, homes, System::nanoTime);
+        int half = PAGES / 2;
+        SpaceMap map = new SpaceMap(
+                "large",
+                1,
+                PAGES,
+                PAGE,
+                List.of(
+                        new SpaceMap.Extent(0, half, "b", 1, 0, true),
+                        new SpaceMap.Extent(half, half, "c", 1, 0, false)));
+        Losses losses = new Losses(memory(table, map).context(), table);
         runUntil(() -> table.stranded() == PAGES / 2 / 64, losses::doWork);
         assertEquals(PAGES / 2 / 64, table.count(PageTable.DIRTY));
         table.discard();
@@ -109,7 +88,6 @@ class LargeGuestTest {
     void shouldBoundEveryTurnOfTheEndWhenTheGuestHasTouchedAllOfItsMemory() {
         PageTable table = new PageTable(PAGES, true);
         table.setState(0, PAGES, PageTable.CLEAN, PageTable.FETCHING);
-        Homes homes = homes(false, "a");
         WorkingSet.Scan scan = new WorkingSet.Scan(table);
         boolean[] done = {false};
         runUntil(() -> done[0], () -> {
@@ -117,15 +95,7 @@ class LargeGuestTest {
             return 32_768;
         });
         assertTrue(scan.found().runs() <= WorkingSet.MAX_RUNS);
-        Flush flush = new Flush(
-                "large",
-                new Flush.Memory(new NoFile(), table, layout),
-                homes,
-                fetcher,
-                new Transfers(fetcher, homes, pool, PAGE),
-                pool,
-                Duration.ofMinutes(1),
-                System::nanoTime);
+        Flush flush = new Flush(memory(table, map("a")), new PagerParts.EmptyFile());
         runUntil(flush::isDone, flush::doWork);
         assertTrue(flush.isComplete());
         table.discard();
@@ -166,45 +136,19 @@ class LargeGuestTest {
         assertTrue(slow <= 2 + turns / 500, slow + " of " + turns + " turns took more than 1 ms");
     }
 
-    private Evictor evictor(PageTable table, Homes homes) {
-        Installer installer =
-                new Installer(new AgreeableKernel(), layout, table, "large", true, true, System::nanoTime);
-        return new Evictor(
-                "large",
-                new NoFile(),
-                table,
-                layout,
-                installer,
-                homes,
-                fetcher,
-                new Transfers(fetcher, homes, pool, PAGE),
-                pool,
-                Pins.NONE,
-                System::nanoTime);
+    private Evictor evictor(PageTable table, String... nodes) {
+        AddressSpace memory = memory(table, map(nodes));
+        Installer installer = new Installer(memory, true);
+        Residency residency = new Residency(memory, installer, new Arrivals(memory, installer), new Children(memory));
+        return new Evictor(memory, new PagerParts.EmptyFile(), installer, residency);
     }
 
-    /** One extent for each node, of equal size, the first of them lost if it is said so. */
-    private Homes homes(boolean isFirstLost, String... nodes) {
-        List<SpaceMap.Extent> extents = new ArrayList<>();
-        int each = PAGES / nodes.length;
-        for (int i = 0; i < nodes.length; i++) {
-            extents.add(new SpaceMap.Extent((long) i * each, each, nodes[i], 1, 0, i == 0 && isFirstLost));
-        }
-        SpaceMap map = new SpaceMap("large", 1, PAGES, PAGE, extents);
-        return new Homes("a", 1, () -> map, PeerLink::new, fetcher, System::nanoTime);
+    private AddressSpace memory(PageTable table, SpaceMap map) {
+        return parts.memory(new AgreeableKernel(), true, PagerParts.layout(PAGES, PAGE), table, map);
     }
 
-    /** Holes can be punched into it, and it reads as zeros. */
-    private static final class NoFile implements GuestFile {
-        @Override
-        public long read(long offset, long address, long length) {
-            return length;
-        }
-
-        @Override
-        public int punchHole(long offset, long length) {
-            return 0;
-        }
+    private static SpaceMap map(String... nodes) {
+        return PagerParts.map(PAGES, PAGE, nodes);
     }
 
     /** Carries out whatever it is asked for. */

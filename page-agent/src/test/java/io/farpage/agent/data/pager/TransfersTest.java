@@ -1,43 +1,65 @@
 package io.farpage.agent.data.pager;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.data.shard.Fetcher;
-import io.farpage.agent.data.shard.PeerLink;
-import io.farpage.agent.data.shard.Shard;
-import io.farpage.pool.HugepagePolicy;
-import io.farpage.pool.PagePool;
-import io.farpage.pool.PoolConfig;
-import io.farpage.pool.hugepages.HugepageSize;
-import java.lang.foreign.Arena;
-import java.util.List;
+import io.farpage.linux.uffd.PageFaults;
+import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Test;
 
 class TransfersTest {
     private static final int PAGE = 4096;
+    private static final int STAGING_FRAME = 0;
+    private static final PageFaults NO_KERNEL = (PageFaults) Proxy.newProxyInstance(
+            PageFaults.class.getClassLoader(), new Class<?>[] {PageFaults.class}, (proxy, method, arguments) -> {
+                throw new UnsupportedOperationException(method.getName());
+            });
 
     /** A run of which a part waits to be installed keeps its slot, while pages of the other part may be evicted and fetched anew. */
     @Test
-    void shouldNoteARemovalWithTheFetchThatIsUnderWay() throws Exception {
-        Shard shard = new Shard(List.of(), Arena.ofAuto().allocate(PAGE), System::nanoTime, () -> {});
-        try (PagePool pool = PagePool.open(
-                PoolConfig.of("a", 1, PAGE, 4 * PAGE).withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB))) {
-            Fetcher fetcher = shard.newFetcher(2, 1);
-            Transfers transfers = new Transfers(fetcher, homes(fetcher), pool, PAGE);
-            transfers.begin(0, 5, 2, 0, false, false, 0);
-            transfers.complete(0, 1);
-            transfers.begin(1, 5, 1, 2, false, false, 0);
-            transfers.remove(5);
-            assertTrue(transfers.isRemoved(1, 0));
-            assertFalse(transfers.isRemoved(0, 0));
-            transfers.remove(6);
-            assertTrue(transfers.isRemoved(0, 1));
+    void shouldNoteARemovalWithTheFetchThatIsUnderWay() {
+        PageTable table = new PageTable(8, true);
+        try (PagerParts parts = new PagerParts(System::nanoTime)) {
+            AddressSpace memory = parts.memory(NO_KERNEL, true, PAGE, table);
+            Arrivals arrivals = new Arrivals(memory, new Installer(memory, true));
+            Transfers transfers = memory.context().transfers();
+            Transfer older = fetch(transfers, arrivals, 5, 2);
+            older.complete(1);
+            Transfer later = fetch(transfers, arrivals, 5, 1);
+            arrivals.remove(5, 1);
+            assertTrue(later.isRemoved(0));
+            assertFalse(older.isRemoved(0));
+            arrivals.remove(6, 1);
+            assertTrue(older.isRemoved(1));
         }
     }
 
-    private static Homes homes(Fetcher fetcher) {
-        SpaceMap map = new SpaceMap("space", 1, 8, PAGE, List.of(new SpaceMap.Extent(0, 8, "a", 1, 0, false)));
-        return new Homes("a", 1, () -> map, PeerLink::new, fetcher, System::nanoTime);
+    /** A child with private memory has pages of the same numbers. */
+    @Test
+    void shouldNoteARemovalOnlyWithFetchesForTheSameAddressSpace() {
+        try (PagerParts parts = new PagerParts(System::nanoTime)) {
+            AddressSpace memory = parts.memory(NO_KERNEL, false, PAGE, new PageTable(8, true));
+            AddressSpace child = new AddressSpace(memory.context(), NO_KERNEL, memory.layout(), new PageTable(8, true));
+            Arrivals own = new Arrivals(memory, new Installer(memory, false));
+            Arrivals other = new Arrivals(child, new Installer(child, false));
+            Transfers transfers = memory.context().transfers();
+            Transfer first = fetch(transfers, own, 5, 1);
+            Transfer second = fetch(transfers, other, 5, 1);
+            other.remove(5, 1);
+            other.wantForWrite(5);
+            assertFalse(first.isRemoved(0));
+            assertTrue(second.isRemoved(0));
+            own.wantForWrite(5);
+            assertTrue(first.isForWrite());
+            assertFalse(second.isForWrite(), "the page was given up before the write");
+        }
+    }
+
+    private static Transfer fetch(Transfers transfers, Arrivals owner, int page, int count) {
+        Transfer begun = transfers.begin(Transfer.Kind.FETCH, page, count, STAGING_FRAME);
+        assertNotNull(begun);
+        begun.fetchesFor(owner, false, 0);
+        return begun;
     }
 }

@@ -239,4 +239,22 @@ final class FoundSchedulesTest {
                 World.LONG_NANOS,
                 Step.parse("w0/6 r2/2 . . . . . g2 w2/6 . . i . g . D2/6 . . I . . . . . . g2 g2 . . . i I . ."));
     }
+
+    /** A page had arrived and could not be installed, so its home counted as silent, and a page of this node came above the limit. */
+    @Test
+    void shouldNotTakeAHomeForSilentWhileAPageThatItSentWaitsToBeInstalled() {
+        Replay.run(
+                new Setup(3, 1, 3, 1, 1, 5, 5).with(Feature.LARGE_PAGES),
+                World.SHORT_NANOS,
+                Step.parse("| w1 C2/2 . . c w0/2 . h . g2"));
+    }
+
+    /** A fault of a page that had come meanwhile: the page counts as stored to, and so stays while pins are held. */
+    @Test
+    void shouldKeepAPageThatIsFoundResidentWhilePinsAreHeld() {
+        Replay.run(
+                new Setup(3, 1, 3, 1, 1, 1, 10),
+                World.LONG_NANOS,
+                Step.parse("| D1/1 r0/2 . . . . . . g1 w2 . . c . . g2 d2/2 i I . . . g g2 q"));
+    }
 }

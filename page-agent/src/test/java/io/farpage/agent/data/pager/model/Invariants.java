@@ -139,11 +139,11 @@ final class Invariants {
         return isHeld && canEvict && resident() > highestLimit && untouched() > 0;
     }
 
-    /** Resident pages that cannot have been stored to since they were installed. */
+    /** Resident pages of which the agent knows that they were not stored to since they were installed. */
     private int untouched() {
         int untouched = 0;
         for (int page = 0; page < world.setup.pages(); page++) {
-            untouched += world.kernel().memory().isUntouched(page)
+            untouched += world.kernel().memory().isKnownUntouched(page)
                             && !world.truth().isBeingRemoved(page)
                             && !world.isHomeLost(page)
                     ? 1

@@ -24,7 +24,7 @@ final class SimulatedHome {
     private boolean isSilent;
     private boolean isLost;
     private boolean isLossKnown;
-    private long completed;
+    private long answers;
     private long quietSince;
 
     /**
@@ -73,10 +73,11 @@ final class SimulatedHome {
         return isUp() && !isSilent && !isLost;
     }
 
-    /** Time passes. */
+    /** Notes the time of what the agent has asked for and been answered since the last call. To be called before time passes. */
     void look(long nowNanos) {
-        if (network.underWay().isEmpty() || network.completed() != completed) {
-            completed = network.completed();
+        boolean isIdle = network.underWay().isEmpty() && (queuePair == null || !queuePair.hasPrepared());
+        if (isIdle || network.answers() != answers) {
+            answers = network.answers();
             quietSince = nowNanos;
         }
     }

@@ -255,6 +255,7 @@ final class SimulatedKernel implements PageFaults {
                 // hugetlbfs calls it so when no hugepage is left
                 failure = isLarge() ? -Errno.EEXIST : -Errno.ENOMEM;
             } else if (memory.isCached(page) || isPoisoned[page]) {
+                memory.found(page);
                 failure = -Errno.EEXIST;
             } else {
                 memory.install(page, source == 0 ? 0 : Memory.version(source + (long) filled * pageBytes), protect);

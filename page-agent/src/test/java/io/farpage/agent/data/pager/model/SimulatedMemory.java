@@ -14,6 +14,8 @@ final class SimulatedMemory implements GuestFile {
     private final int[] frames;
     /** Whether a page was installed protected, and neither it nor its protection was touched since. */
     private final boolean[] isUntouched;
+    /** By page: whether the agent was told that it exists already, and so cannot know whether it was stored to. */
+    private final boolean[] isFound;
 
     private final List<SimulatedKernel> mappers = new ArrayList<>();
 
@@ -25,6 +27,7 @@ final class SimulatedMemory implements GuestFile {
         content = new long[pages];
         frames = new int[pages];
         isUntouched = new boolean[pages];
+        isFound = new boolean[pages];
     }
 
     private SimulatedMemory(SimulatedMemory parent) {
@@ -34,6 +37,7 @@ final class SimulatedMemory implements GuestFile {
         content = parent.content.clone();
         frames = new int[cached.length];
         isUntouched = new boolean[cached.length];
+        isFound = new boolean[cached.length];
     }
 
     /** What a child has: the same file, or a copy of private pages. */
@@ -62,6 +66,16 @@ final class SimulatedMemory implements GuestFile {
         return cached[page] && isUntouched[page];
     }
 
+    /** Whether the agent knows that a page was not stored to since it was installed. */
+    boolean isKnownUntouched(int page) {
+        return isUntouched(page) && !isFound[page];
+    }
+
+    /** The agent is told that a page exists already. */
+    void found(int page) {
+        isFound[page] = true;
+    }
+
     void touched(int page) {
         isUntouched[page] = false;
     }
@@ -78,6 +92,7 @@ final class SimulatedMemory implements GuestFile {
         cached[page] = true;
         content[page] = version;
         isUntouched[page] = isProtected;
+        isFound[page] = false;
     }
 
     void store(int page, long version) {
@@ -142,6 +157,9 @@ final class SimulatedMemory implements GuestFile {
     }
 
     String shape() {
-        return Arrays.toString(cached) + Arrays.toString(content) + Arrays.toString(isUntouched);
+        return Arrays.toString(cached)
+                + Arrays.toString(content)
+                + Arrays.toString(isUntouched)
+                + Arrays.toString(isFound);
     }
 }

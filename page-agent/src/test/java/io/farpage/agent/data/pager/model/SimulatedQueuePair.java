@@ -67,6 +67,11 @@ final class SimulatedQueuePair implements QueuePair {
         }
     }
 
+    /** Whether requests wait to be posted. */
+    boolean hasPrepared() {
+        return !prepared.isEmpty();
+    }
+
     /** The way to the home breaks. */
     void fail() {
         state = QpState.ERR;

@@ -186,6 +186,7 @@ final class World {
     }
 
     private void beforeCall() {
+        look();
         invariants.check();
         if (isSettling) {
             settlement.runThreads();
@@ -294,13 +295,18 @@ final class World {
         }
     }
 
+    private void look() {
+        fabric.homes().forEach(home -> home.look(now));
+    }
+
     /** A turn of the agent. */
     void turn() {
         now += schedule.turnNanos();
         learnOfLosses();
-        fabric.homes().forEach(home -> home.look(now));
+        look();
         shard.doWork();
         rethrow();
+        look();
         invariants.turned(now);
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released released) {

@@ -1,0 +1,88 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.pool.PagePool;
+import java.util.function.LongSupplier;
+
+/**
+ * What the parts of one guest's pager share: those that serve the VMM, and those that serve the processes that it forked. The shard's thread only.
+ */
+final class PagerContext {
+    private final String space;
+    private final boolean shared;
+    private final Pins pins;
+    private final PagePool pool;
+    private final PagerOptions options;
+    private final LongSupplier clock;
+    private final Homes homes;
+    private final Staging staging;
+    private final Transfers transfers;
+    private final PagerCounters counters = new PagerCounters();
+    private final Heat heat;
+
+    PagerContext(Pager.Guest guest, Pager.Backing backing, PagerOptions options, LongSupplier clock) {
+        this.options = options;
+        this.clock = clock;
+        space = guest.space();
+        shared = guest.file() != null;
+        pins = guest.pins();
+        pool = backing.pool();
+        homes = new Homes(backing, clock);
+        staging = new Staging(pool, guest.pageBytes());
+        transfers = new Transfers(backing.fetcher(), homes, staging);
+        heat = new Heat(pages());
+    }
+
+    /** Name of the space, for messages. */
+    String space() {
+        return space;
+    }
+
+    /** Pages of the guest. */
+    int pages() {
+        return homes.pages();
+    }
+
+    /** Whether the memory is a file's, which keeps pages that are no longer mapped. Other memory is never evicted. */
+    boolean isShared() {
+        return shared;
+    }
+
+    Pins pins() {
+        return pins;
+    }
+
+    PagePool pool() {
+        return pool;
+    }
+
+    Homes homes() {
+        return homes;
+    }
+
+    Staging staging() {
+        return staging;
+    }
+
+    Transfers transfers() {
+        return transfers;
+    }
+
+    /** Any thread. */
+    PagerCounters counters() {
+        return counters;
+    }
+
+    /** Any thread. */
+    Heat heat() {
+        return heat;
+    }
+
+    PagerOptions options() {
+        return options;
+    }
+
+    /** Monotonic nanoseconds. */
+    LongSupplier clock() {
+        return clock;
+    }
+}

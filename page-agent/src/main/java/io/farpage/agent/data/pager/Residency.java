@@ -1,0 +1,101 @@
+package io.farpage.agent.data.pager;
+
+/**
+ * How many pages of a guest are resident, and how many may be. Fault handling asks it for free frames, eviction for its goal. Belongs to the
+ * shard's thread, apart from {@link #limit} and {@link #resize}.
+ */
+final class Residency {
+    private final PagerContext context;
+    private final PageTable table;
+    private final Homes homes;
+    private final Installer installer;
+    private final Arrivals arrivals;
+    private final Children children;
+    private final PinReserve reserve;
+    private volatile int limit;
+    private boolean evictionFailed;
+
+    /** @param children that may share the memory */
+    Residency(AddressSpace memory, Installer installer, Arrivals arrivals, Children children) {
+        this.installer = installer;
+        this.arrivals = arrivals;
+        this.children = children;
+        context = memory.context();
+        table = memory.table();
+        homes = context.homes();
+        reserve = new PinReserve(context.pins(), table.pages(), memory.layout().pageBytes());
+        limit = context.options().localPages();
+    }
+
+    /** Pages that may be resident. Any thread. */
+    int limit() {
+        return limit;
+    }
+
+    /** Sets how many pages may be resident. Any thread. */
+    void resize(int localPages) {
+        limit = localPages;
+    }
+
+    /** Pages that are resident or being fetched, apart from stranded ones. */
+    long held() {
+        return table.resident() - table.stranded() + arrivals.incoming();
+    }
+
+    /** Whether pages of this guest can be evicted at all. */
+    boolean isEvictable() {
+        return context.isShared() && installer.protects() && !evictionFailed;
+    }
+
+    /** No page can be evicted any more. */
+    void stopEviction() {
+        evictionFailed = true;
+    }
+
+    /**
+     * Pages that may be resident, apart from stranded ones, before eviction begins. Below the limit while faults need a reserve, or where the host had
+     * no memory for another page.
+     */
+    int goal() {
+        int stranded = (int) table.stranded();
+        int resident = (int) Math.min(Integer.MAX_VALUE, (long) limit + stranded);
+        return (int) Math.min(reserve.below(limit), installer.mostResident(resident) - (long) stranded);
+    }
+
+    /**
+     * How many pages of an extent may become resident now, up to {@link PagerOptions#MAX_RUN}; 0 or less if none. There is no limit where nothing
+     * can be evicted, since it would stop the guest for good. Each of several homes leaves half of the free frames to the others, and more if it
+     * does not answer, since its own pages cannot be evicted then. If pages of such a home fill the limit all the same, pages of others may exceed
+     * it by the number that would have been left to them. Lost pages, and zero pages of a lost home, do not count against the limit.
+     */
+    int freeFrames(int extent) {
+        if (!isEvictable() || children.share() || context.pins().isHeld()) {
+            return PagerOptions.MAX_RUN;
+        }
+        long free = reserve.free(limit, held());
+        if (homes.isLost(extent)) {
+            return Math.clamp(free, 1, PagerOptions.MAX_RUN);
+        }
+        Home home = homes.home(extent);
+        boolean answers = home == null || homes.answers(home);
+        if (answers && free <= 0 && homes.isAnySilent()) {
+            free += silentReserve(limit);
+        }
+        if (home != null && homes.areSeveral()) {
+            free = answers
+                    ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
+                    : free - silentReserve(limit);
+        }
+        return (int) Math.min(PagerOptions.MAX_RUN, free);
+    }
+
+    /** Pages that eviction keeps free for faults, so that they need not wait for a write-back. */
+    static int slack(int limit) {
+        return Math.min(4 * WriteBack.MAX_RUN, Math.max(8, limit / 16));
+    }
+
+    /** Pages under the limit that a home which does not answer leaves to other homes. */
+    private static int silentReserve(int limit) {
+        return 2 * slack(limit);
+    }
+}

@@ -1,0 +1,88 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.linux.uffd.GuestFile;
+
+/**
+ * Writes runs of pages to their homes, for eviction and for the flush at the guest's end. Both acquire staging frames for a run, fill them, and write
+ * the run or parts of it. The shard's thread only.
+ */
+final class WriteBack {
+    /** Pages of one write. */
+    static final int MAX_RUN = 32;
+
+    private final GuestFile file;
+    private final GuestLayout layout;
+    private final Homes homes;
+    private final Staging staging;
+    private final Transfers transfers;
+    /** The first frame of the run that is being filled. */
+    private int frame;
+
+    /** What became of a write. */
+    enum Outcome {
+        /** This node is the home: the pages are copied, their frames are free. */
+        DONE,
+        /** The frames belong to the transfer. */
+        STARTED,
+        /** No slot is free for this home: the frames are still the caller's. */
+        NO_SLOT
+    }
+
+    /** @param file the memory that is written back */
+    WriteBack(AddressSpace memory, GuestFile file) {
+        this.file = file;
+        layout = memory.layout();
+        PagerContext context = memory.context();
+        homes = context.homes();
+        staging = context.staging();
+        transfers = context.transfers();
+    }
+
+    /** The most pages of one write. */
+    int maxRun() {
+        return Math.min(MAX_RUN, staging.maxRun());
+    }
+
+    /** Acquires staging frames for a run, or for one page if they run short. Returns for how many pages; 0 if no frame is free. */
+    int acquire(int most) {
+        frame = staging.allocate(most);
+        if (frame != Staging.NONE) {
+            return most;
+        }
+        frame = most > 1 ? staging.allocate(1) : Staging.NONE;
+        return frame == Staging.NONE ? 0 : 1;
+    }
+
+    /** Frees the frames of {@code count} pages from the {@code index}th of the run on. */
+    void release(int index, int count) {
+        staging.free(staging.frameOf(frame, index), count);
+    }
+
+    /** Reads pages from the memory file to the frames from the {@code index}th on. Returns how many bytes were read, or a negative error number. */
+    long read(int first, int index, int count) {
+        long address = staging.address(staging.frameOf(frame, index));
+        return file.read(layout.offsetOf(first), address, (long) count * layout.pageBytes());
+    }
+
+    /** Fills the frames of the {@code index}th page with zeros. */
+    void zero(int index) {
+        staging.zero(staging.frameOf(frame, index));
+    }
+
+    /** Whether the {@code index}th page of the run is all zeros. */
+    boolean isZero(int index) {
+        return staging.isZero(staging.frameOf(frame, index));
+    }
+
+    /** Writes {@code count} pages from {@code first} on, of one extent, from the frames from the {@code index}th on. */
+    Outcome write(Transfer.Kind kind, int first, int count, int index) {
+        int from = staging.frameOf(frame, index);
+        int extent = homes.extent(first);
+        if (homes.home(extent) == null) {
+            staging.copyToExported(from, count, homes.offset(extent, first));
+            staging.free(from, count);
+            return Outcome.DONE;
+        }
+        return transfers.begin(kind, first, count, from) == null ? Outcome.NO_SLOT : Outcome.STARTED;
+    }
+}

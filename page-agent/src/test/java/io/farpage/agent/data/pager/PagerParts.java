@@ -1,0 +1,95 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Shard;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolConfig;
+import io.farpage.pool.PoolException;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * What a part of a pager needs, for tests that drive it by hand: a shard without devices, a pool, and homes whose links are down.
+ */
+final class PagerParts implements AutoCloseable {
+    static final long BASE = 1L << 44;
+    private static final int FRAME = 4096;
+    private static final int STAGING_FRAMES = 64;
+
+    private final PagePool pool;
+    private final Fetcher fetcher;
+    private final LongSupplier clock;
+
+    PagerParts(LongSupplier clock) {
+        this.clock = clock;
+        try {
+            pool = PagePool.open(PoolConfig.of("a", 1, 2L * FRAME, (long) STAGING_FRAMES * FRAME)
+                    .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
+        } catch (PoolException e) {
+            throw new AssertionError(e);
+        }
+        fetcher = new Shard(List.of(), Arena.ofAuto().allocate(FRAME), clock, () -> {}).newFetcher(4, 1);
+    }
+
+    /** The VMM's address space, in one region, with all pages on one home. */
+    AddressSpace memory(PageFaults kernel, boolean shared, int pageBytes, PageTable table) {
+        return memory(kernel, shared, layout(table.pages(), pageBytes), table, map(table.pages(), pageBytes, "b"));
+    }
+
+    /** The VMM's address space. */
+    AddressSpace memory(PageFaults kernel, boolean shared, GuestLayout layout, PageTable table, SpaceMap map) {
+        Pager.Guest guest = new Pager.Guest(
+                "test",
+                kernel,
+                shared ? new EmptyFile() : null,
+                List.of(),
+                layout.pageBytes(),
+                true,
+                WorkingSet.EMPTY,
+                Pins.NONE);
+        Pager.Backing backing = new Pager.Backing("a", 1, () -> map, PeerLink::new, fetcher, pool);
+        PagerContext context =
+                new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1), clock);
+        return new AddressSpace(context, kernel, layout, table);
+    }
+
+    /** One region from {@link #BASE} on. */
+    static GuestLayout layout(int pages, int pageBytes) {
+        return new GuestLayout(List.of(new GuestRegion(BASE, (long) pages * pageBytes, 0)), pageBytes);
+    }
+
+    /** One extent for each node, of equal size. */
+    static SpaceMap map(int pages, int pageBytes, String... nodes) {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        int each = pages / nodes.length;
+        for (int i = 0; i < nodes.length; i++) {
+            extents.add(new SpaceMap.Extent((long) i * each, each, nodes[i], 1, 0, false));
+        }
+        return new SpaceMap("test", 1, pages, pageBytes, extents);
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+    }
+
+    /** Holes can be punched into it, and it reads as zeros. */
+    static final class EmptyFile implements GuestFile {
+        @Override
+        public long read(long offset, long address, long length) {
+            return length;
+        }
+
+        @Override
+        public int punchHole(long offset, long length) {
+            return 0;
+        }
+    }
+}

@@ -25,8 +25,7 @@ final class Arrivals {
     private final PagerCounters counters;
     private final LongSupplier clock;
 
-    /** Pages that are lost and not poisoned yet. */
-    private final FaultQueue unpoisoned = new FaultQueue();
+    private final LostPages lost;
 
     private final Transfer[] arrived;
     private int arrivedCount;
@@ -47,12 +46,18 @@ final class Arrivals {
         pool = context.pool();
         counters = context.counters();
         clock = context.clock();
+        lost = new LostPages(memory, installer);
         arrived = new Transfer[transfers.capacity()];
     }
 
     /** The guest has ended: from now on, what arrives is dropped. */
     void end() {
         ended = true;
+    }
+
+    /** Pages that are lost with their home. */
+    LostPages lost() {
+        return lost;
     }
 
     /** Pages that were requested and are not installed yet. */
@@ -62,7 +67,7 @@ final class Arrivals {
 
     /** Whether something has arrived that is not installed, or is lost and not poisoned. */
     boolean isWaiting() {
-        return arrivedCount > 0 || !unpoisoned.isEmpty();
+        return arrivedCount > 0 || lost.isWaiting();
     }
 
     /** Whether more than half of the slots are free, so that prefetching does not delay faults. */
@@ -80,7 +85,7 @@ final class Arrivals {
     int fetch(int page, int count, boolean write, long seenAt) {
         int extent = homes.extent(page);
         if (homes.isLost(extent)) {
-            lose(page);
+            lost.lose(page);
             return count;
         }
         Home home = homes.home(extent);
@@ -185,60 +190,11 @@ final class Arrivals {
                 table.set(page, PageTable.QUEUED);
                 waiting.add(page, fetch.isForWrite(), clock.getAsLong());
             } else {
-                lose(page);
+                lost.lose(page);
             }
         }
         incoming -= count;
         transfers.end(fetch);
-    }
-
-    /** Marks a page as lost: threads that touch it get SIGBUS and never see zeros. */
-    void lose(int page) {
-        if (table.state(page) != PageTable.LOST) {
-            counters.lost().add(1);
-            log.error("space {}: page {} is lost with its home; the guest is told by SIGBUS", space, page);
-            table.setState(page, PageTable.LOST);
-        }
-        poison(page);
-    }
-
-    /** Schedules a lost page to be poisoned by the next {@link #install}. */
-    void poison(int page) {
-        unpoisoned.add(page, false, 0);
-    }
-
-    private int poisonLost() {
-        int work = 0;
-        for (int left = unpoisoned.size(); left > 0; left--) {
-            int page = unpoisoned.page();
-            Installer.Poison poison = Installer.Poison.DONE;
-            if (table.state(page) == PageTable.LOST) {
-                poison = installer.poison(page);
-            } else {
-                // The guest has given the page up meanwhile. Threads that wait for it fault again and get zeros.
-                installer.wake(page);
-            }
-            if (poison == Installer.Poison.AGAIN) {
-                return work;
-            }
-            if (poison == Installer.Poison.UNSUPPORTED) {
-                log.error(
-                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch page {}"
-                                + " wait for ever",
-                        space,
-                        page);
-            }
-            unpoisoned.remove();
-            work++;
-        }
-        return work;
-    }
-
-    private int discardLost() {
-        while (!unpoisoned.isEmpty()) {
-            unpoisoned.remove();
-        }
-        return 0;
     }
 
     /**
@@ -248,7 +204,7 @@ final class Arrivals {
      * @return how many runs were dealt with
      */
     int install() {
-        int work = ended ? discardLost() : poisonLost();
+        int work = ended ? lost.discard() : lost.poison();
         for (int i = 0; i < arrivedCount; ) {
             Transfer run = arrived[i];
             if (!ended && !install(run)) {

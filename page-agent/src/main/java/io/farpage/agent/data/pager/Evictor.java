@@ -22,19 +22,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Evictor {
     private static final Logger log = LoggerFactory.getLogger(Evictor.class);
-    /** Pages on their way to one home. */
-    private static final int MAX_WRITING = 8 * WriteBack.MAX_RUN;
-
-    /** Resident pages that one duty cycle examines in search of victims, and pages that it passes. */
-    private static final int MAX_EXAMINED = 4096;
-
-    private static final int MAX_SPAN = 16 * MAX_EXAMINED;
-    /** A page whose address had to be looked up counts as so many pages. */
-    private static final int EXAMINED_FOR_LAYOUT = 8;
-
-    private static final int NO_VICTIM = -1;
-    /** Bytes that one duty cycle evicts at most, so that faults are served in between. */
-    private static final long TURN_BYTES = (long) MAX_WRITING * Installer.BASE_PAGE;
+    /** Pages of 4 KiB that one duty cycle evicts at most, so that faults are served in between. */
+    private static final int MAX_CYCLE_PAGES = 8 * WriteBack.MAX_RUN;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -49,6 +38,7 @@ final class Evictor {
     private final WriteBack writeBack;
     private final Pins pins;
     private final LongSupplier clock;
+    private final ClockHand hand;
     private final Protected waiting = new Protected();
 
     private final Counter evictions = new Counter();
@@ -57,17 +47,11 @@ final class Evictor {
 
     private final int maxRun;
     private final int maxWriting;
-    private final int maxTurn;
-    private int hand;
+    private final int maxCycle;
     /** Whether the last duty cycle has write-protected all that has to go. */
     private boolean isSated;
 
     private int writing;
-    /** Pages that the hand has passed since the last victim. */
-    private long passed;
-
-    private int examinedPages;
-    private int span;
     private boolean evicting;
     /** Whether the latest duty cycle ended because a home has to complete a transfer first. */
     private boolean blocked;
@@ -91,7 +75,8 @@ final class Evictor {
         clock = context.clock();
         maxRun = writeBack.maxRun();
         maxWriting = 2 * context.staging().share();
-        maxTurn = (int) Math.max(1, TURN_BYTES / layout.pageBytes());
+        hand = new ClockHand(memory, maxWriting);
+        maxCycle = Math.max(1, MAX_CYCLE_PAGES * Installer.BASE_PAGE / layout.pageBytes());
     }
 
     /** Pages evicted. Any thread. */
@@ -130,7 +115,7 @@ final class Evictor {
             abandon();
         }
         blocked &= isPaused();
-        int work = writeInspected(maxTurn);
+        int work = writeInspected(maxCycle);
         if (!residency.isEvictable() || limit >= table.pages() || !hasVictims()) {
             evicting = false;
             return work;
@@ -148,7 +133,7 @@ final class Evictor {
         work += evict(surplus);
         if (waiting.hasFresh()) {
             waiting.await(pins.inspect());
-            work += writeInspected(maxTurn);
+            work += writeInspected(maxCycle);
         }
         if (surplus <= 0) {
             evicting = table.count(PageTable.EVICTING) > 0;
@@ -158,11 +143,10 @@ final class Evictor {
     }
 
     private int evict(long surplus) {
-        examinedPages = 0;
-        span = 0;
+        hand.begin();
         int work = 0;
         isSated = surplus <= 0;
-        for (int pages = 0; !isSated && pages < maxTurn; work++) {
+        for (int pages = 0; !isSated && pages < maxCycle; work++) {
             if (writing >= maxWriting) {
                 blocked = true;
                 return work;
@@ -174,14 +158,9 @@ final class Evictor {
         return work;
     }
 
-    /** Whether the duty cycle ended in the middle of a search. */
-    private boolean isSearching() {
-        return examinedPages >= MAX_EXAMINED || span >= MAX_SPAN;
-    }
-
     /** Pages examined in the latest duty cycle, for tests. */
     int examined() {
-        return examinedPages + span;
+        return hand.examined();
     }
 
     /** Whether pins leave pages that can be evicted. */
@@ -264,18 +243,16 @@ final class Evictor {
 
     /** Evicts a run, or starts to. Returns how many pages, 0 if no victim was found in this duty cycle. */
     private int evictRun(int most) {
-        int first = victim();
-        if (first == NO_VICTIM) {
+        int first = hand.victim();
+        blocked |= hand.hasSkipped();
+        if (hand.hasLapped()) {
+            pause(table.pages());
+        }
+        if (first == ClockHand.NO_VICTIM) {
             return 0;
         }
         int state = table.state(first);
-        int count = 1;
-        int reach = homes.contiguous(homes.extent(first), first, layout.contiguous(first, most));
-        while (count < reach && isVictim(first + count) && table.state(first + count) == state) {
-            count++;
-        }
-        hand = first + count;
-        passed = 0;
+        int count = hand.takeRun(first, most);
         return state == PageTable.CLEAN ? drop(first, count) : protect(first, count);
     }
 
@@ -291,79 +268,6 @@ final class Evictor {
         }
         waiting.add(first, count);
         return count;
-    }
-
-    /** Moves the hand to the next victim; {@link #NO_VICTIM} if this duty cycle finds none. */
-    private int victim() {
-        int pages = table.pages();
-        while (!isSearching()) {
-            // Two laps: the first may find only pages that get a second chance.
-            if (passed >= 2L * pages) {
-                passed = 0;
-                pause(pages);
-                return NO_VICTIM;
-            }
-            if (hand >= pages) {
-                hand = 0;
-            }
-            int end = Math.min(pages, hand + MAX_SPAN - span);
-            int page = table.nextResident(hand, end);
-            pass(page - hand);
-            if (page == end) {
-                continue;
-            }
-            examinedPages++;
-            if (isVictim(page)) {
-                examinedPages += EXAMINED_FOR_LAYOUT;
-                int extent = homes.extent(page);
-                if (homes.isLost(extent)) {
-                    table.strand(page);
-                    pass(1);
-                } else if (mayEvict(extent, table.state(page))) {
-                    return page;
-                } else {
-                    skip(homes.endPage(extent));
-                }
-            } else {
-                table.clear(page, PageTable.REFERENCED);
-                pass(1);
-            }
-        }
-        return NO_VICTIM;
-    }
-
-    private void pass(int pages) {
-        hand += pages;
-        passed += pages;
-        span += pages;
-    }
-
-    /** Skips the rest of an extent without examining its pages. */
-    private void skip(int end) {
-        passed += end - hand;
-        hand = end;
-        blocked = true;
-    }
-
-    /** Whether the home of an extent can serve a clean page again, or take a dirty one now. */
-    private boolean mayEvict(int extent, int state) {
-        Home home = homes.home(extent);
-        if (home == null) {
-            return true;
-        }
-        if (state == PageTable.CLEAN || !home.isUp()) {
-            return home.isUp();
-        }
-        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / homes.count()));
-        return home.writing() < most && homes.mayTransfer(home);
-    }
-
-    private boolean isVictim(int page) {
-        int state = table.state(page);
-        return (state == PageTable.CLEAN || (state == PageTable.DIRTY && !pins.isHeld()))
-                && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
-                && !table.isCut(page)
-                && layout.addressOf(page) != GuestLayout.NONE;
     }
 
     private int drop(int first, int count) {

@@ -127,7 +127,7 @@ final class FaultHandler implements KernelMessages.Receiver {
                     present(page);
                 }
             }
-            case PageTable.LOST -> arrivals.poison(page);
+            case PageTable.LOST -> arrivals.lost().add(page);
             default -> throw new AssertionError(table.state(page));
         }
     }

@@ -1,0 +1,156 @@
+package io.farpage.agent.data.pager;
+
+/**
+ * Finds victims by the clock algorithm: a hand goes round the pages and gives those that have faulted a second chance. One duty cycle examines a
+ * bounded number of pages; the hand stays where it stopped. The shard's thread only.
+ */
+final class ClockHand {
+    static final int NO_VICTIM = -1;
+
+    /** Pages on their way to one home. */
+    private static final int MAX_WRITING = 8 * WriteBack.MAX_RUN;
+
+    /** Resident pages that one duty cycle examines, and pages that it passes. */
+    private static final int MAX_EXAMINED = 4096;
+
+    private static final int MAX_SPAN = 16 * MAX_EXAMINED;
+    /** A page whose address had to be looked up counts as so many pages. */
+    private static final int EXAMINED_FOR_LAYOUT = 8;
+
+    private final PageTable table;
+    private final GuestLayout layout;
+    private final Homes homes;
+    private final Pins pins;
+    private final int maxWriting;
+
+    private int hand;
+    /** Pages that the hand has passed since the last victim. */
+    private long passed;
+
+    private int examinedPages;
+    private int span;
+    private boolean skipped;
+    private boolean lapped;
+
+    /** @param maxWriting pages that may be on their way to all homes */
+    ClockHand(AddressSpace memory, int maxWriting) {
+        this.maxWriting = maxWriting;
+        table = memory.table();
+        layout = memory.layout();
+        homes = memory.context().homes();
+        pins = memory.context().pins();
+    }
+
+    /** A duty cycle begins. */
+    void begin() {
+        examinedPages = 0;
+        span = 0;
+        skipped = false;
+        lapped = false;
+    }
+
+    /** Pages examined in this duty cycle, for tests. */
+    int examined() {
+        return examinedPages + span;
+    }
+
+    /** Whether pages were passed over in this duty cycle because their home has to complete a transfer or to come back first. */
+    boolean hasSkipped() {
+        return skipped;
+    }
+
+    /** Whether the hand has gone round and found nothing. */
+    boolean hasLapped() {
+        return lapped;
+    }
+
+    private boolean isExhausted() {
+        return examinedPages >= MAX_EXAMINED || span >= MAX_SPAN;
+    }
+
+    /** How many victims in the state of {@code first} lie one after the other from there on, up to {@code most}. The hand passes them. */
+    int takeRun(int first, int most) {
+        int state = table.state(first);
+        int count = 1;
+        int reach = homes.contiguous(homes.extent(first), first, layout.contiguous(first, most));
+        while (count < reach && isVictim(first + count) && table.state(first + count) == state) {
+            count++;
+        }
+        hand = first + count;
+        passed = 0;
+        return count;
+    }
+
+    /** Moves the hand to the next victim; {@link #NO_VICTIM} if this duty cycle finds none. */
+    int victim() {
+        int pages = table.pages();
+        while (!isExhausted()) {
+            // Two laps: the first may find only pages that get a second chance.
+            if (passed >= 2L * pages) {
+                passed = 0;
+                lapped = true;
+                return NO_VICTIM;
+            }
+            if (hand >= pages) {
+                hand = 0;
+            }
+            int end = Math.min(pages, hand + MAX_SPAN - span);
+            int page = table.nextResident(hand, end);
+            pass(page - hand);
+            if (page == end) {
+                continue;
+            }
+            examinedPages++;
+            if (isVictim(page)) {
+                examinedPages += EXAMINED_FOR_LAYOUT;
+                int extent = homes.extent(page);
+                if (homes.isLost(extent)) {
+                    table.strand(page);
+                    pass(1);
+                } else if (mayEvict(extent, table.state(page))) {
+                    return page;
+                } else {
+                    skip(homes.endPage(extent));
+                }
+            } else {
+                table.clear(page, PageTable.REFERENCED);
+                pass(1);
+            }
+        }
+        return NO_VICTIM;
+    }
+
+    private void pass(int pages) {
+        hand += pages;
+        passed += pages;
+        span += pages;
+    }
+
+    /** Skips the rest of an extent without examining its pages. */
+    private void skip(int end) {
+        passed += end - hand;
+        hand = end;
+        skipped = true;
+    }
+
+    /** Whether the home of an extent can serve a clean page again, or take a dirty one now. */
+    private boolean mayEvict(int extent, int state) {
+        Home home = homes.home(extent);
+        if (home == null) {
+            return true;
+        }
+        if (state == PageTable.CLEAN || !home.isUp()) {
+            return home.isUp();
+        }
+        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / homes.count()));
+        return home.writing() < most && homes.mayTransfer(home);
+    }
+
+    private boolean isVictim(int page) {
+        int state = table.state(page);
+        return (state == PageTable.CLEAN || (state == PageTable.DIRTY && !pins.isHeld()))
+                && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
+                && !table.isCut(page)
+                && layout.addressOf(page) != GuestLayout.NONE;
+    }
+}

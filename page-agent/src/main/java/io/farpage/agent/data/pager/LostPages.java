@@ -1,0 +1,81 @@
+package io.farpage.agent.data.pager;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Pages that are lost with their home and that a thread has asked for. The kernel is told to send SIGBUS to threads that touch them, which never see
+ * zeros. The shard's thread only.
+ */
+final class LostPages {
+    private static final Logger log = LoggerFactory.getLogger(LostPages.class);
+
+    private final String space;
+    private final PageTable table;
+    private final Installer installer;
+    private final PagerCounters counters;
+    private final FaultQueue unpoisoned = new FaultQueue();
+
+    LostPages(AddressSpace memory, Installer installer) {
+        this.installer = installer;
+        table = memory.table();
+        space = memory.context().space();
+        counters = memory.context().counters();
+    }
+
+    /** Whether some are not poisoned yet. */
+    boolean isWaiting() {
+        return !unpoisoned.isEmpty();
+    }
+
+    /** Marks a page as lost. */
+    void lose(int page) {
+        if (table.state(page) != PageTable.LOST) {
+            counters.lost().add(1);
+            log.error("space {}: page {} is lost with its home; the guest is told by SIGBUS", space, page);
+            table.setState(page, PageTable.LOST);
+        }
+        add(page);
+    }
+
+    /** Adds a page that is marked as lost already. */
+    void add(int page) {
+        unpoisoned.add(page, false, 0);
+    }
+
+    /** Poisons the pages, until the kernel refuses. Returns the amount of work. */
+    int poison() {
+        int work = 0;
+        for (int left = unpoisoned.size(); left > 0; left--) {
+            int page = unpoisoned.page();
+            Installer.Poison poison = Installer.Poison.DONE;
+            if (table.state(page) == PageTable.LOST) {
+                poison = installer.poison(page);
+            } else {
+                // The guest has given the page up meanwhile. Threads that wait for it fault again and get zeros.
+                installer.wake(page);
+            }
+            if (poison == Installer.Poison.AGAIN) {
+                return work;
+            }
+            if (poison == Installer.Poison.UNSUPPORTED) {
+                log.error(
+                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch page {}"
+                                + " wait for ever",
+                        space,
+                        page);
+            }
+            unpoisoned.remove();
+            work++;
+        }
+        return work;
+    }
+
+    /** The guest has ended: forgets the pages. Returns no work. */
+    int discard() {
+        while (!unpoisoned.isEmpty()) {
+            unpoisoned.remove();
+        }
+        return 0;
+    }
+}

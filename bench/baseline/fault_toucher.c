@@ -30,7 +30,7 @@ struct toucher_options {
     uint64_t warmup;
     uint64_t seed;
     uint64_t order_seed;
-    uint64_t patience;
+    uint64_t timeout;
     int cpu;
     bool anonymous;
     bool fill;
@@ -61,7 +61,7 @@ static void explain(FILE *out) {
           "  --backing memfd|anonymous   (memfd)\n"
           "  --fill                write the pages instead of reading them\n"
           "  --recheck             touch and check all pages once more, unrecorded\n"
-          "  --patience SECONDS    after which it ends, 1 to 3600 (60)\n",
+          "  --timeout SECONDS    after which it ends, 1 to 3600 (60)\n",
             out);
 }
 
@@ -72,11 +72,11 @@ static struct toucher_options parse(int argc, char **argv) {
             {"warmup", required_argument, NULL, 'w'},     {"seed", required_argument, NULL, 'S'},
             {"order-seed", required_argument, NULL, 'o'}, {"cpu", required_argument, NULL, 'c'},
             {"backing", required_argument, NULL, 'b'},    {"fill", no_argument, NULL, 'f'},
-            {"recheck", no_argument, NULL, 'r'},          {"patience", required_argument, NULL, 'P'},
+            {"recheck", no_argument, NULL, 'r'},          {"timeout", required_argument, NULL, 'P'},
             {"help", no_argument, NULL, 'h'},             {NULL, 0, NULL, 0}};
     static const char *const patterns[] = {"random", "sequential", NULL};
     struct toucher_options o = {
-            .pages = 8192, .threads = 1, .seed = 1, .order_seed = 1, .patience = 60, .cpu = -1};
+            .pages = 8192, .threads = 1, .seed = 1, .order_seed = 1, .timeout = 60, .cpu = -1};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
             case 's': o.socket = optarg; break;
@@ -90,7 +90,7 @@ static struct toucher_options parse(int argc, char **argv) {
             case 'b': o.anonymous = parse_choice("--backing", optarg, backing_names) == 1; break;
             case 'f': o.fill = true; break;
             case 'r': o.recheck = true; break;
-            case 'P': o.patience = parse_number("--patience", optarg, 1, 3600); break;
+            case 'P': o.timeout = parse_number("--timeout", optarg, 1, 3600); break;
             case 'h': explain(stdout); exit(0);
             default: explain(stderr); exit(1);
         }
@@ -238,7 +238,7 @@ static void measure(const struct toucher_options *o, const char *memory, const u
 int main(int argc, char **argv) {
     struct toucher_options o = parse(argc, argv);
     /* Ends it even in the midst of a fault that nobody resolves. */
-    alarm((unsigned) o.patience);
+    alarm((unsigned) o.timeout);
     if (o.cpu >= 0) {
         pin(o.cpu);
     }

@@ -141,8 +141,8 @@ static inline int start_server(const struct options *o, struct page_memory memor
     }
     close(listening);
     configure_socket(fd);
-    struct timeval patience = {.tv_sec = (time_t) (PATIENCE_NS / 1000000000)};
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
+    struct timeval timeout = {.tv_sec = (time_t) (TIMEOUT_NS / 1000000000)};
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {
         fail("setsockopt SO_RCVTIMEO: %s", strerror(errno));
     }
     return fd;

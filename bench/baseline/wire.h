@@ -33,7 +33,7 @@ struct reply {
 _Static_assert(sizeof(struct request) == 32, "a request is 32 bytes");
 _Static_assert(sizeof(struct reply) == 16, "a reply's header is 16 bytes");
 
-static const uint64_t PATIENCE_NS = 10ull * 1000 * 1000 * 1000;
+static const uint64_t TIMEOUT_NS = 10ull * 1000 * 1000 * 1000;
 
 static inline uint64_t now_ns(void) {
     struct timespec t;
@@ -76,7 +76,7 @@ static inline void configure_socket(int fd) {
 
 /*
  * One recv of 1 to `size` bytes; 0 when the peer has closed. The clock is read once in 65536 empty polls: a peer that has
- * died closes the socket, so patience only ends a peer that hangs.
+ * died closes the socket, so timeout only ends a peer that hangs.
  */
 static inline size_t receive_spinning(int fd, void *to, size_t size) {
     uint64_t started = 0;
@@ -91,8 +91,8 @@ static inline size_t receive_spinning(int fd, void *to, size_t size) {
         if ((polls & 0xffff) == 0) {
             uint64_t now = now_ns();
             started = started == 0 ? now : started;
-            if (now - started > PATIENCE_NS) {
-                fail("recv: nothing came for %" PRIu64 " s", PATIENCE_NS / 1000000000);
+            if (now - started > TIMEOUT_NS) {
+                fail("recv: nothing came for %" PRIu64 " s", TIMEOUT_NS / 1000000000);
             }
         }
     }
@@ -105,7 +105,7 @@ static inline size_t receive_blocking(int fd, void *to, size_t size, int flags) 
             return (size_t) n;
         }
         if (errno == EAGAIN) {
-            fail("recv: nothing came for %" PRIu64 " s", PATIENCE_NS / 1000000000);
+            fail("recv: nothing came for %" PRIu64 " s", TIMEOUT_NS / 1000000000);
         }
         if (errno != EINTR) {
             fail("recv: %s", strerror(errno));

@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 /** Runs the faults of build/mutations; see build/mutate, which starts this. */
 public final class Mutate {
     private static final double ENOUGH = 0.9;
-    private static final long PATIENCE_MILLIS = 20_000;
-    private static final long PATIENCE_WITHOUT_FAULT_MILLIS = 240_000;
+    private static final long TIMEOUT_MILLIS = 20_000;
+    private static final long TIMEOUT_WITHOUT_FAULT_MILLIS = 240_000;
 
     private enum Outcome {
         KILLED,
@@ -111,9 +111,9 @@ public final class Mutate {
     private List<Result> tryOut(List<Mutation> group) throws Exception {
         List<Result> results = new ArrayList<>();
         try (TestJvm jvm = new TestJvm(group.getFirst().module(), workerClasses)) {
-            long patience = PATIENCE_MILLIS + 5 * requireGreen(jvm, group.getFirst().tests()) / 1_000_000;
+            long timeout = TIMEOUT_MILLIS + 5 * requireGreen(jvm, group.getFirst().tests()) / 1_000_000;
             for (Mutation mutation : group) {
-                Result result = tryOut(jvm, mutation, patience);
+                Result result = tryOut(jvm, mutation, timeout);
                 results.add(result);
                 synchronized (this) {
                     System.out.println(result.outcome().name().toLowerCase() + "  " + mutation.where() + result.detail());
@@ -135,7 +135,7 @@ public final class Mutate {
 
     /** How long the tests take without a fault, in nanoseconds. Tests that fail without one would take every fault for killed. */
     private static long requireGreen(TestJvm jvm, List<String> tests) throws IOException, InterruptedException, TestsFail {
-        TestJvm.Run run = jvm.run(Optional.empty(), tests, PATIENCE_WITHOUT_FAULT_MILLIS);
+        TestJvm.Run run = jvm.run(Optional.empty(), tests, TIMEOUT_WITHOUT_FAULT_MILLIS);
         if (run.failure().isPresent()) {
             throw new TestsFail("its tests fail without a fault: " + tests + ": " + run.failure().get());
         } else if (run.tests() == 0) {
@@ -144,7 +144,7 @@ public final class Mutate {
         return run.nanos();
     }
 
-    private Result tryOut(TestJvm jvm, Mutation mutation, long patienceMillis) throws Exception {
+    private Result tryOut(TestJvm jvm, Mutation mutation, long timeoutMillis) throws Exception {
         Path classes = Files.createDirectory(scratch.resolve(Integer.toString(made.getAndIncrement())));
         Path file = classes.resolve(mutation.file().getFileName());
         Files.writeString(file, mutation.apply());
@@ -153,7 +153,7 @@ public final class Mutate {
             return new Result(
                     mutation, Outcome.BROKEN, ": does not compile: " + refused.lines().limit(3).toList());
         }
-        TestJvm.Run run = jvm.run(Optional.of(classes), mutation.tests(), patienceMillis);
+        TestJvm.Run run = jvm.run(Optional.of(classes), mutation.tests(), timeoutMillis);
         String seconds = "  [%.1f s]".formatted(run.nanos() / 1e9);
         return run.failure()
                 .map(failure -> new Result(mutation, Outcome.KILLED, " (" + failure + ")" + seconds))

@@ -69,7 +69,7 @@ final class TestJvm implements AutoCloseable {
     }
 
     /** Runs tests, with the classes in {@code first} before all others. A run beyond its time counts as failed and ends the JVM. */
-    Run run(Optional<Path> first, List<String> tests, long patienceMillis) throws IOException, InterruptedException {
+    Run run(Optional<Path> first, List<String> tests, long timeoutMillis) throws IOException, InterruptedException {
         long began = System.nanoTime();
         String path = first.map(classes -> classes.toAbsolutePath() + "/:").orElse("") + project(module);
         if (process.isEmpty()) {
@@ -80,12 +80,12 @@ final class TestJvm implements AutoCloseable {
         in.flush();
         Optional<String> failure = Optional.empty();
         int ran = 0;
-        long left = patienceMillis;
+        long left = timeoutMillis;
         for (boolean done = false; !done; ) {
             String line = said.poll(left, TimeUnit.MILLISECONDS);
             if (line == null) {
                 if (failure.isEmpty()) {
-                    failure = Optional.of("no end within " + patienceMillis / 1000 + " s");
+                    failure = Optional.of("no end within " + timeoutMillis / 1000 + " s");
                 }
                 stop();
                 done = true;

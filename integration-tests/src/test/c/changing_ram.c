@@ -34,7 +34,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { WRONG = 3, PATIENCE_S = 100, ROUNDS = 3, STORM = 100, CHUNK = 8 };
+enum { WRONG = 3, TIMEOUT_S = 100, ROUNDS = 3, STORM = 100, CHUNK = 8 };
 
 static const uintptr_t BASE = 1UL << 44;
 static const size_t WIDE = 1UL << 44;
@@ -324,7 +324,7 @@ static void fork_one(void) {
     await_file();
     pid_t child = fork();
     if (child == 0) {
-        alarm(PATIENCE_S);
+        alarm(TIMEOUT_S);
         read_all("child", 1);
         _exit(0);
     }
@@ -381,7 +381,7 @@ int main(int argc, char **argv) {
     page_bytes = huge ? 2 << 20 : 4096;
     pages = strtoull(argv[3], NULL, 10);
     file_name = argc > 5 ? argv[5] : "";
-    alarm(PATIENCE_S);
+    alarm(TIMEOUT_S);
     file = memfd_create(PROGRAM, huge ? MFD_HUGETLB | 21U << 26 : 0);
     if (file < 0 || ftruncate(file, (off_t) (pages * page_bytes)) != 0) {
         fail("memfd of %" PRIu64 " pages: %s", pages, strerror(errno));

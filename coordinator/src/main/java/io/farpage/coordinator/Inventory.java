@@ -116,7 +116,7 @@ final class Inventory {
     private void onlyKnown(String where, JsonNode node, Set<String> known) {
         for (Map.Entry<String, JsonNode> property : node.properties()) {
             if (!known.contains(property.getKey())) {
-                problem("%s%s: is not known here; known are %s"
+                problem("%s%s: is unknown; known are %s"
                         .formatted(
                                 where,
                                 property.getKey(),

@@ -84,7 +84,7 @@ class MalformedInputTest {
                 put(
                         node,
                         NODE.replace("\"cpus\":2", "\"cpus\":2,\"cpu\":3"),
-                        "cpu is not a field here; known are address, cpus"),
+                        "cpu is not a field of this request; known are address, cpus"),
                 put(node, NODE.replace("0000000000000005", "5"), "incarnation: '5' must be 16 hex digits"),
                 put(node, NODE.replace("\"devices\":[]", "\"devices\":[null]"), "null"),
                 put(node, NODE.replace("\"devices\":[]", "\"devices\":{}"), "devices must be an array"),

@@ -74,7 +74,7 @@ class AttachmentLeakTest {
             assertEquals(503, cluster.agent("c").page("leak", 0).status());
             broken.set(false);
             await("the attachment's end")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> cluster.client().attachments("leak").isEmpty());
             cluster.client().deleteSpace("leak");
         } finally {
@@ -117,7 +117,7 @@ class AttachmentLeakTest {
             }
             vmm.join();
             await("the attachment's end")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> cluster.client().attachments("race").isEmpty());
         }
         System.out.println(served + " of 60 handoffs were served");

@@ -57,7 +57,7 @@ class CoordinatorAwayTest {
         cluster.launchAgent("a", Map.of());
         cluster.launchAgent("b", Map.of());
         await("both say that they wait")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> agent.process().err().contains("coordinator is away")));
         cluster.agents().forEach(AgentProcess::awaitListening);
@@ -86,7 +86,7 @@ class CoordinatorAwayTest {
             awaitReads(load, 300);
 
             await("heartbeats of both")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> cluster.client().nodes().stream()
                             .filter(node -> node.status() == NodeStatus.ACTIVE)
                             .filter(node -> node.leaseExpiry()
@@ -117,7 +117,7 @@ class CoordinatorAwayTest {
         Files.move(cluster.coordinator().store(), kept);
         cluster.coordinator().restart();
         await("both say that they do not obey")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed: it keeps cluster")));
         assertEquals(List.of(), cluster.client().nodes(), "no agent has registered");
@@ -130,7 +130,7 @@ class CoordinatorAwayTest {
         Files.move(kept, cluster.coordinator().store());
         cluster.coordinator().restart();
         await("both registered")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> registered(agent).equals("true")
                                 && detail(agent, "coordinator").equals("obeyed")));
@@ -173,6 +173,6 @@ class CoordinatorAwayTest {
 
     private static void awaitReads(Load load, int more) {
         long enough = load.read() + more;
-        await(more + " more reads").atMost(Cluster.PATIENCE).until(() -> load.read() >= enough);
+        await(more + " more reads").atMost(Cluster.TIMEOUT).until(() -> load.read() >= enough);
     }
 }

@@ -68,7 +68,7 @@ class DescriptorExhaustionTest {
                 assertTrue(ProcFs.descriptors(agent) < limit, "the reserve is used up");
                 cluster.startAgent("c", Map.of("pool.exported", "16MiB"));
                 await("a link comes up on the reserve")
-                        .atMost(Cluster.PATIENCE)
+                        .atMost(Cluster.TIMEOUT)
                         .ignoreExceptions()
                         .until(() -> cluster.agent("c").isLinkedTo("a"));
                 int more = cluster.agent("a").process().err().length() - logged;

@@ -66,14 +66,14 @@ class FaultsTest {
             awaitReads(load, 500);
             cluster.agent("b").process().kill();
             await("refusals")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> load.refusals().size() >= 2 * READERS);
             assertAllInTime(load, List.of(504));
 
             cluster.startAgent("b", SETTINGS);
             cluster.awaitActive("b", before);
             await("pages known to be lost")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> a.page("killed", 0).status() == 410);
             load.end();
             assertAllInTime(load, List.of(504, 410));
@@ -107,7 +107,7 @@ class FaultsTest {
             cluster.agent("b").process().stop();
             try {
                 await("refusals")
-                        .atMost(Cluster.PATIENCE)
+                        .atMost(Cluster.TIMEOUT)
                         .until(() -> load.refusals().size() >= 3 * READERS);
                 assertAllInTime(load, List.of(504));
             } finally {
@@ -148,7 +148,7 @@ class FaultsTest {
         assertEquals(0, cluster.agent("b").process().awaitEnd());
         assertTrue(cluster.client().node("b").isEmpty());
         await("pages known to be lost")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.agent("a").page("left", 0).status() == 410);
         cluster.startAgent("b", SETTINGS);
         cluster.awaitAllLinks();
@@ -175,7 +175,7 @@ class FaultsTest {
 
     private static void awaitReads(Load load, int more) {
         long enough = load.read() + more;
-        await(more + " more reads").atMost(Cluster.PATIENCE).until(() -> load.read() >= enough);
+        await(more + " more reads").atMost(Cluster.TIMEOUT).until(() -> load.read() >= enough);
     }
 
     private static void assertAllInTime(Load load, List<Integer> statuses) {

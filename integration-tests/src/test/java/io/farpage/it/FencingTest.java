@@ -72,13 +72,13 @@ class FencingTest {
             assertTrue(early.problem().is("fencing"), early::toString);
             assertTrue(early.problem().detail().contains("'b'"), early::toString);
             await("the home's lease runs out")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> cluster.client().node("b").orElseThrow().status() == NodeStatus.FAILED);
             assertTrue(attach("c", true).problem().is("fencing"));
 
             home.process().resume();
             await("the home cuts the first agent off")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> cluster.client().attachments(SPACE).isEmpty());
             assertTrue(
                     home.process().err().contains("cutting off incarnation " + before),
@@ -100,7 +100,7 @@ class FencingTest {
         try {
             agent.process().terminate();
             await("deregistration")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .pollDelay(Duration.ZERO)
                     .pollInterval(Duration.ofMillis(1))
                     .until(() -> cluster.client().node("a").isEmpty());
@@ -141,7 +141,7 @@ class FencingTest {
             ram.closeWithoutAgent();
         }
         await("the home has cut the dead agent off")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().orElseThrow().reason().contains("'a' was started anew"), torn()::toString);
         assertTrue(attach("a", false).problem().is("space-torn"));
@@ -167,7 +167,7 @@ class FencingTest {
             ram.close();
         }
         await("the guest's end")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().isPresent());
         assertTrue(attach("c", false).problem().is("space-torn"));
@@ -177,7 +177,7 @@ class FencingTest {
     void shouldNotMarkASpaceTornWhoseGuestsPagesAreAllSaved() throws Exception {
         startGuest().close();
         await("the guest's end")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertEquals(Optional.empty(), torn());
         attach("c", false).expect(200);

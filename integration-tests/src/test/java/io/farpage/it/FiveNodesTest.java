@@ -95,7 +95,7 @@ class FiveNodesTest {
     @Order(3)
     void shouldDrainAndDeregisterOnSigtermWithoutLosingAFetchUnderWay() throws Exception {
         AgentProcess leaving = cluster.agent("n5");
-        await("room on n1").atMost(Cluster.PATIENCE).ignoreExceptions().until(() -> {
+        await("room on n1").atMost(Cluster.TIMEOUT).ignoreExceptions().until(() -> {
             cluster.makeSpace("elsewhere", 64, 4096, "n1");
             return true;
         });
@@ -106,7 +106,7 @@ class FiveNodesTest {
         Load through = Load.start(leaving, "elsewhere", 64, 4096, 6, 4);
         try (through;
                 Load beside = Load.start(cluster.agent("n2"), "elsewhere", 64, 4096, 6, 2)) {
-            await("both read").atMost(Cluster.PATIENCE).until(() -> through.read() > 100 && beside.read() > 100);
+            await("both read").atMost(Cluster.TIMEOUT).until(() -> through.read() > 100 && beside.read() > 100);
             leaving.process().terminate();
             assertEquals(0, leaving.process().awaitEnd());
             through.end();

@@ -126,7 +126,7 @@ class FlushDeadlineTest {
                 cluster.agent("a").process().err().contains("guest.flush_deadline"),
                 cluster.agent("a").process().err());
         await("the coordinator knows")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().isPresent());
     }

@@ -75,7 +75,7 @@ class GuestVmTest {
     @Test
     void shouldGiveUpWhenNobodyBringsAPage() {
         try (HandoffListener listener = new HandoffListener(socket());
-                ChildJvm guest = start("--patience=500ms")) {
+                ChildJvm guest = start("--timeout=500ms")) {
             listener.receive();
             assertEquals(1, guest.awaitEnd(), () -> guest.out() + guest.err());
             assertEquals("", guest.out());

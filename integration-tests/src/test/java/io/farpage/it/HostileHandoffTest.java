@@ -268,9 +268,9 @@ class HostileHandoffTest {
     }
 
     /** What the agent says; empty if it says nothing in time. */
-    private String readAnswer(int connection, Duration patience) {
+    private String readAnswer(int connection, Duration timeout) {
         try (Arena arena = Arena.ofConfined()) {
-            Sockets.setReceiveTimeout(errno, connection, patience);
+            Sockets.setReceiveTimeout(errno, connection, timeout);
             MemorySegment answer = arena.allocate(4096);
             int length = UnixSockets.receive(errno, connection, answer, 0).bytes();
             return new String(answer.asSlice(0, Math.max(0, length)).toArray(JAVA_BYTE), UTF_8);

@@ -55,7 +55,7 @@ class IdleTest {
     private Map<String, Double> measure(Duration window) {
         Map<String, Double> before = cpuSeconds();
         long began = System.nanoTime();
-        await().pollDelay(window).atMost(window.plus(Cluster.PATIENCE)).until(() -> true);
+        await().pollDelay(window).atMost(window.plus(Cluster.TIMEOUT)).until(() -> true);
         double seconds = (System.nanoTime() - began) / 1e9;
         Map<String, Double> shares = new LinkedHashMap<>();
         cpuSeconds().forEach((node, used) -> shares.put(node, (used - before.getOrDefault(node, 0.0)) / seconds));

@@ -103,7 +103,7 @@ class KilledAgentTest {
         Path socket = directory.resolve(space);
         cluster.agent(node).awaitListening();
         await(node + " linked")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.agent(node).isLinkedTo(HOME));
         Guests guests = new Guests(cluster, node, HOME);
@@ -115,7 +115,7 @@ class KilledAgentTest {
     private static void awaitEvictions(Victim victim) {
         Guests guests = new Guests(cluster, victim.node(), HOME);
         await("evictions")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .pollInterval(Duration.ofMillis(10))
                 .until(() -> guests.status(victim.space()).get("evictions").asInt() > 2 * PAGES);
         assertEquals(List.of(), victim.ram().mismatches());
@@ -146,7 +146,7 @@ class KilledAgentTest {
     /** The memory of a space as its home has it, once the coordinator knows that the agent which used it is no more. */
     private static byte[] homes(String space) {
         Answer answer = await("the end of the dead agent's use of " + space)
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(
                         () -> cluster.agent(HOME).rest().get("/api/v1/spaces/" + space + "/memory?force=true"),

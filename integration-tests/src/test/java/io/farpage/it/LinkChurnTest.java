@@ -71,7 +71,7 @@ class LinkChurnTest {
         rounds(random, 20); // so that what is made once for all links is there
         Use before = Use.of(cluster);
         rounds(random, rounds);
-        await("descriptors and threads as before").atMost(Cluster.PATIENCE).untilAsserted(() -> {
+        await("descriptors and threads as before").atMost(Cluster.TIMEOUT).untilAsserted(() -> {
             Use after = Use.of(cluster);
             assertTrue(after.isNoMoreThan(before), "before " + before + ", after " + after);
         });
@@ -105,7 +105,7 @@ class LinkChurnTest {
             }
         }
         cluster.awaitAllLinks();
-        await("one connection in each direction").atMost(Cluster.PATIENCE).untilAsserted(() -> {
+        await("one connection in each direction").atMost(Cluster.TIMEOUT).untilAsserted(() -> {
             assertEquals(1, Net.connectionsTo(port("a")), "to a");
             assertEquals(1, Net.connectionsTo(port("b")), "to b");
         });

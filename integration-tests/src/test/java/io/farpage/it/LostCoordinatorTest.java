@@ -130,7 +130,7 @@ class LostCoordinatorTest {
 
     private void awaitNotObeyed(String reason) {
         await("no agent obeys: " + reason)
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed")
                                 && detail(agent, "coordinator").contains(reason)));
@@ -142,7 +142,7 @@ class LostCoordinatorTest {
 
     private void awaitObeyed() {
         await("all agents obey this start of the coordinator, and are registered")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").equals("obeyed")
@@ -179,7 +179,7 @@ class LostCoordinatorTest {
 
     private void assertGuestIsRight() {
         long enough = guest.operations() + 2 * PAGES;
-        await("the guest goes on").atMost(Cluster.PATIENCE).until(() -> guest.operations() >= enough);
+        await("the guest goes on").atMost(Cluster.TIMEOUT).until(() -> guest.operations() >= enough);
         guests.awaitFaults("vm", ENOUGH);
         assertEquals(List.of(), guest.mismatches());
     }
@@ -217,7 +217,7 @@ class LostCoordinatorTest {
         makeSpace("deleted", 3);
         cluster.client().deleteSpace("deleted");
         await("deleted")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().space("deleted").isEmpty());
         makeSpace("third", 4);
         Map<String, Integer> spaces = Map.of("first", 1, "second", 2, "third", 4);
@@ -403,7 +403,7 @@ class LostCoordinatorTest {
 
     private static void awaitNodeStatus(CoordinatorProcess at, String node, String status) {
         await(node + " is " + status)
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> at.rest()
                         .get("/api/v1/nodes/" + node)

@@ -66,7 +66,7 @@ class LyingPeerTest {
             lie.tell(fake, node);
             fake.start();
             await("two refusals")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> lines(a, node).count() >= 2);
             assertFalse(a.isLinkedTo(node));
             lines(a, node).forEach(line -> {
@@ -80,7 +80,7 @@ class LyingPeerTest {
             byte[] page = Pages.of(1, 7, 4096);
             fake.exported().asSlice(7 * 4096, 4096).copyFrom(java.lang.foreign.MemorySegment.ofArray(page));
             new PoolHeader(node, fake.incarnation(), 4096, EXPORTED).writeTo(fake.header());
-            await("the link").atMost(Cluster.PATIENCE).until(() -> a.isLinkedTo(node));
+            await("the link").atMost(Cluster.TIMEOUT).until(() -> a.isLinkedTo(node));
             Pages.check(a.page(node, 7).expect(200).body(), 1, 7, 4096);
             // It let nobody write: the home refuses, and nothing is tried again for ever.
             assertEquals(502, a.putPage(node, 7, new byte[4096]).status());

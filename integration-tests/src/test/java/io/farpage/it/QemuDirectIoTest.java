@@ -105,14 +105,14 @@ class QemuDirectIoTest {
         run(cache, aio, Integer.getInteger("farpage.soak.blocks", 262_144), Duration.ofMinutes(20));
     }
 
-    private void run(String cache, String aio, int blocks, Duration patience) throws Exception {
+    private void run(String cache, String aio, int blocks, Duration timeout) throws Exception {
         space = "disk-" + cache + "-" + aio.replace('_', '-');
         guests.attach(space, socket(), 512 * MIB, LOCAL_PAGES * 4096);
         Map<String, String> environment = Map.of("FARPAGE_SOCKET", socket().toString());
         try (ChildJvm qemu = ChildJvm.launch("qemu", command(cache, aio, blocks), environment, directory)) {
             guests.awaitAttached(space);
-            if (!awaitEnd(qemu, patience)) {
-                throw new AssertionError("the guest has not powered off within " + patience + "\n" + qemu.out()
+            if (!awaitEnd(qemu, timeout)) {
+                throw new AssertionError("the guest has not powered off within " + timeout + "\n" + qemu.out()
                         + qemu.err() + guests.status(space) + stacks(qemu.pid()));
             }
             JsonNode result = result(qemu);
@@ -161,8 +161,8 @@ class QemuDirectIoTest {
         return command;
     }
 
-    private static boolean awaitEnd(ChildJvm process, Duration patience) throws InterruptedException {
-        for (long end = System.nanoTime() + patience.toNanos(); process.isAlive(); Thread.sleep(50)) {
+    private static boolean awaitEnd(ChildJvm process, Duration timeout) throws InterruptedException {
+        for (long end = System.nanoTime() + timeout.toNanos(); process.isAlive(); Thread.sleep(50)) {
             if (System.nanoTime() - end > 0) {
                 return false;
             }

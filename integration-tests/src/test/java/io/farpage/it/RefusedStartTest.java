@@ -207,7 +207,7 @@ class RefusedStartTest {
                         "--set",
                         "api.listen=" + cluster.agent("a").rest().base().getAuthority()),
                 1);
-        await().atMost(Cluster.PATIENCE)
+        await().atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().node("never").isEmpty());
         assertTrue(cluster.client().node("never").isEmpty());
     }

@@ -31,7 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
 class RemoteGuestTest {
     private static final int PAGES = 512;
     private static final int LOCAL_PAGES = 128;
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
     @TempDir
     private Path directory = Path.of("");
@@ -137,7 +137,7 @@ class RemoteGuestTest {
 
     private static JsonNode awaitEnded(Cluster cluster, String space) {
         return await("the guest's end")
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .until(
                         () -> cluster.agent("a")
                                 .rest()

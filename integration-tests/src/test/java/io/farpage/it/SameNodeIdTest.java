@@ -65,7 +65,7 @@ class SameNodeIdTest {
         Node before = cluster.client().node("a").orElseThrow();
         AgentProcess second = cluster.startAgent("a", Map.of("api.advertise", "192.0.2.7"));
         await("the refusal")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> second.process().err().contains("held by"));
 
         assertEquals(
@@ -78,7 +78,7 @@ class SameNodeIdTest {
                         .get("registered")
                         .asString());
         // Several tries later: still one line.
-        await().during(java.time.Duration.ofSeconds(2)).atMost(Cluster.PATIENCE).until(() -> refusals(second) == 1);
+        await().during(java.time.Duration.ofSeconds(2)).atMost(Cluster.TIMEOUT).until(() -> refusals(second) == 1);
         assertTrue(first.process().isAlive());
         assertEquals(
                 before.incarnation(), cluster.client().node("a").orElseThrow().incarnation());

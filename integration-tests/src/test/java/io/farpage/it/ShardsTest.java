@@ -240,7 +240,7 @@ class ShardsTest {
     }
 
     private void assertAllUp(String node, int shards) {
-        await("all queue pairs of " + node).atMost(Cluster.PATIENCE).untilAsserted(() -> {
+        await("all queue pairs of " + node).atMost(Cluster.TIMEOUT).untilAsserted(() -> {
             JsonNode link = cluster.agent(node)
                     .rest()
                     .get("/api/v1/links")

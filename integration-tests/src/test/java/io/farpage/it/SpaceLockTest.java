@@ -97,7 +97,7 @@ class SpaceLockTest {
                 Map.of("FARPAGE_SOCKET", socket().toString(), "SHARED_RAM_GO", go.toString()),
                 directory)) {
             await("the guest waits")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> process.out().contains("rounds"));
             String id =
                     Long.toString(cluster.client().space("doomed").orElseThrow().id());
@@ -106,7 +106,7 @@ class SpaceLockTest {
                     .send("DELETE", "/api/v1/spaces/" + id + "?force=true", "", new byte[0])
                     .expect(204);
             await("the space is gone and its room zeroed")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> cluster.client().space(id).isEmpty() && free("b") == home + (long) PAGES * PAGE);
             // The same name again, with fewer pages than the guest has.
             cluster.makeSpace("doomed", 8, PAGE, "b");
@@ -136,7 +136,7 @@ class SpaceLockTest {
                 .send("DELETE", "/api/v1/spaces/early?force=true", "", new byte[0])
                 .expect(204);
         await("the space is gone")
-                .atMost(Cluster.PATIENCE)
+                .atMost(Cluster.TIMEOUT)
                 .until(() -> cluster.client().space("early").isEmpty());
         guests.awaitEnded("early");
         guests.attach("early", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);

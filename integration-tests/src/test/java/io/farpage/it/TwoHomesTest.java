@@ -105,7 +105,7 @@ class TwoHomesTest {
             cluster.startAgent("b", SMALL);
             cluster.awaitActive("b", before);
             await("pages without a living home")
-                    .atMost(Cluster.PATIENCE)
+                    .atMost(Cluster.TIMEOUT)
                     .until(() -> guests.status(SPACE).path("strandedPages").asInt() > 0);
             BitSet resident = FilePages.resident(ram.file(), PAGES_OF_B, PAGE);
             assertTrue(resident.get(59) && resident.get(89), resident.toString());
@@ -198,7 +198,7 @@ class TwoHomesTest {
                 cluster.agent("b").process().resume();
                 // Before the memory goes: none of them may touch it any more.
                 for (Thread thread : stuck) {
-                    assertTrue(thread.join(Cluster.PATIENCE), "a page of b never came");
+                    assertTrue(thread.join(Cluster.TIMEOUT), "a page of b never came");
                 }
             }
             assertArrayEquals(Pages.of(SEED, 0, PAGE), ram.read(0));

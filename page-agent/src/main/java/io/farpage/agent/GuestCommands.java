@@ -74,7 +74,7 @@ final class GuestCommands {
         @Option(
                 names = "--local",
                 converter = Bytes.class,
-                description = "How much of it may be here, such as 64MiB; all, when left out")
+                description = "How much of it may be resident, such as 64MiB; all, when left out")
         private @Nullable Long local;
 
         @Option(
@@ -85,7 +85,7 @@ final class GuestCommands {
 
         @Option(
                 names = "--no-replay",
-                description = "Do not fetch ahead what was here when the space's last guest ended")
+                description = "Do not prefetch what was resident when the space's last guest ended")
         private boolean noReplay;
 
         @Option(
@@ -143,7 +143,7 @@ final class GuestCommands {
     @Command(
             name = "resize",
             mixinStandardHelpOptions = true,
-            description = "Change how much of a guest's memory may be here; takes effect at once.")
+            description = "Change how much of a guest's memory may be resident; takes effect at once.")
     static final class Resize implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();

@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.DeviceWatch;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
@@ -103,36 +104,17 @@ public final class PageAgent implements AutoCloseable {
 
         Latch noticed = new Latch();
         shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
-        links = movers.add(new LinkControl(
-                node,
-                incarnation,
-                coordinator,
-                transports,
-                shards.loops(),
-                shards.rails(),
-                AgentOptions.links(config)));
+        LocalNode self = new LocalNode(node, incarnation, pool, coordinator);
+        links = movers.add(
+                new LinkControl(self, transports, shards.loops(), shards.rails(), AgentOptions.links(config)));
         noticed.target = links::noticed;
         PageTool pages = new PageTool(
-                node,
-                incarnation.value(),
-                pool,
+                self,
                 shards.loops().getFirst(),
+                peer -> links.link(peer, 0),
                 config.get(AgentKeys.FETCH_DEPTH),
-                config.get(AgentKeys.FETCH_DEADLINE),
-                peer -> links.link(peer, 0));
-        Guests guests = movers.add(new Guests(
-                coordinator,
-                node,
-                incarnation.value(),
-                spaces,
-                pool,
-                shards.loops(),
-                links::link,
-                new Guests.Limits(
-                        config.get(AgentKeys.GUEST_DEPTH),
-                        config.get(AgentKeys.FETCH_DEADLINE),
-                        config.get(AgentKeys.GUEST_FLUSH_DEADLINE)),
-                AgentOptions.pins(config)));
+                config.get(AgentKeys.FETCH_DEADLINE));
+        Guests guests = movers.add(new Guests(self, spaces, shards.loops(), links::link, AgentOptions.guests(config)));
         hosting = movers.add(new Hosting(coordinator, node, incarnation));
         releases = movers.add(new Releases(coordinator, node, incarnation, pool, hosting));
         fences = movers.add(new Fences(coordinator, node, incarnation, links));

@@ -43,7 +43,7 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--port-file",
             paramLabel = "FILE",
-            description = "Write the REST API's port here once it listens, for scripts")
+            description = "Write the REST API's port to this file once it listens, for scripts")
     private @Nullable Path portFile;
 
     private final Object lock = new Object();

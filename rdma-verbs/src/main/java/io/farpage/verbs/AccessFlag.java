@@ -4,13 +4,13 @@ import java.util.Set;
 
 /** What a memory region or a queue pair permits: {@code enum ibv_access_flags} (ibv_reg_mr(3)). Local reads are always permitted. */
 public enum AccessFlag {
-    /** The device may write here on behalf of its owner: needed for READ, RECV and atomic results. */
+    /** The device may write to the region on behalf of its owner: needed for READ, RECV and atomic results. */
     LOCAL_WRITE(1),
-    /** A peer may WRITE here; requires {@link #LOCAL_WRITE}. */
+    /** A peer may WRITE to the region; requires {@link #LOCAL_WRITE}. */
     REMOTE_WRITE(1 << 1),
-    /** A peer may READ here. */
+    /** A peer may READ the region. */
     REMOTE_READ(1 << 2),
-    /** A peer may operate atomically here; requires {@link #LOCAL_WRITE}. */
+    /** A peer may operate on the region atomically; requires {@link #LOCAL_WRITE}. */
     REMOTE_ATOMIC(1 << 3);
 
     private final int bit;

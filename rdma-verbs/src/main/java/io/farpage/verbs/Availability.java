@@ -2,7 +2,7 @@ package io.farpage.verbs;
 
 import java.util.List;
 
-/** What a provider found when it looked whether it can work here. */
+/** What a provider found when it probed whether it can work on this machine. */
 public sealed interface Availability {
     /**
      * At least one device is usable.

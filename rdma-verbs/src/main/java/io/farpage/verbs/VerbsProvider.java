@@ -5,7 +5,7 @@ public interface VerbsProvider {
     /** {@code ibverbs} or {@code soft}. */
     String name();
 
-    /** Looks whether this provider can work here and with what. Never throws for what it finds. */
+    /** Probes whether this provider can work on this machine, and with what. Never throws for what it finds. */
     Availability probe();
 
     /**

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The running baseline: set up once, then asked for one round at a time. Between rounds both its processes sleep, so that
- * they do not take CPU from whoever's turn it is. Every wait has a deadline. Used by one thread.
+ * they take no CPU from the process that is measured. Every wait has a deadline. Used by one thread.
  */
 public final class BaselineProcess implements AutoCloseable {
     private static final Duration FAREWELL = Duration.ofSeconds(5);
@@ -32,7 +32,7 @@ public final class BaselineProcess implements AutoCloseable {
     }
 
     /** What a round gave, and the words that go with it. */
-    public record Turn(String name, String placement, String backing, FetchRound round) {}
+    public record Measured(String name, String placement, String backing, FetchRound round) {}
 
     private BaselineProcess(Process process) {
         this.process = process;
@@ -45,7 +45,7 @@ public final class BaselineProcess implements AutoCloseable {
      *
      * @throws BaselineException with what the program said, if it ends or is not ready in time
      */
-    public static BaselineProcess start(Path program, BaselineSettings settings, Duration patience)
+    public static BaselineProcess start(Path program, BaselineSettings settings, Duration timeout)
             throws InterruptedException {
         List<String> command = new ArrayList<>(List.of(program.toString()));
         command.addAll(settings.arguments());
@@ -58,7 +58,7 @@ public final class BaselineProcess implements AutoCloseable {
         BaselineProcess baseline = new BaselineProcess(started);
         boolean ready = false;
         try {
-            String line = baseline.await("set up", patience);
+            String line = baseline.await("set up", timeout);
             ready = line.equals("ready");
             if (!ready) {
                 throw new BaselineException(line);
@@ -72,29 +72,29 @@ public final class BaselineProcess implements AutoCloseable {
     }
 
     /** Fetches this many pages, after the warm-up. */
-    public Turn run(long count, Duration patience) throws InterruptedException {
-        return command("run " + count, patience);
+    public Measured run(long count, Duration timeout) throws InterruptedException {
+        return command("run " + count, timeout);
     }
 
     /** Fetches for this long, after the warm-up; to the millisecond, at least one. */
-    public Turn runFor(Duration duration, Duration patience) throws InterruptedException {
-        return command(String.format(Locale.ROOT, "run %.3fs", duration.toMillis() / 1e3), patience);
+    public Measured runFor(Duration duration, Duration timeout) throws InterruptedException {
+        return command(String.format(Locale.ROOT, "run %.3fs", duration.toMillis() / 1e3), timeout);
     }
 
-    private Turn command(String command, Duration patience) throws InterruptedException {
+    private Measured command(String command, Duration timeout) throws InterruptedException {
         try {
             commands.write(command + "\n");
             commands.flush();
         } catch (IOException gone) {
             // It has ended; what it said last tells why.
-            throw new BaselineException("'" + command + "': " + await(command, patience), gone);
+            throw new BaselineException("'" + command + "': " + await(command, timeout), gone);
         }
-        return TurnJson.parse(await(command, patience));
+        return RoundJson.parse(await(command, timeout));
     }
 
-    private String await(String what, Duration patience) throws InterruptedException {
-        return switch (said.poll(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-            case null -> throw new BaselineException("the C baseline did not answer '" + what + "' within " + patience);
+    private String await(String what, Duration timeout) throws InterruptedException {
+        return switch (said.poll(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
+            case null -> throw new BaselineException("the C baseline did not answer '" + what + "' within " + timeout);
             case Said.Line(String text) -> text;
             case Said.End() -> throw new BaselineException("the C baseline ended before it answered '" + what + "'");
         };

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Whether one of the C programs can be run here. */
+/** Whether one of the C programs can be run on this machine. */
 public sealed interface BaselineProgram {
     /** Built and ready to {@linkplain BaselineProcess#start start}. */
     record Built(Path program, Path compiler) implements BaselineProgram {}
@@ -46,18 +46,18 @@ public sealed interface BaselineProgram {
      * Builds a program in a directory, made if need be, with the first C compiler on the PATH.
      *
      * @param name one of the above
-     * @param patience how long the compiler may take
+     * @param timeout how long the compiler may take
      */
-    static BaselineProgram build(String name, Path directory, Duration patience) throws InterruptedException {
+    static BaselineProgram build(String name, Path directory, Duration timeout) throws InterruptedException {
         return build(
                 name,
                 directory,
-                patience,
+                timeout,
                 Optional.ofNullable(System.getenv("PATH")).orElse(""));
     }
 
     /** As {@link #build(String, Path, Duration)}, looking for a compiler along a given PATH. */
-    static BaselineProgram build(String name, Path directory, Duration patience, String path)
+    static BaselineProgram build(String name, Path directory, Duration timeout, String path)
             throws InterruptedException {
         Optional<CCompiler> compiler = CCompiler.find(path);
         if (compiler.isEmpty()) {
@@ -67,7 +67,7 @@ public sealed interface BaselineProgram {
         try {
             Path source = unpack(name, directory).resolve(name + ".c");
             Path program = directory.resolve(name);
-            compiler.get().compile(source, program, patience);
+            compiler.get().compile(source, program, timeout);
             return new Built(program, compiler.get().program());
         } catch (IOException failed) {
             return new Unavailable(name + " does not build: " + failed.getMessage());

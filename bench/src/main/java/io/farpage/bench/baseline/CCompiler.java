@@ -26,7 +26,7 @@ public record CCompiler(Path program) {
     }
 
     /** Compiles one file for this very machine; throws with what the compiler said if it fails or takes too long. */
-    public void compile(Path source, Path program, Duration patience) throws IOException, InterruptedException {
+    public void compile(Path source, Path program, Duration timeout) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(this.program.toString(), "-O3", "-march=native", "-std=gnu11"));
         command.addAll(List.of("-pthread", "-o", program.toString(), source.toString(), "-lm"));
         Path said = Files.createTempFile("farpage-cc", ".log");
@@ -36,9 +36,8 @@ public record CCompiler(Path program) {
                     .redirectOutput(said.toFile())
                     .start();
             try {
-                if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-                    throw new IOException(
-                            String.join(" ", command) + ": not done after " + patience.toSeconds() + " s");
+                if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
+                    throw new IOException(String.join(" ", command) + ": not done after " + timeout.toSeconds() + " s");
                 }
             } finally {
                 process.destroyForcibly();

@@ -41,7 +41,7 @@ public final class FaultHandler implements AutoCloseable {
      * @param settings of the fetches; what is measured is the toucher's to say
      */
     public static FaultHandler start(
-            Children children, Path program, Path socket, BaselineSettings settings, Duration patience)
+            Children children, Path program, Path socket, BaselineSettings settings, Duration timeout)
             throws InterruptedException {
         List<String> command = new ArrayList<>(List.of(program.toString(), socket.toString()));
         command.addAll(settings.arguments());
@@ -49,7 +49,7 @@ public final class FaultHandler implements AutoCloseable {
         CompletableFuture<Optional<String>> first = new CompletableFuture<>();
         Thread.ofVirtual().name("fault-baseline-output").start(() -> first.complete(firstLine(child)));
         try {
-            String line = first.get(patience.toMillis(), TimeUnit.MILLISECONDS).orElse("");
+            String line = first.get(timeout.toMillis(), TimeUnit.MILLISECONDS).orElse("");
             if (line.startsWith(READY)) {
                 return new FaultHandler(child, socket, line.substring(READY.length()));
             }
@@ -58,7 +58,7 @@ public final class FaultHandler implements AutoCloseable {
         } catch (TimeoutException | ExecutionException e) {
             child.close();
             throw new CommandException(
-                    "the fault baseline was not ready within " + patience.toSeconds() + " s: " + child.lastWords(), e);
+                    "the fault baseline was not ready within " + timeout.toSeconds() + " s: " + child.lastWords(), e);
         }
     }
 

@@ -54,12 +54,12 @@ public record FaultToucher(Path program, Children children) {
      * @param socket where the memory is handed over
      * @param seed of page content
      * @param cpu where all threads run
-     * @param patience after which the program gives up
+     * @param timeout after which the program gives up
      */
-    public record Setting(Path socket, Backing backing, long seed, int cpu, Duration patience) {}
+    public record Setting(Path socket, Backing backing, long seed, int cpu, Duration timeout) {}
 
     /** Touches the pages, and checks what they hold. */
-    public BaselineProcess.Turn touch(Setting setting, Walk walk) throws InterruptedException {
+    public BaselineProcess.Measured touch(Setting setting, Walk walk) throws InterruptedException {
         List<String> command = command(setting, walk.pages());
         command.addAll(List.of(
                 "--pattern",
@@ -73,14 +73,14 @@ public record FaultToucher(Path program, Children children) {
         if (walk.recheck()) {
             command.add("--recheck");
         }
-        return TurnJson.parse(run(command, setting.patience()));
+        return RoundJson.parse(run(command, setting.timeout()));
     }
 
     /** Writes the pages' content into them. */
     public void fill(Setting setting, long pages) throws InterruptedException {
         List<String> command = command(setting, pages);
         command.add("--fill");
-        run(command, setting.patience());
+        run(command, setting.timeout());
     }
 
     private List<String> command(Setting setting, long pages) {
@@ -96,20 +96,20 @@ public record FaultToucher(Path program, Children children) {
                 Long.toUnsignedString(setting.seed()),
                 "--cpu",
                 Integer.toString(setting.cpu()),
-                "--patience",
-                Long.toString(setting.patience().toSeconds())));
+                "--timeout",
+                Long.toString(setting.timeout().toSeconds())));
     }
 
-    private String run(List<String> command, Duration patience) throws InterruptedException {
+    private String run(List<String> command, Duration timeout) throws InterruptedException {
         Child child = children.launch("toucher", command, true);
         try (var reader = Executors.newVirtualThreadPerTaskExecutor()) {
             CompletableFuture<String> said = CompletableFuture.supplyAsync(() -> readAll(child), reader);
             String text;
             try {
-                text = said.get(patience.plus(SLACK).toMillis(), TimeUnit.MILLISECONDS);
+                text = said.get(timeout.plus(SLACK).toMillis(), TimeUnit.MILLISECONDS);
             } catch (TimeoutException e) {
                 throw new CommandException(
-                        "the toucher is not done after " + patience.plus(SLACK).toSeconds() + " s", e);
+                        "the toucher is not done after " + timeout.plus(SLACK).toSeconds() + " s", e);
             } catch (ExecutionException e) {
                 throw new CommandException("the toucher cannot be heard: " + e.getCause(), e);
             } finally {

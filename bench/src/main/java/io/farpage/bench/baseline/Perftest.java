@@ -49,20 +49,20 @@ public record Perftest(String device, OptionalInt gidIndex, int cpu, int pageSiz
      *
      * @throws BaselineException with what perftest said
      */
-    public FetchRound latency(long count, Duration patience) throws InterruptedException {
+    public FetchRound latency(long count, Duration timeout) throws InterruptedException {
         List<String> arguments = List.of("-o", "1", "-U", "-n", Long.toString(Math.max(FEWEST, count)));
-        return PerftestOutput.latencies(run("ib_read_lat", arguments, patience));
+        return PerftestOutput.latencies(run("ib_read_lat", arguments, timeout));
     }
 
     /** READs of which {@code depth} are under way at once. */
-    public Rate rate(long count, int depth, Duration patience) throws InterruptedException {
+    public Rate rate(long count, int depth, Duration timeout) throws InterruptedException {
         String window = Integer.toString(depth);
         List<String> arguments = List.of("-o", window, "-t", window, "-n", Long.toString(Math.max(FEWEST, count)));
-        return PerftestOutput.rate(run("ib_read_bw", arguments, patience), pageSize);
+        return PerftestOutput.rate(run("ib_read_bw", arguments, timeout), pageSize);
     }
 
-    private String run(String program, List<String> arguments, Duration patience) throws InterruptedException {
-        long deadline = System.nanoTime() + patience.toNanos();
+    private String run(String program, List<String> arguments, Duration timeout) throws InterruptedException {
+        long deadline = System.nanoTime() + timeout.toNanos();
         int port = freePort();
         List<String> server = new ArrayList<>(List.of(program, "-d", device, "-F", "-p", Integer.toString(port)));
         server.addAll(List.of("-s", Integer.toString(pageSize)));

@@ -74,7 +74,7 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
             throw new ParameterException(
                     spec == null ? new CommandLine(this) : spec.commandLine(), String.valueOf(e.getMessage()), e);
         }
-        FetchReport report = measure(plan, Conditions.here(plan.seed(), root));
+        FetchReport report = measure(plan, Conditions.ofThisMachine(plan.seed(), root));
         System.out.print(ReportTable.render(report));
         try {
             ReportFiles.write(report, plan.report());

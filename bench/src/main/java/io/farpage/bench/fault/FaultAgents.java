@@ -37,7 +37,7 @@ final class FaultAgents implements AutoCloseable {
     private final GuestClient guest;
 
     /** What a round of the toucher gave, on both sides. */
-    record Round(BaselineProcess.Turn turn, GuestStatus agent) {}
+    record Round(BaselineProcess.Measured measured, GuestStatus agent) {}
 
     private FaultAgents(
             FaultPlan plan,
@@ -87,11 +87,7 @@ final class FaultAgents implements AutoCloseable {
         attach(new FaultCase.Side("fill", 1, OptionalLong.empty()));
         toucher.fill(
                 new FaultToucher.Setting(
-                        setting.socket(),
-                        FaultToucher.Backing.MEMFD,
-                        setting.seed(),
-                        setting.cpu(),
-                        setting.patience()),
+                        setting.socket(), FaultToucher.Backing.MEMFD, setting.seed(), setting.cpu(), setting.timeout()),
                 plan.pages());
         GuestStatus end = awaitEnd();
         if (end.detail().contains(NOT_HOME)) {
@@ -118,8 +114,8 @@ final class FaultAgents implements AutoCloseable {
     /** One round: a guest comes, touches its memory and goes. */
     Round run(FaultCase.Side side, FaultToucher.Walk walk) throws InterruptedException {
         attach(side);
-        BaselineProcess.Turn turn = toucher.touch(setting, walk);
-        return new Round(turn, awaitEnd());
+        BaselineProcess.Measured measured = toucher.touch(setting, walk);
+        return new Round(measured, awaitEnd());
     }
 
     private GuestStatus awaitEnd() throws InterruptedException {

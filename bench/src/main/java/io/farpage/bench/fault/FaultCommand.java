@@ -72,11 +72,11 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
         List<FetchRun> runs = new ArrayList<>();
         progress.show(idle.label() + ": starting agents, filling " + plan.pages() + " pages");
         try (FaultAgents agents = FaultAgents.start(children, running.coordinator(), plan, idle, placement, toucher)) {
-            List<FaultTurns> turns = scenarios.stream()
-                    .map(scenario -> new FaultTurns(plan, scenario, agents, toucher, progress::show))
+            List<FaultRounds> rounds = scenarios.stream()
+                    .map(scenario -> new FaultRounds(plan, scenario, agents, toucher, progress::show))
                     .toList();
             progress.show(idle.label() + ": warming up");
-            warmUp(plan, turns);
+            warmUp(plan, rounds);
             Optional<FaultHandler> handler = Optional.empty();
             try {
                 if (plan.withBaseline()
@@ -84,7 +84,7 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
                                 .anyMatch(scenario -> scenario.kind().isAgainstC())) {
                     handler = Optional.of(startHandler(plan, idle, placement, children));
                 }
-                for (FaultTurns one : turns) {
+                for (FaultRounds one : rounds) {
                     runs.add(one.measure(handler));
                 }
             } finally {
@@ -95,10 +95,10 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
     }
 
     /** All that will be measured, one after another, until the time is over. */
-    private static void warmUp(FaultPlan plan, List<FaultTurns> turns) throws InterruptedException {
+    private static void warmUp(FaultPlan plan, List<FaultRounds> rounds) throws InterruptedException {
         long deadline = System.nanoTime() + plan.warmup().toNanos();
         for (int i = 0; System.nanoTime() - deadline < 0; i++) {
-            turns.get(i % turns.size()).warmUp();
+            rounds.get(i % rounds.size()).warmUp();
         }
     }
 

@@ -2,17 +2,17 @@ package io.farpage.bench.fetch;
 
 import io.farpage.bench.report.Baseline;
 
-/** The baseline that takes turns with farpage in one scenario. Used by one thread. */
+/** Runs the baseline of one scenario, in rounds between those of farpage. Used by one thread. */
 interface BaselineRunner extends AutoCloseable {
     /**
-     * Takes its turn.
+     * Runs one round.
      *
-     * @param fetches of farpage's last round, for a rival that cannot go by time
+     * @param fetches of farpage's last round, for a baseline that cannot go by time
      */
-    void turn(long fetches) throws InterruptedException;
+    void runRound(long fetches) throws InterruptedException;
 
-    /** All its turns. */
-    Baseline told();
+    /** The result of all rounds. */
+    Baseline result();
 
     @Override
     void close();

@@ -13,7 +13,7 @@ sealed interface Baselines {
     /** Built from its source. */
     record CProgram(BaselineProgram.Built program) implements Baselines {
         @Override
-        public BaselineRunner rival(FetchPlan plan, Scenario scenario) throws InterruptedException {
+        public BaselineRunner start(FetchPlan plan, Scenario scenario) throws InterruptedException {
             return CBaselineRunner.start(program, plan, scenario);
         }
     }
@@ -21,7 +21,7 @@ sealed interface Baselines {
     /** Installed; what it prints goes to a scratch directory. */
     record PerftestOn(RdmaPort port, Path scratch) implements Baselines {
         @Override
-        public BaselineRunner rival(FetchPlan plan, Scenario scenario) {
+        public BaselineRunner start(FetchPlan plan, Scenario scenario) {
             return new PerftestBaselineRunner(plan, scenario, port, scratch);
         }
     }
@@ -34,7 +34,7 @@ sealed interface Baselines {
         }
 
         @Override
-        public BaselineRunner rival(FetchPlan plan, Scenario scenario) {
+        public BaselineRunner start(FetchPlan plan, Scenario scenario) {
             throw new IllegalStateException(reason);
         }
     }
@@ -44,12 +44,12 @@ sealed interface Baselines {
         return Optional.empty();
     }
 
-    /** The one that takes turns with farpage in a scenario. */
-    BaselineRunner rival(FetchPlan plan, Scenario scenario) throws InterruptedException;
+    /** Starts the baseline of a scenario. */
+    BaselineRunner start(FetchPlan plan, Scenario scenario) throws InterruptedException;
 
     /** What the plan asks for, as far as it can be had. */
     static Baselines prepare(FetchPlan plan, Path scratch) throws InterruptedException {
-        return switch (plan.yardstick()) {
+        return switch (plan.baseline()) {
             case NONE -> new Nothing("--no-baseline was given");
             case C ->
                 switch (BaselineProgram.build(

@@ -15,7 +15,7 @@ final class CBaselineRunner implements BaselineRunner {
 
     private final FetchPlan plan;
     private final BaselineProcess process;
-    private final List<BaselineProcess.Turn> turns = new ArrayList<>();
+    private final List<BaselineProcess.Measured> rounds = new ArrayList<>();
 
     private CBaselineRunner(FetchPlan plan, BaselineProcess process) {
         this.plan = plan;
@@ -44,21 +44,21 @@ final class CBaselineRunner implements BaselineRunner {
     }
 
     @Override
-    public void turn(long fetches) throws InterruptedException {
-        turns.add(
+    public void runRound(long fetches) throws InterruptedException {
+        rounds.add(
                 plan.roundCount() > 0
                         ? process.run(plan.roundCount(), plan.roundPatience())
                         : process.runFor(plan.roundTime(), plan.roundPatience()));
     }
 
     @Override
-    public Baseline told() {
-        BaselineProcess.Turn any = turns.getFirst();
+    public Baseline result() {
+        BaselineProcess.Measured any = rounds.getFirst();
         return new Baseline.Measured(
                 any.name(),
                 any.placement(),
                 any.backing(),
-                turns.stream().map(BaselineProcess.Turn::round).toList());
+                rounds.stream().map(BaselineProcess.Measured::round).toList());
     }
 
     @Override

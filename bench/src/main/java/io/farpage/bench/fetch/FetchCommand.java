@@ -28,11 +28,11 @@ public final class FetchCommand extends MeasuringCommand<FetchPlan> {
     @Override
     protected List<FetchRun> measure(FetchPlan plan, Running running) throws InterruptedException {
         running.progress().show("building the baseline");
-        Baselines yardsticks = Baselines.prepare(plan, running.children().scratch());
+        Baselines baselines = Baselines.prepare(plan, running.children().scratch());
         List<FetchRun> runs = new ArrayList<>();
         for (Scenario scenario : plan.scenarios()) {
-            Turns turns = new Turns(plan, scenario, yardsticks, running.progress()::show);
-            runs.add(turns.measure(running.children(), running.coordinator()));
+            FetchRounds rounds = new FetchRounds(plan, scenario, baselines, running.progress()::show);
+            runs.add(rounds.measure(running.children(), running.coordinator()));
         }
         return runs;
     }

@@ -44,7 +44,7 @@ record FetchPlan(
         Duration roundTime,
         Duration warmup,
         long settle,
-        BaselineKind yardstick,
+        BaselineKind baseline,
         Bounds bounds,
         Path report)
         implements Plan {
@@ -101,7 +101,7 @@ record FetchPlan(
                 roundTime,
                 o.warmup,
                 SETTLE,
-                yardstick(o),
+                baseline(o),
                 new Bounds(o.bounds),
                 o.run.report(defaultReport));
     }
@@ -121,7 +121,7 @@ record FetchPlan(
         return Optional.of(new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
     }
 
-    private static BaselineKind yardstick(FetchOptions o) {
+    private static BaselineKind baseline(FetchOptions o) {
         BaselineKind given = o.baseline;
         require(
                 !o.run.noBaseline() || given == null || given == BaselineKind.NONE,
@@ -219,7 +219,7 @@ record FetchPlan(
                 .mapToLong(scenario -> AgentFlags.hugepages(this, scenario))
                 .max()
                 .orElse(0);
-        return most + (yardstick == BaselineKind.C ? AgentFlags.pageHugepages(this) : 0);
+        return most + (baseline == BaselineKind.C ? AgentFlags.pageHugepages(this) : 0);
     }
 
     /** The longest that one round may take: a page in 10 ms on average, and time to start. */

@@ -89,14 +89,14 @@ final class Pair implements AutoCloseable {
         return ready;
     }
 
-    Answer.Filled fill(Duration patience) throws InterruptedException {
+    Answer.Filled fill(Duration timeout) throws InterruptedException {
         say(new NodeCommand.Fill());
-        return expect(Answer.Filled.class, "fill", patience);
+        return expect(Answer.Filled.class, "fill", timeout);
     }
 
-    Answer.Round run(NodeCommand.Run order, Duration patience) throws InterruptedException {
+    Answer.Round run(NodeCommand.Run order, Duration timeout) throws InterruptedException {
         say(order);
-        return expect(Answer.Round.class, "run", patience);
+        return expect(Answer.Round.class, "run", timeout);
     }
 
     /** Takes both off the CPU. */
@@ -120,11 +120,11 @@ final class Pair implements AutoCloseable {
         }
     }
 
-    private <T extends Answer> T expect(Class<T> kind, String order, Duration patience) throws InterruptedException {
-        Answer answer = switch (heard.poll(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+    private <T extends Answer> T expect(Class<T> kind, String order, Duration timeout) throws InterruptedException {
+        Answer answer = switch (heard.poll(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
             case null ->
                 throw new CommandException("the fetching node did not answer '" + order + "' within "
-                        + patience.toSeconds() + " s: " + node.lastWords());
+                        + timeout.toSeconds() + " s: " + node.lastWords());
             case Heard.Line(String text) -> {
                 Optional<Answer> said = Lines.answer(text);
                 yield said.orElseThrow(() -> new CommandException("the fetching node said '" + text + "'"));

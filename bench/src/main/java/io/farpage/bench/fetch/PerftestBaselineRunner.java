@@ -32,7 +32,7 @@ final class PerftestBaselineRunner implements BaselineRunner {
     }
 
     @Override
-    public void turn(long fetches) throws InterruptedException {
+    public void runRound(long fetches) throws InterruptedException {
         if (scenario.depth() == 1) {
             latencies.add(perftest.latency(fetches, plan.roundPatience()));
         } else {
@@ -41,7 +41,7 @@ final class PerftestBaselineRunner implements BaselineRunner {
     }
 
     @Override
-    public Baseline told() {
+    public Baseline result() {
         String placement = "client cpu " + scenario.placement().nodeCpu();
         return scenario.depth() == 1
                 ? new Baseline.Measured("ib_read_lat", placement, BACKING, latencies)
@@ -50,6 +50,6 @@ final class PerftestBaselineRunner implements BaselineRunner {
 
     @Override
     public void close() {
-        // Nothing of it runs between turns.
+        // Nothing of it runs between rounds.
     }
 }

@@ -46,11 +46,11 @@ public final class InstallCommand implements Callable<Integer> {
     private @Nullable CommandSpec spec;
 
     @Option(
-            names = "--patience",
+            names = "--timeout",
             defaultValue = "120s",
             converter = TimeSpan.class,
             description = "How long it may take (${DEFAULT-VALUE})")
-    private Duration patience = Duration.ZERO;
+    private Duration timeout = Duration.ZERO;
 
     @Override
     public Integer call() throws InterruptedException, IOException {
@@ -83,8 +83,8 @@ public final class InstallCommand implements Callable<Integer> {
                 .inheritIO()
                 .start();
         try {
-            if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new CommandException("install_baseline is not done after " + patience.toSeconds() + " s");
+            if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new CommandException("install_baseline is not done after " + timeout.toSeconds() + " s");
             }
             return process.exitValue();
         } finally {

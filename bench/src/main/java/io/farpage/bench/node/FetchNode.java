@@ -47,7 +47,7 @@ final class FetchNode implements AutoCloseable {
     private final NodeSettings settings;
     private final PageAgent agent;
     private final PeerLink link;
-    private final FetchWorkload workload;
+    private final FetchWorkload cycle;
     private final PageNumbers numbers;
     private @Nullable SpaceUse space;
 
@@ -66,7 +66,7 @@ final class FetchNode implements AutoCloseable {
             agent.shards().getFirst().submit(new ShardCommand.AddCycle(made));
             added.complete(made);
         }));
-        this.workload = await(added, SLACK, "adding the workload");
+        this.cycle = await(added, SLACK, "adding the workload");
         this.numbers = settings.pattern().over(settings.pages(), settings.seed(), settings.zipfExponent());
     }
 
@@ -161,7 +161,7 @@ final class FetchNode implements AutoCloseable {
         return switch (order) {
             case NodeCommand.Fill() -> fill();
             case NodeCommand.Run run -> run(run);
-            case NodeCommand.Quit() -> throw new IllegalArgumentException("to quit is not an errand");
+            case NodeCommand.Quit() -> throw new IllegalArgumentException("to quit is no workload");
         };
     }
 
@@ -202,9 +202,9 @@ final class FetchNode implements AutoCloseable {
                 Answer.Round.buckets(outcome.latencies()));
     }
 
-    private Outcome run(Workload errand, long pages) throws NodeException, InterruptedException {
+    private Outcome run(Workload workload, long pages) throws NodeException, InterruptedException {
         CompletableFuture<Outcome> done = new CompletableFuture<>();
-        agent.shards().getFirst().submit(new ShardCommand.Run(() -> workload.begin(errand, done)));
+        agent.shards().getFirst().submit(new ShardCommand.Run(() -> cycle.begin(workload, done)));
         Outcome outcome = await(done, SLACK.plusNanos(pages * SLOWEST_PAGE_NANOS), "fetching " + pages + " pages");
         if (!outcome.failure().isEmpty()) {
             throw new NodeException(outcome.failure());
@@ -212,12 +212,12 @@ final class FetchNode implements AutoCloseable {
         return outcome;
     }
 
-    private static <T> T await(CompletableFuture<T> done, Duration patience, String what)
+    private static <T> T await(CompletableFuture<T> done, Duration timeout, String what)
             throws NodeException, InterruptedException {
         try {
-            return done.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+            return done.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw new NodeException(what + " took longer than " + patience.toSeconds() + " s", e);
+            throw new NodeException(what + " took longer than " + timeout.toSeconds() + " s", e);
         } catch (ExecutionException e) {
             throw new NodeException(what + ": " + e.getCause(), e);
         }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries out errands on a shard's thread, one at a time: keeps a window of transfers under way and checks each page once its
  * latency has been taken. As the C baseline does, it asks for half a window at a time, so that requests share a send and
- * replies a receive. Allocates nothing between the beginning and the end of an errand.
+ * replies a receive. Allocates nothing between the beginning and the end of a workload.
  *
  * <p>There is no think time: a stall delays the next request rather than being counted against those that would have been
  * sent meanwhile (coordinated omission).
@@ -39,7 +39,7 @@ final class FetchWorkload implements DutyCycle {
     private final long[] pageOf;
     private int freeCount;
 
-    private @Nullable Workload errand;
+    private @Nullable Workload workload;
     private @Nullable CompletableFuture<Outcome> result;
     private @Nullable Histogram latencies;
     private long target;
@@ -77,14 +77,14 @@ final class FetchWorkload implements DutyCycle {
         freeCount = capacity;
     }
 
-    /** Begins an errand. On the shard's thread, when the one before has ended. */
+    /** Begins a workload. On the shard's thread, when the one before has ended. */
     void begin(Workload next, CompletableFuture<Outcome> whenDone) {
-        if (errand != null || next.window() > fetcher.capacity()) {
+        if (workload != null || next.window() > fetcher.capacity()) {
             whenDone.completeExceptionally(
                     new IllegalStateException("busy, or a window of " + next.window() + " is too wide"));
             return;
         }
-        errand = next;
+        workload = next;
         result = whenDone;
         target = next.count();
         issued = 0;
@@ -100,7 +100,7 @@ final class FetchWorkload implements DutyCycle {
 
     @Override
     public int doWork() {
-        Workload current = errand;
+        Workload current = workload;
         if (current == null) {
             return 0;
         }
@@ -212,7 +212,7 @@ final class FetchWorkload implements DutyCycle {
         long cpu = process.getProcessCpuTime() - startedCpu;
         Histogram taken = fetcher.readLatency().getIntervalHistogram(latencies);
         CompletableFuture<Outcome> whenDone = result;
-        errand = null;
+        workload = null;
         result = null;
         latencies = null;
         if (whenDone != null) {

@@ -81,8 +81,8 @@ public final class Child implements AutoCloseable {
     }
 
     /** Waits for a file that it writes, in one step, when it is ready, and returns its text. */
-    public String awaitFile(Path file, Duration patience) throws InterruptedException {
-        long deadline = System.nanoTime() + patience.toNanos();
+    public String awaitFile(Path file, Duration timeout) throws InterruptedException {
+        long deadline = System.nanoTime() + timeout.toNanos();
         while (System.nanoTime() - deadline < 0) {
             try {
                 if (Files.exists(file)) {
@@ -95,7 +95,7 @@ public final class Child implements AutoCloseable {
                 throw new CommandException(lastWords());
             }
         }
-        throw new CommandException("not ready within " + patience.toSeconds() + " s: " + lastWords());
+        throw new CommandException("not ready within " + timeout.toSeconds() + " s: " + lastWords());
     }
 
     /** Ends it at once. Any thread. */
@@ -112,9 +112,9 @@ public final class Child implements AutoCloseable {
     }
 
     /** Waits for it to end by itself, and forces it if it does not in time. */
-    public void awaitEnd(Duration patience) {
+    public void awaitEnd(Duration timeout) {
         try {
-            if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+            if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
                 process.destroyForcibly();
                 process.waitFor(FAREWELL.toMillis(), TimeUnit.MILLISECONDS);
             }

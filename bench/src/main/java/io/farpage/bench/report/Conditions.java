@@ -40,7 +40,7 @@ public record Conditions(
     }
 
     /** Those of this machine, this JVM and this moment; {@code sources} is asked for its git revision. */
-    public static Conditions here(long seed, Path sources) {
+    public static Conditions ofThisMachine(long seed, Path sources) {
         RuntimeMXBean jvm = ManagementFactory.getRuntimeMXBean();
         return new Conditions(
                 String.join(

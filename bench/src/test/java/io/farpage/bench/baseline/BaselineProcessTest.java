@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class BaselineProcessTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @TempDir
     private static Path directory;
@@ -33,7 +33,7 @@ final class BaselineProcessTest {
     @BeforeAll
     static void build() throws InterruptedException {
         assumeTrue(CCompiler.find(System.getenv("PATH")).isPresent(), "no C compiler on the PATH");
-        program = BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("baseline"), PATIENCE);
+        program = BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("baseline"), TIMEOUT);
     }
 
     @ParameterizedTest
@@ -51,7 +51,7 @@ final class BaselineProcessTest {
         assumeTrue(mode == Mode.BLOCK || Runtime.getRuntime().availableProcessors() > 1, "spinning needs two CPUs");
         try (BaselineProcess baseline = start(settings(mode, depth, pageSize, pattern))) {
             for (long count : new long[] {1, 257, 50}) {
-                BaselineProcess.Turn turn = baseline.run(count, PATIENCE);
+                BaselineProcess.Measured turn = baseline.run(count, TIMEOUT);
                 assertEquals(count, turn.round().latencies().getTotalCount());
                 assertEquals(0, turn.round().mismatches());
                 assertTrue(turn.round().latencies().getMinValue() > 500, "no loopback round trip takes under 0.5 µs");
@@ -63,7 +63,7 @@ final class BaselineProcessTest {
     @Test
     void shouldFetchForATime() throws InterruptedException {
         try (BaselineProcess baseline = start(settings(Mode.BLOCK, 4, 4096, PagePattern.RANDOM))) {
-            BaselineProcess.Turn turn = baseline.runFor(Duration.ofMillis(50), PATIENCE);
+            BaselineProcess.Measured turn = baseline.runFor(Duration.ofMillis(50), TIMEOUT);
             assertTrue(turn.round().elapsed().toMillis() >= 50, turn.round().elapsed()::toString);
             assertTrue(turn.round().latencies().getTotalCount() > 100);
         }
@@ -80,7 +80,7 @@ final class BaselineProcessTest {
     void shouldSayWhenTheProgramHasEnded() throws InterruptedException {
         BaselineProcess baseline = start(settings(Mode.BLOCK, 1, 4096, PagePattern.RANDOM));
         baseline.close();
-        BaselineException ended = assertThrows(BaselineException.class, () -> baseline.run(10, PATIENCE));
+        BaselineException ended = assertThrows(BaselineException.class, () -> baseline.run(10, TIMEOUT));
         assertTrue(ended.toString().contains("ended"), ended.toString());
     }
 
@@ -88,10 +88,10 @@ final class BaselineProcessTest {
     void shouldSleepWhileItIsNotItsTurn() throws Exception {
         assumeTrue(Runtime.getRuntime().availableProcessors() > 1, "spinning needs two CPUs");
         try (BaselineProcess baseline = start(settings(Mode.SPIN, 1, 4096, PagePattern.RANDOM))) {
-            baseline.run(1000, PATIENCE);
+            baseline.run(1000, TIMEOUT);
             ProcessHandle server = baseline.handle().children().findFirst().orElseThrow();
-            await().atMost(PATIENCE).until(() -> sleeps(baseline.handle()) && sleeps(server));
-            baseline.run(1000, PATIENCE);
+            await().atMost(TIMEOUT).until(() -> sleeps(baseline.handle()) && sleeps(server));
+            baseline.run(1000, TIMEOUT);
         }
     }
 
@@ -112,7 +112,7 @@ final class BaselineProcessTest {
     @Test
     void shouldExplainAMissingCompiler() throws InterruptedException {
         BaselineProgram none =
-                BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("none"), PATIENCE, directory.toString());
+                BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("none"), TIMEOUT, directory.toString());
         String reason =
                 assertInstanceOf(BaselineProgram.Unavailable.class, none).reason();
         assertTrue(reason.startsWith("no C compiler: none of cc, gcc, clang is on the PATH"), reason);
@@ -124,7 +124,7 @@ final class BaselineProcessTest {
         Path cc = Files.writeString(bin.resolve("cc"), "#!/bin/sh\necho 'no such thing as C' >&2\nexit 3\n");
         assertTrue(cc.toFile().setExecutable(true));
         BaselineProgram failed =
-                BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("failed"), PATIENCE, bin.toString());
+                BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("failed"), TIMEOUT, bin.toString());
         String reason =
                 assertInstanceOf(BaselineProgram.Unavailable.class, failed).reason();
         assertTrue(reason.contains("exit 3: no such thing as C"), reason);
@@ -132,7 +132,7 @@ final class BaselineProcessTest {
 
     private static BaselineProcess start(BaselineSettings settings) throws InterruptedException {
         return BaselineProcess.start(
-                assertInstanceOf(BaselineProgram.Built.class, program).program(), settings, PATIENCE);
+                assertInstanceOf(BaselineProgram.Built.class, program).program(), settings, TIMEOUT);
     }
 
     private static BaselineSettings settings(Mode mode, int depth, int pageSize, PagePattern pattern) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Page content and page numbers are defined twice, in C and in Java; a C program built here says they are the same. */
 final class SameDefinitionsTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @TempDir
     private Path directory;
@@ -63,12 +63,12 @@ final class SameDefinitionsTest {
         Path source = directory.resolve("print_definitions.c");
         Files.copy(Path.of("src/test/c/print_definitions.c"), source, StandardCopyOption.REPLACE_EXISTING);
         Path program = directory.resolve("print_definitions");
-        compiler.orElseThrow().compile(source, program, PATIENCE);
+        compiler.orElseThrow().compile(source, program, TIMEOUT);
         Path output = directory.resolve("printed");
         Process process = new ProcessBuilder(program.toString(), seed, Long.toString(pages), Double.toString(exponent))
                 .redirectOutput(output.toFile())
                 .start();
-        assertTrue(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+        assertTrue(process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS));
         assertEquals(0, process.exitValue());
         return Files.readAllLines(output).iterator();
     }

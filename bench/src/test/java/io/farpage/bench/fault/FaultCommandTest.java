@@ -22,7 +22,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 @Tag("soak")
 final class FaultCommandTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(150);
+    private static final Duration TIMEOUT = Duration.ofSeconds(150);
     private static final int PAGES = 512;
     private static final int ROUNDS = 2;
     private static final int RECORDED = ROUNDS * (PAGES - PAGES / 16);
@@ -115,7 +115,7 @@ final class FaultCommandTest {
                 "--transport",
                 "tcp"));
         try (BenchProcess bench = BenchProcess.start(directory, "fault", all)) {
-            assertEquals(0, bench.exitCode(PATIENCE), bench.output() + bench.errors());
+            assertEquals(0, bench.exitCode(TIMEOUT), bench.output() + bench.errors());
             assertTrue(bench.output().contains("every page held what it should"), bench.output());
         }
         return new JsonMapper().readTree(Files.readString(directory.resolve("report/fault.json")));

@@ -63,9 +63,9 @@ public final class BenchProcess implements AutoCloseable {
     }
 
     /** Waits for its end and returns its exit code. */
-    public int exitCode(Duration patience) throws InterruptedException, IOException {
-        if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-            throw new AssertionError("page-bench still runs after " + patience + ": " + output() + errors());
+    public int exitCode(Duration timeout) throws InterruptedException, IOException {
+        if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
+            throw new AssertionError("page-bench still runs after " + timeout + ": " + output() + errors());
         }
         return process.exitValue();
     }

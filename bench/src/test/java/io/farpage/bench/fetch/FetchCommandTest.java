@@ -20,7 +20,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 final class FetchCommandTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(100);
+    private static final Duration TIMEOUT = Duration.ofSeconds(100);
     private static final List<String> FIELDS = List.of(
             "transport",
             "pageSize",
@@ -60,7 +60,7 @@ final class FetchCommandTest {
     @Test
     void shouldFetchAndCheckPagesAndReportThemWhole() throws Exception {
         try (BenchProcess bench = start("--mode", "latency", "--idle", "block", "--count", "3000", "--rounds", "3")) {
-            assertEquals(0, bench.exitCode(PATIENCE), bench.output() + bench.errors());
+            assertEquals(0, bench.exitCode(TIMEOUT), bench.output() + bench.errors());
             assertTrue(bench.output().contains("every page held what it should"), bench.output());
         }
         JsonNode json = report();
@@ -122,7 +122,7 @@ final class FetchCommandTest {
                 "--rounds",
                 "2",
                 "--no-baseline")) {
-            assertEquals(0, bench.exitCode(PATIENCE), bench.output() + bench.errors());
+            assertEquals(0, bench.exitCode(TIMEOUT), bench.output() + bench.errors());
         }
         assertEquals(40, report().get("count").asLong());
         assertEquals("--no-baseline was given", report().get("baselineAbsent").asString());
@@ -164,7 +164,7 @@ final class FetchCommandTest {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/cc")), "needs a C compiler, for the baseline's turns");
         List<ProcessHandle> children;
         try (BenchProcess bench = start("--mode", "latency", "--idle", "block", "--duration", "60s", "--rounds", "2")) {
-            await().atMost(PATIENCE).until(() -> bench.child("fetch_baseline").isPresent());
+            await().atMost(TIMEOUT).until(() -> bench.child("fetch_baseline").isPresent());
             try (Stream<ProcessHandle> all = bench.handle().descendants()) {
                 children = all.toList();
             }
@@ -178,7 +178,7 @@ final class FetchCommandTest {
     /** The link is up and pages are moving: the node has begun to use its CPU in earnest. */
     private void awaitFetching(BenchProcess bench) {
         Path log = directory.resolve("report/logs/home-of-latency-block.log");
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .until(() -> Files.exists(log)
                         && Files.readString(log).contains("is up")
                         && bench.child("fetch-node").isPresent());

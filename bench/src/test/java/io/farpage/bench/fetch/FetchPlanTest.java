@@ -58,10 +58,10 @@ final class FetchPlanTest {
     @Test
     void shouldCompareRdmaWithPerftestOnTheSameDevice() {
         FetchPlan plan = plan(List.of(0, 1), "--transport", "rdma", "--device", "rxe0", "--gid-index", "1");
-        assertEquals(BaselineKind.PERFTEST, plan.yardstick());
+        assertEquals(BaselineKind.PERFTEST, plan.baseline());
         assertEquals(new RdmaPort("rxe0", OptionalInt.of(1)), plan.rdma().orElseThrow());
-        assertEquals(BaselineKind.C, plan(List.of(0, 1)).yardstick());
-        assertEquals(BaselineKind.NONE, plan(List.of(0, 1), "--no-baseline").yardstick());
+        assertEquals(BaselineKind.C, plan(List.of(0, 1)).baseline());
+        assertEquals(BaselineKind.NONE, plan(List.of(0, 1), "--no-baseline").baseline());
     }
 
     @ParameterizedTest

@@ -122,7 +122,7 @@ public final class Requests {
         }
         return switch (e) {
             case UnrecognizedPropertyException unknown ->
-                field + " is not a field here; known are "
+                field + " is not a field of this request; known are "
                         + Optional.ofNullable(unknown.getKnownPropertyIds()).orElse(List.of()).stream()
                                 .map(Object::toString)
                                 .sorted()

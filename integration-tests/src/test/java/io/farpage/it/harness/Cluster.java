@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 /** A coordinator and its agents, by node id. */
 public final class Cluster implements AutoCloseable {
     /** How long anything may take that is not under test, on a loaded machine. */
-    public static final Duration PATIENCE = Duration.ofSeconds(30);
+    public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     private static final Map<String, String> SHORT_LEASES =
             Map.of("lease.duration", "4s", "lease.heartbeat_interval", "300ms");
@@ -136,7 +136,7 @@ public final class Cluster implements AutoCloseable {
     /** Waits until every agent's link to every other is up. */
     public void awaitAllLinks() {
         await("all links up")
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .pollInterval(Duration.ofMillis(50))
                 .untilAsserted(() -> {
                     for (AgentProcess from : agents.values()) {
@@ -153,7 +153,7 @@ public final class Cluster implements AutoCloseable {
     /** Waits until the coordinator has a node as active, and in another incarnation than {@code before}. */
     public void awaitActive(String node, String before) {
         await(node + " active")
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> client().node(node)
                         .filter(n -> n.status() == NodeStatus.ACTIVE)

@@ -8,7 +8,7 @@ import tools.jackson.databind.JsonNode;
 
 /** Guests of one agent, through its REST API, whose memory another node has. */
 public final class Guests {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     private final Cluster cluster;
     private final String node;
@@ -65,7 +65,7 @@ public final class Guests {
 
     private JsonNode awaitState(String space, String state) {
         return await(space + " " + state)
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .pollInterval(Duration.ofMillis(5))
                 .until(() -> status(space), now -> now.get("state").asString().equals(state));
     }
@@ -74,7 +74,7 @@ public final class Guests {
     public void awaitFaults(String space, int more) {
         int before = status(space).get("fetchedFaults").asInt();
         await(more + " more faults")
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> status(space).get("fetchedFaults").asInt() >= before + more);
     }

@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
 public final class HandoffListener implements AutoCloseable {
     private static final int MAX_BYTES = 4096;
     private static final int MAX_DESCRIPTORS = 32;
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
     private final Errno errno = Errno.create();
     private final int listening;
@@ -104,7 +104,7 @@ public final class HandoffListener implements AutoCloseable {
         listening = Sockets.openUnix(errno);
         UnixSockets.bind(errno, listening, socket);
         Sockets.listen(errno, listening, 1);
-        Sockets.setReceiveTimeout(errno, listening, PATIENCE);
+        Sockets.setReceiveTimeout(errno, listening, TIMEOUT);
     }
 
     /** Waits for a VMM and its message, and takes it: the connection is closed without a word. */
@@ -123,7 +123,7 @@ public final class HandoffListener implements AutoCloseable {
             throw new AssertionError("nobody connected: error " + -connection);
         }
         try (Arena arena = Arena.ofConfined()) {
-            Sockets.setReceiveTimeout(errno, connection, PATIENCE);
+            Sockets.setReceiveTimeout(errno, connection, TIMEOUT);
             MemorySegment text = arena.allocate(MAX_BYTES);
             UnixSockets.Received received = UnixSockets.receive(errno, connection, text, MAX_DESCRIPTORS);
             if (received.bytes() <= 0) {

@@ -34,7 +34,7 @@ public final class ShadowedRam implements AutoCloseable {
     /** A thread that has done nothing for so long waits for the agent. */
     private static final Duration STILL = Duration.ofMillis(60);
 
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
     private static final MethodHandle lseek$mh =
             Libc.capturing("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
@@ -89,7 +89,7 @@ public final class ShadowedRam implements AutoCloseable {
             AtomicLong operations = workers.get(i).operations;
             AtomicLong before = new AtomicLong(-1);
             await("a guest's thread stands still")
-                    .atMost(PATIENCE)
+                    .atMost(TIMEOUT)
                     .pollInterval(STILL)
                     .until(() -> !thread.isAlive() || before.getAndSet(operations.get()) == operations.get());
         }
@@ -132,7 +132,7 @@ public final class ShadowedRam implements AutoCloseable {
         handoff.close();
         try {
             for (Thread thread : threads) {
-                if (!thread.join(PATIENCE)) {
+                if (!thread.join(TIMEOUT)) {
                     throw new IllegalStateException("a guest's thread does not end");
                 }
             }

@@ -1,5 +1,6 @@
 package io.farpage.agent.config;
 
+import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.data.shard.IdleStrategy;
@@ -73,9 +74,13 @@ public final class AgentOptions {
                 EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
     }
 
-    /** What becomes of guests whose memory may be pinned. */
-    public static PinPolicy pins(Config config) {
-        return new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER));
+    /** What holds for every guest. */
+    public static Guests.Options guests(Config config) {
+        return new Guests.Options(
+                config.get(AgentKeys.GUEST_DEPTH),
+                config.get(AgentKeys.FETCH_DEADLINE),
+                config.get(AgentKeys.GUEST_FLUSH_DEADLINE),
+                new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER)));
     }
 
     /** How links are made. */

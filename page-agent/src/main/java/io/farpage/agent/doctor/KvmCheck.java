@@ -2,7 +2,7 @@ package io.farpage.agent.doctor;
 
 import java.util.List;
 
-/** Whether virtual machines can run here at full speed. */
+/** Whether virtual machines can run on this machine at full speed. */
 final class KvmCheck implements Check {
     private static final String ID = "paging.kvm";
     private static final String SUBJECT = "kvm";

@@ -32,7 +32,7 @@ final class MemlockCheck implements Check {
         String subject = "memlock";
         Matcher limit = LIMIT.matcher(tree.text("/proc/self/limits").orElse(""));
         if (!limit.find()) {
-            return List.of(Line.ok(ID, subject, "the limit is not known here"));
+            return List.of(Line.ok(ID, subject, "the limit is not known on this system"));
         }
         if (isExempt()) {
             return List.of(Line.ok(ID, subject, "no limit: this process has CAP_IPC_LOCK"));

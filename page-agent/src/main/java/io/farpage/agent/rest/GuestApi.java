@@ -32,7 +32,7 @@ public final class GuestApi {
         return List.of(
                 Route.get(
                         SPACES,
-                        "The spaces that are guests' memory here: pages, faults, latencies, evictions",
+                        "The spaces that are the memory of guests on this node: pages, faults, latencies, evictions",
                         GuestStatus[].class,
                         ctx -> ctx.json(guests.status())),
                 Route.get(SPACES + "/{space}", "One of them", GuestStatus.class, this::show),
@@ -45,7 +45,7 @@ public final class GuestApi {
                 Route.delete(GUEST, "Forget a guest whose VMM does not run", this::detach),
                 Route.put(
                         GUEST + "/local",
-                        "Change how much of a guest's memory may be here",
+                        "Change how much of a guest's memory may be resident",
                         LocalLimit.class,
                         GuestStatus.class,
                         this::resize));

@@ -115,7 +115,8 @@ public final class GuestMetrics {
                 .register(registry);
         GaugeWithCallback.builder()
                 .name("farpage_agent_guest_phase_seconds")
-                .help("A phase of faults: until the page was here (fetch), and from then on (install); over all so far")
+                .help(
+                        "A phase of faults: until the page had arrived (fetch), and from then on (install); over all so far")
                 .labelNames("space", "phase", "quantile")
                 .callback(callback -> guests.status().forEach(g -> {
                     callback.call(g.faults().fetchP50Ns() / NANOS_PER_SECOND, g.space(), "fetch", "0.5");

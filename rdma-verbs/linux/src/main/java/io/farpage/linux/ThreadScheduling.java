@@ -23,7 +23,7 @@ public final class ThreadScheduling {
     private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(WINDOW_MILLIS);
     private static final long BUDGET_MICROS = TimeUnit.MILLISECONDS.toMicros(BUDGET_MILLIS);
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    private static final int TURNS_PER_CHECK = 32;
+    private static final int CYCLES_PER_CHECK = 32;
     private static final String FIX =
             "grant CAP_SYS_NICE, or a real-time priority: RLIMIT_RTPRIO (ulimit -r 1; systemd: LimitRTPRIO=1)";
 
@@ -33,7 +33,7 @@ public final class ThreadScheduling {
     private final int priority;
     private final boolean bounded;
     private int nice;
-    private int turns;
+    private int cycles;
     private long checkedAt;
     private long cpuNanos;
     private long pausedIn;
@@ -104,15 +104,15 @@ public final class ThreadScheduling {
         }
     }
 
-    /** To be called at each turn of the thread's loop. */
-    public void turn() {
+    /** To be called in each duty cycle of the thread. */
+    public void onDutyCycle() {
         if (!bounded || !(realTime || paused)) {
             return;
         }
-        if (++turns < TURNS_PER_CHECK && !paused) {
+        if (++cycles < CYCLES_PER_CHECK && !paused) {
             return;
         }
-        turns = 0;
+        cycles = 0;
         check(System.nanoTime());
     }
 

@@ -48,7 +48,7 @@ class ThreadSchedulingTest {
         ThreadScheduling scheduling = ThreadScheduling.ordinary();
         int policy = onThread(() -> {
             scheduling.start();
-            scheduling.turn();
+            scheduling.onDutyCycle();
             return policy();
         });
         assertEquals(0, policy);
@@ -104,7 +104,7 @@ class ThreadSchedulingTest {
                 threads.add(Thread.ofPlatform().daemon().start(() -> {
                     scheduling.start();
                     while (!stop.get()) {
-                        scheduling.turn();
+                        scheduling.onDutyCycle();
                     }
                 }));
             }
@@ -151,10 +151,10 @@ class ThreadSchedulingTest {
             assumeTrue(scheduling.isRealTime(), scheduling.describe());
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
             while (scheduling.pauses() < 2 && System.nanoTime() - deadline < 0) {
-                scheduling.turn();
+                scheduling.onDutyCycle();
             }
             while (!scheduling.isRealTime() && System.nanoTime() - deadline < 0) {
-                scheduling.turn();
+                scheduling.onDutyCycle();
             }
             return scheduling.isRealTime() && policy() == 1;
         });

@@ -43,7 +43,7 @@ final class Handshake {
         return deadline;
     }
 
-    /** Whether the hello is here and waits for its queue pair to get ready. */
+    /** Whether the hello has arrived and waits for its queue pair to get ready. */
     boolean isParked() {
         return hello.isPresent();
     }

@@ -184,7 +184,7 @@ final class RequestExecutor {
 
     /**
      * Sends the replies that wait, if this request could change the memory that they come from, or if it is going to wait for
-     * {@code length} bytes that are not here yet.
+     * {@code length} bytes that have not arrived.
      */
     private boolean flushBefore(int length) {
         return (!replies.hasMemory() && length <= stream.available()) || replies.flush();

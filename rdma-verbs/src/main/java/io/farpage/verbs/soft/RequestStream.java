@@ -41,7 +41,7 @@ final class RequestStream {
         return position;
     }
 
-    /** Bytes that are here. */
+    /** Bytes that have arrived. */
     int available() {
         return limit - position;
     }
@@ -97,16 +97,16 @@ final class RequestStream {
     }
 
     /**
-     * Moves the next {@code length} bytes to {@code destination}, waiting for those not here yet.
+     * Moves the next {@code length} bytes to {@code destination}, waiting for those that have not arrived.
      *
      * @return whether all came
      */
     boolean take(long destination, int length) {
-        int here = Math.min(length, available());
-        NativeMemory.copy(address + position, destination, here);
-        position += here;
-        long at = destination + here;
-        long rest = (long) length - here;
+        int arrived = Math.min(length, available());
+        NativeMemory.copy(address + position, destination, arrived);
+        position += arrived;
+        long at = destination + arrived;
+        long rest = (long) length - arrived;
         while (rest > 0) {
             long result = SocketIo.recv(errno, fd, at, rest, SocketIo.MSG_WAITALL);
             if (result == 0 || (result < 0 && result != -Errno.EINTR)) {

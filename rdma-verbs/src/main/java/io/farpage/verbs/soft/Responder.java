@@ -131,7 +131,7 @@ final class Responder {
     private void serve() {
         boolean open = true;
         while (open && !stopping && stream.fill()) {
-            scheduling.turn();
+            scheduling.onDutyCycle();
             quiescence.enter();
             try {
                 open = serveAvailable();
@@ -142,7 +142,7 @@ final class Responder {
     }
 
     /**
-     * Answers every whole request that is here.
+     * Answers every request that has arrived whole.
      *
      * @return whether the connection goes on
      */

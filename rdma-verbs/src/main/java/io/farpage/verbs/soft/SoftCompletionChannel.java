@@ -7,7 +7,7 @@ import io.farpage.verbs.CompletionChannel;
 import java.util.Arrays;
 
 /**
- * An epoll descriptor over the initiator sockets of the queue pairs that complete here, where replies arrive, and an event
+ * An epoll descriptor over the initiator sockets of the queue pairs that complete to it, where replies arrive, and an event
  * descriptor for everything that responders complete.
  *
  * <p>The descriptor does not tell that a requester's timer is over: a thread that polls it among other descriptors also polls the completion queue

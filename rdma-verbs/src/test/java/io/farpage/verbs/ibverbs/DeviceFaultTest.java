@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What a device tells of its own failures. Pulls the rig's cable, so it runs only there. */
 final class DeviceFaultTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final QpOptions IMPATIENT = QpOptions.DEFAULT.withRetries(14, 3, 3, 12);
 
     @TempDir
@@ -84,7 +84,7 @@ final class DeviceFaultTest {
         try (Link link = new Link("rxe1", "rxe2")) {
             assertEquals(WcStatus.REM_ACCESS_ERR, link.read(link.region.rkey() ^ 0x10));
             // The responder has no completion to tell it: it sees its own state.
-            long deadline = System.nanoTime() + PATIENCE.toNanos();
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
             while (link.there.state() != QpState.ERR) {
                 assertTrue(System.nanoTime() < deadline, "the responder stays in " + link.there.state());
                 Thread.onSpinWait();
@@ -107,7 +107,7 @@ final class DeviceFaultTest {
     private static AsyncEvent awaitEvent(Device device, AsyncEvent.Type type) throws InterruptedException {
         while (true) {
             AsyncEvent event =
-                    device.awaitAsyncEvent(PATIENCE).orElseThrow(() -> new AssertionError("no " + type + " came"));
+                    device.awaitAsyncEvent(TIMEOUT).orElseThrow(() -> new AssertionError("no " + type + " came"));
             if (event.type() == type) {
                 return event;
             }
@@ -175,7 +175,7 @@ final class DeviceFaultTest {
             here.prepareRead(1, into.address(), 4096, into.lkey(), region.address(), rkey, SendFlag.SIGNALED);
             here.postSend();
             WorkCompletion[] one = WorkCompletion.array(1);
-            long deadline = System.nanoTime() + PATIENCE.toNanos();
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
             while (queue.poll(one) == 0) {
                 assertTrue(System.nanoTime() < deadline, "the READ does not complete");
                 Thread.onSpinWait();

@@ -37,7 +37,7 @@ final class TwoNodeRead {
     private static final int PORT = 18515;
     private static final int PAGE = 4096;
     private static final int PAGES = 256;
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private TwoNodeRead() {}
 
@@ -72,9 +72,9 @@ final class TwoNodeRead {
             }
         }
         try (ServerSocket server = new ServerSocket(PORT, 1, address)) {
-            server.setSoTimeout((int) PATIENCE.toMillis());
+            server.setSoTimeout((int) TIMEOUT.toMillis());
             try (Socket peer = server.accept()) {
-                peer.setSoTimeout((int) PATIENCE.toMillis());
+                peer.setSoTimeout((int) TIMEOUT.toMillis());
                 DataOutputStream out = new DataOutputStream(peer.getOutputStream());
                 DataInputStream in = new DataInputStream(peer.getInputStream());
                 out.writeLong(region.address());
@@ -129,7 +129,7 @@ final class TwoNodeRead {
                         i, region.address() + offset, PAGE, region.lkey(), remote + offset, rkey, SendFlag.SIGNALED);
                 qp.postSend();
                 while (queue.poll(one) == 0) {
-                    if (System.nanoTime() - start > PATIENCE.toNanos()) {
+                    if (System.nanoTime() - start > TIMEOUT.toNanos()) {
                         throw new IOException("READ " + i + " does not complete");
                     }
                     Thread.onSpinWait();
@@ -149,12 +149,12 @@ final class TwoNodeRead {
     }
 
     private static Socket dial(InetAddress address) throws IOException {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
         while (true) {
             Socket socket = new Socket();
             try {
                 socket.connect(new InetSocketAddress(address, PORT), 1000);
-                socket.setSoTimeout((int) PATIENCE.toMillis());
+                socket.setSoTimeout((int) TIMEOUT.toMillis());
                 return socket;
             } catch (IOException e) {
                 // Its machine, or its process, is not up yet.

@@ -70,11 +70,11 @@ public final class StressCommand implements Callable<Integer> {
     private @Nullable Long seed;
 
     @Option(
-            names = "--patience",
+            names = "--timeout",
             defaultValue = "300s",
             converter = TimeSpan.class,
             description = "How long all of it may take (${DEFAULT-VALUE})")
-    private Duration patience = Duration.ZERO;
+    private Duration timeout = Duration.ZERO;
 
     /**
      * What came of it.
@@ -117,9 +117,9 @@ public final class StressCommand implements Callable<Integer> {
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();
             List<Thread> running = new ArrayList<>();
+            Toucher.Work work = new Toucher.Work(guest.address(), pages, threads, operations / threads, chosen, shadow);
             for (int i = 0; i < threads; i++) {
-                Toucher toucher = new Toucher(
-                        guest.address(), pages, threads, i, operations / threads, chosen, shadow, stop, arena);
+                Toucher toucher = new Toucher(work, i, stop, arena);
                 touchers.add(toucher);
                 running.add(Thread.ofPlatform().daemon().name("toucher-" + i).start(toucher));
             }
@@ -135,12 +135,12 @@ public final class StressCommand implements Callable<Integer> {
     }
 
     private void await(List<Thread> running, List<Toucher> touchers, AtomicBoolean stop) throws InterruptedException {
-        long deadline = System.nanoTime() + patience.toNanos();
+        long deadline = System.nanoTime() + timeout.toNanos();
         for (Thread thread : running) {
             if (!thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
                 stop.set(true);
                 long done = touchers.stream().mapToLong(Toucher::done).sum();
-                System.err.println("page-bench: not done after " + patience.toSeconds() + " s: " + done
+                System.err.println("page-bench: not done after " + timeout.toSeconds() + " s: " + done
                         + " operations; a page that was asked for may never have come");
                 // Threads that wait for a page cannot be stopped, and hold on to the memory.
                 Runtime.getRuntime().halt(WRONG);

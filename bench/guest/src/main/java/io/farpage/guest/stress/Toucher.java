@@ -11,11 +11,8 @@ import org.jspecify.annotations.Nullable;
 final class Toucher implements Runnable {
     private static final int PHASE = 2_000;
 
-    private final long base;
-    private final int pages;
-    private final int threads;
+    private final Work work;
     private final int self;
-    private final long operations;
     private final Shadow shadow;
     private final AtomicBoolean stop;
     private final SplittableRandom random;
@@ -26,36 +23,37 @@ final class Toucher implements Runnable {
     private @Nullable String mismatch;
     private volatile long done;
 
-    /** @param stop set when any thread has found a mismatch */
-    Toucher(
-            long base,
-            int pages,
-            int threads,
-            int self,
-            long operations,
-            long seed,
-            Shadow shadow,
-            AtomicBoolean stop,
-            Arena arena) {
-        this.base = base;
-        this.pages = pages;
-        this.threads = threads;
+    /**
+     * What all threads do together.
+     *
+     * @param base address of the first page
+     * @param pages that they touch
+     * @param operations of each thread
+     * @param shadow what the pages should hold
+     */
+    record Work(long base, int pages, int threads, long operations, long seed, Shadow shadow) {}
+
+    /**
+     * @param self number of the thread, from 0 on
+     * @param stop set when any thread has found a mismatch
+     */
+    Toucher(Work work, int self, AtomicBoolean stop, Arena arena) {
+        this.work = work;
         this.self = self;
-        this.operations = operations;
-        this.shadow = shadow;
         this.stop = stop;
-        this.random = new SplittableRandom(seed * 31 + self);
-        this.page = arena.allocate(shadow.pageBytes(), 8);
-        this.slot = page.asSlice(0, shadow.slotBytes());
+        shadow = work.shadow();
+        random = new SplittableRandom(work.seed() * 31 + self);
+        page = arena.allocate(shadow.pageBytes(), 8);
+        slot = page.asSlice(0, shadow.slotBytes());
     }
 
     @Override
     public void run() {
-        for (long i = 0; i < operations && !stop.get(); i++) {
+        for (long i = 0; i < work.operations() && !stop.get(); i++) {
             operate((int) (i / PHASE % 3));
             done = i + 1;
         }
-        for (int p = self; p < pages && !stop.get(); p += threads) {
+        for (int p = self; p < work.pages() && !stop.get(); p += work.threads()) {
             check(p);
         }
     }
@@ -79,17 +77,17 @@ final class Toucher implements Runnable {
 
     /** A page of this thread's: anywhere, or the next one, or one of few. */
     private int choose(int phase) {
-        int own = (pages - self + threads - 1) / threads;
+        int own = (work.pages() - self + work.threads() - 1) / work.threads();
         cursor = switch (phase) {
             case 0 -> random.nextInt(own);
             case 1 -> (cursor + 1) % own;
             default -> random.nextInt(Math.max(1, own / 8));
         };
-        return self + cursor * threads;
+        return self + cursor * work.threads();
     }
 
     private long address(int p) {
-        return base + (long) p * shadow.pageBytes();
+        return work.base() + (long) p * shadow.pageBytes();
     }
 
     private void write(int p, int number, long what) {

@@ -40,7 +40,7 @@ final class Assembler {
     private final Map<Integer, Label> jumps = new LinkedHashMap<>();
 
     /** Says that a label is here. */
-    void here(Label label) {
+    void bind(Label label) {
         label.position = OptionalInt.of(code.size());
     }
 

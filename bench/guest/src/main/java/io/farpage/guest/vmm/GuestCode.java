@@ -74,7 +74,7 @@ final class GuestCode {
         code.xor(R13, R13);
         order.start(code, range.count());
 
-        code.here(page);
+        code.bind(page);
         code.mov(RDI, RSI);
         code.mov(RAX, range.first());
         code.add(RDI, RAX);
@@ -82,7 +82,7 @@ final class GuestCode {
         code.mov(RCX, RDI);
         code.add(RCX, (int) PageRange.PAGE_BYTES);
 
-        code.here(word);
+        code.bind(word);
         if (pass.expects()) {
             expect(expected);
         }
@@ -101,7 +101,7 @@ final class GuestCode {
         order.next(code);
         code.jmp(page);
 
-        code.here(done);
+        code.bind(done);
         report(R10, VISITED_PORT);
         report(R11, MISMATCHES_PORT);
         report(R12, FIRST_BAD_PORT);
@@ -122,7 +122,7 @@ final class GuestCode {
         code.jump(Condition.NOT_EQUAL, done);
         code.mov(R12, RDI);
         code.mov(R13, RDX);
-        code.here(done);
+        code.bind(done);
     }
 
     private void compute(Register result, Content content) {
@@ -183,7 +183,7 @@ final class GuestCode {
             code.cmp(RSI, R8);
             code.jump(Condition.BELOW, inside);
             code.sub(RSI, R8);
-            code.here(inside);
+            code.bind(inside);
         }
     }
 
@@ -219,7 +219,7 @@ final class GuestCode {
         public void next(Assembler code) {
             Label again = new Label();
             code.mov(RCX, mask());
-            code.here(again);
+            code.bind(again);
             code.mov(RAX, MULTIPLIER);
             code.imul(R9, RAX);
             code.mov(RAX, INCREMENT);

@@ -19,7 +19,7 @@ import java.util.Optional;
  * @param words of each page to touch, a power of two from 1 to 512
  * @param passes one after another, each over all pages
  * @param seed of content and random order
- * @param patience how long a pass may take
+ * @param timeout how long a pass may take
  */
 record GuestPlan(
         long memoryBytes,
@@ -32,7 +32,7 @@ record GuestPlan(
         int words,
         List<Pass> passes,
         long seed,
-        Duration patience) {
+        Duration timeout) {
     private static final int MAX_VCPUS = 64;
     private static final int WORDS_OF_A_PAGE = 512;
 
@@ -55,7 +55,7 @@ record GuestPlan(
                 words >= 1 && words <= WORDS_OF_A_PAGE && Integer.bitCount(words) == 1,
                 "--words is " + words + "; it must be a power of two from 1 to 512");
         require(!passes.isEmpty(), "--passes is empty; give at least one, for example write,read");
-        require(patience.isPositive(), "--patience is " + patience + "; it must be longer than nothing");
+        require(timeout.isPositive(), "--timeout is " + timeout + "; it must be longer than nothing");
         requireOrder(passes);
     }
 

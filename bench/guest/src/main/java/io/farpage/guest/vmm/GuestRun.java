@@ -84,7 +84,7 @@ final class GuestRun {
         }
         long begin = System.nanoTime();
         start.countDown();
-        long deadline = begin + plan.patience().toNanos();
+        long deadline = begin + plan.timeout().toNanos();
         List<GuestReport> reports = new ArrayList<>();
         for (FutureTask<GuestReport> share : shares) {
             reports.add(await(share, pass, deadline));
@@ -118,8 +118,8 @@ final class GuestRun {
             return share.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             throw new CommandException(
-                    "the pass " + pass.label() + " is not done after " + seconds(plan.patience())
-                            + " s: the guest waits for a page that nobody brings, or needs a longer --patience",
+                    "the pass " + pass.label() + " is not done after " + seconds(plan.timeout())
+                            + " s: the guest waits for a page that nobody brings, or needs a longer --timeout",
                     e);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof CommandException said) {

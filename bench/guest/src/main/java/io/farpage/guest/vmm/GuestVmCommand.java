@@ -92,11 +92,11 @@ public final class GuestVmCommand implements Callable<Integer> {
     private long seed;
 
     @Option(
-            names = "--patience",
+            names = "--timeout",
             defaultValue = "120s",
             converter = TimeSpan.class,
             description = "How long one pass may take (${DEFAULT-VALUE})")
-    private Duration patience = Duration.ZERO;
+    private Duration timeout = Duration.ZERO;
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -126,7 +126,7 @@ public final class GuestVmCommand implements Callable<Integer> {
                     words,
                     passes,
                     seed,
-                    patience);
+                    timeout);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(
                     spec == null ? new CommandLine(this) : spec.commandLine(), String.valueOf(e.getMessage()), e);

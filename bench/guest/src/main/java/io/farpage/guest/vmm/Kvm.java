@@ -33,7 +33,7 @@ final class Kvm {
 
     private Kvm() {}
 
-    /** Why no virtual machine can run here; empty if one can. */
+    /** Why no virtual machine can run on this machine; empty if one can. */
     static Optional<String> whyNot() {
         if (!System.getProperty("os.arch").equals("amd64")) {
             return Optional.of("the guest's code is for x86-64, and this is " + System.getProperty("os.arch"));

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 
 /** A C program, compiled and run for what it prints. */
 final class Compiled {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private Compiled() {}
 
@@ -42,7 +42,7 @@ final class Compiled {
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .start();
-        assertTrue(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+        assertTrue(process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS));
         assertEquals(0, process.exitValue(), () -> String.join(" ", command));
         return Files.readAllLines(output);
     }

@@ -67,12 +67,12 @@ final class Guest {
     /** The guest's thread only. */
     private boolean cutOff;
 
-    /** Who is told of what happens to a guest. */
+    /** Is told of what happens to a guest. */
     interface Listener {
         /** How warm its pages are. */
         void heat(SpaceMap map, HeatReport heat);
 
-        /** It has ended, and this was here. */
+        /** It has ended, and these pages were resident. */
         void left(SpaceMap map, WorkingSet workingSet);
 
         /** Its space is no longer used. */

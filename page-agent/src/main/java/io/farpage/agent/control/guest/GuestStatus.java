@@ -40,8 +40,8 @@ public record GuestStatus(
      * @param shard whose thread it is on
      * @param firstPage of its slice of the space
      * @param pages of its slice
-     * @param residentPages of them that are here
-     * @param localLimitPages the most of them that may be here at the moment
+     * @param residentPages of them that are resident
+     * @param localLimitPages the most of them that may be resident at the moment
      * @param faults so far
      */
     public record Part(int shard, int firstPage, int pages, long residentPages, int localLimitPages, long faults) {}
@@ -53,7 +53,7 @@ public record GuestStatus(
      * @param fetchedFaults of pages at their homes
      * @param zeroFaults of pages of zeros
      * @param writeProtectFaults of stores to clean pages
-     * @param repeatedFaults of pages that were here, or on their way
+     * @param repeatedFaults of pages that were resident, or being fetched
      * @param waitedFaults that had to wait for room
      * @param removedPages given up by the guest
      * @param prefetchedPages installed ahead
@@ -61,7 +61,7 @@ public record GuestStatus(
      * @param faultP99Ns 99th percentile
      * @param faultP999Ns 99.9th percentile
      * @param faultMaxNs the longest
-     * @param fetchP50Ns median of the part until the page was here
+     * @param fetchP50Ns median of the part until the page had arrived
      * @param fetchP99Ns its 99th percentile
      * @param installP50Ns median of the part from then on
      * @param installP99Ns its 99th percentile

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.guest.GuestException.Obstacle;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.space.SpaceInUseException;
@@ -18,7 +19,6 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
-import io.farpage.pool.PagePool;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,7 +45,7 @@ public final class Guests implements AutoCloseable {
     private final String node;
     private final Spaces spaces;
     private final PagerHosts hosts;
-    private final Limits limits;
+    private final Options options;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
 
     /** Working sets of spaces whose guests have ended. */
@@ -54,47 +54,29 @@ public final class Guests implements AutoCloseable {
     /**
      * @param shards that guests are spread over
      * @param links a shard's side of the link to a node, by the shard's number
-     * @param limits of each pager
-     * @param pins policy for guests whose memory may be pinned
      */
-    public Guests(
-            CoordinatorClient coordinator,
-            String node,
-            long incarnation,
-            Spaces spaces,
-            PagePool pool,
-            List<ShardLoop> shards,
-            ShardLinks links,
-            Limits limits,
-            PinPolicy pins) {
-        this.coordinator = coordinator;
-        this.limits = limits;
-        this.node = node;
+    public Guests(LocalNode node, Spaces spaces, List<ShardLoop> shards, ShardLinks links, Options options) {
+        this.node = node.id();
+        this.coordinator = node.coordinator();
+        this.options = options;
         this.spaces = spaces;
         List<PagerHost> each = new ArrayList<>();
         for (ShardLoop shard : shards) {
             int number = each.size();
-            each.add(new PagerHost(
-                    number,
-                    node,
-                    incarnation,
-                    pool,
-                    shard,
-                    peer -> links.link(peer, number),
-                    limits.depth(),
-                    limits.deadline()));
+            each.add(new PagerHost(number, node, shard, peer -> links.link(peer, number), options));
         }
-        hosts = new PagerHosts(each, pins);
+        hosts = new PagerHosts(each, options.pins());
     }
 
     /**
-     * Limits of each pager.
+     * What holds for every guest.
      *
-     * @param depth transfers that it may have under way
+     * @param depth transfers that a pager may have under way
      * @param deadline of one of them
      * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is given up
+     * @param pins policy for guests whose memory may be pinned
      */
-    public record Limits(int depth, Duration deadline, Duration flushDeadline) {}
+    public record Options(int depth, Duration deadline, Duration flushDeadline, PinPolicy pins) {}
 
     /** Links as shards have them. */
     @FunctionalInterface
@@ -249,8 +231,8 @@ public final class Guests implements AutoCloseable {
         return new PagerOptions(
                 local,
                 request.prefetchPages().orElse(DEFAULT_PREFETCH),
-                PagerOptions.TURN_PAGES,
-                limits.flushDeadline());
+                PagerOptions.CYCLE_PAGES,
+                options.flushDeadline());
     }
 
     private static int pages(long bytes, int pageSize) {

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
@@ -8,7 +9,6 @@ import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
-import io.farpage.pool.PagePool;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -27,13 +27,10 @@ final class PagerHost {
     static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     private final int number;
-    private final String node;
-    private final long incarnation;
-    private final PagePool pool;
+    private final LocalNode node;
     private final ShardLoop shard;
     private final Function<String, PeerLink> links;
-    private final int depth;
-    private final Duration deadline;
+    private final Guests.Options options;
     /** Fetchers without a pager, for reuse: a shard keeps every fetcher. The shard's thread only. */
     private final Deque<Fetcher> idle = new ArrayDeque<>();
 
@@ -42,31 +39,18 @@ final class PagerHost {
     /**
      * @param number of the shard
      * @param links the shard's side of the link to a node
-     * @param depth transfers that a pager may have under way
-     * @param deadline of one of them
      */
-    PagerHost(
-            int number,
-            String node,
-            long incarnation,
-            PagePool pool,
-            ShardLoop shard,
-            Function<String, PeerLink> links,
-            int depth,
-            Duration deadline) {
+    PagerHost(int number, LocalNode node, ShardLoop shard, Function<String, PeerLink> links, Guests.Options options) {
         this.number = number;
         this.node = node;
-        this.incarnation = incarnation;
-        this.pool = pool;
         this.shard = shard;
         this.links = links;
-        this.depth = depth;
-        this.deadline = deadline;
+        this.options = options;
     }
 
     /** @throws IllegalArgumentException if the staging memory cannot hold two pages of a size, one to fetch and one to write back */
     void requireStaging(int pageSize) {
-        long staging = pool.staging().byteSize();
+        long staging = node.pool().staging().byteSize();
         if (staging < 2L * pageSize) {
             throw new IllegalArgumentException(
                     "pool.staging has %d bytes, too few for pages of %d; set it to %d or more"
@@ -80,15 +64,18 @@ final class PagerHost {
     }
 
     /** Creates a pager on the shard. {@code ended} is called at its end. */
-    Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions options, CompletableFuture<PagerEnd> ended) {
+    Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions paging, CompletableFuture<PagerEnd> ended) {
         return onShard(() -> {
-            Fetcher fetcher = idle.isEmpty() ? shard.shard().newFetcher(depth, deadline.toNanos()) : idle.pop();
+            Fetcher fetcher = idle.isEmpty()
+                    ? shard.shard()
+                            .newFetcher(options.depth(), options.deadline().toNanos())
+                    : idle.pop();
             Pager pager;
             try {
                 pager = new Pager(
                         guest,
-                        new Pager.Backing(node, incarnation, map, links, fetcher, pool),
-                        options,
+                        new Pager.Backing(node.id(), node.incarnation().value(), map, links, fetcher, node.pool()),
+                        paging,
                         System::nanoTime,
                         ended::complete);
             } catch (RuntimeException e) {

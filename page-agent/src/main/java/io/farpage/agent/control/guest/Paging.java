@@ -87,7 +87,7 @@ final class Paging {
         try {
             for (int i = 0; i < slices.size(); i++) {
                 PagerOptions own = new PagerOptions(
-                        shares.limit(i), options.prefetchPages(), options.turnPages(), options.flushDeadline());
+                        shares.limit(i), options.prefetchPages(), options.cyclePages(), options.flushDeadline());
                 pagers.add(start(memory, slices.get(i), slices.size() > 1, uffds.get(i), own));
             }
             if (backing != null) {

@@ -84,9 +84,9 @@ final class Destroyer {
      *
      * @return whether every queue pair is destroyed
      */
-    boolean stop(Duration patience) throws InterruptedException {
+    boolean stop(Duration timeout) throws InterruptedException {
         stopping = true;
-        long deadline = System.nanoTime() + patience.toNanos();
+        long deadline = System.nanoTime() + timeout.toNanos();
         for (Map.Entry<QueuePair, Thread> one : Set.copyOf(underWay.entrySet())) {
             one.getValue().interrupt();
             if (!one.getValue().join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.link;
 
+import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.member.Fences;
@@ -75,16 +76,14 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private record FailedRail(int shard, OpenDevice device, long due) {}
 
     public LinkControl(
-            String node,
-            Incarnation incarnation,
-            CoordinatorClient coordinator,
+            LocalNode self,
             Transports transports,
             List<ShardLoop> shards,
             List<ShardRails> rails,
             LinkOptions options) {
-        this.node = node;
-        this.incarnation = incarnation;
-        this.coordinator = coordinator;
+        this.node = self.id();
+        this.incarnation = self.incarnation();
+        this.coordinator = self.coordinator();
         this.transports = transports;
         this.shards = List.copyOf(shards);
         this.rails = List.copyOf(rails);

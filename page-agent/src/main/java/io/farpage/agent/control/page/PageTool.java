@@ -1,5 +1,6 @@
 package io.farpage.agent.control.page;
 
+import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.shard.FetchStatus;
@@ -33,20 +34,14 @@ public final class PageTool {
     /**
      * Adds itself to a shard that has not started yet.
      *
-     * @param node this node's id
      * @param links the shard's side of the link to a node
+     * @param depth transfers that may be under way at once
+     * @param deadline of one of them
      */
-    public PageTool(
-            String node,
-            long incarnation,
-            PagePool pool,
-            ShardLoop shard,
-            int depth,
-            Duration deadline,
-            Function<String, PeerLink> links) {
-        this.node = node;
-        this.incarnation = incarnation;
-        this.pool = pool;
+    public PageTool(LocalNode node, ShardLoop shard, Function<String, PeerLink> links, int depth, Duration deadline) {
+        this.node = node.id();
+        this.incarnation = node.incarnation().value();
+        this.pool = node.pool();
         this.shard = shard;
         this.fetcher = shard.shard().newFetcher(depth, deadline.toNanos());
         this.cycle = new PageCycle(fetcher, pool);

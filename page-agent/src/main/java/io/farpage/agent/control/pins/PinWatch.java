@@ -214,14 +214,14 @@ public final class PinWatch implements Pins, AutoCloseable {
         }
         unclear = !conclusive;
         gone = found.kind() == Kind.GONE;
-        long patience = gone ? GONE_TIMEOUT_NANOS : INCONCLUSIVE_TIMEOUT_NANOS;
+        long timeout = gone ? GONE_TIMEOUT_NANOS : INCONCLUSIVE_TIMEOUT_NANOS;
         if (found.mayPin()) {
             seenNanos = now;
             heldIn = started;
         }
         // A ring that stays locked waits for a fault that eviction holds up. Holding ends that, and evidence that is
         // newer ends the hold.
-        if (found.mayPin() || (!conclusive && now - unclearNanos > patience)) {
+        if (found.mayPin() || (!conclusive && now - unclearNanos > timeout)) {
             hold(found);
         } else if (held && proven > heldIn && now - seenNanos >= lingerNanos) {
             held = false;
@@ -247,7 +247,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         detail = why.detail()
                 + (all
                         ? "; nothing is evicted, and the limit does not hold"
-                        : "; pages that were written stay here, and the limit holds for the others alone");
+                        : "; pages that were written stay resident, and the limit holds for the others alone");
     }
 
     private void log(long now) {

@@ -33,7 +33,7 @@ final class KernelMessages {
     private final PageFaults uffd;
     private final GuestLayout layout;
     private final boolean shared;
-    private final int turnPages;
+    private final int cyclePages;
     private final LongSupplier clock;
     private final UffdMessages messages = new UffdMessages(BATCH);
     private long strays;
@@ -82,7 +82,7 @@ final class KernelMessages {
         uffd = of.uffd();
         layout = of.layout();
         shared = context.isShared();
-        turnPages = context.options().turnPages();
+        cyclePages = context.options().cyclePages();
         clock = context.clock();
     }
 
@@ -136,7 +136,7 @@ final class KernelMessages {
      * removal would count as removed; and a page that is installed before a fork is handled would be missing in the child.
      */
     private int handle(Receiver to) {
-        budget = turnPages;
+        budget = cyclePages;
         int work = 0;
         while (event < count) {
             if (messages.event(event) != UffdMessages.EVENT_PAGEFAULT) {
@@ -190,7 +190,7 @@ final class KernelMessages {
 
     /** Whether the budget allows for so many pages. The first event of a call is always allowed. */
     private boolean affords(int cost) {
-        boolean enough = cost <= budget || budget == turnPages;
+        boolean enough = cost <= budget || budget == cyclePages;
         budget = enough ? Math.max(0, budget - cost) : budget;
         return enough;
     }

@@ -7,10 +7,10 @@ import java.time.Duration;
  *
  * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
  * @param prefetchPages pages that one fetch may bring at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
- * @param turnPages removed pages that a duty cycle handles at most, so that other guests are served
+ * @param cyclePages removed pages that a duty cycle handles at most, so that other guests are served
  * @param flushDeadline how long, once its VMM has ended, no page may reach a home before the rest is given up
  */
-public record PagerOptions(int localPages, int prefetchPages, int turnPages, Duration flushDeadline) {
+public record PagerOptions(int localPages, int prefetchPages, int cyclePages, Duration flushDeadline) {
     /** The default of {@code guest.flush_deadline}. */
     public static final Duration FLUSH_DEADLINE = Duration.ofMinutes(10);
 
@@ -21,11 +21,11 @@ public record PagerOptions(int localPages, int prefetchPages, int turnPages, Dur
     public static final int MIN_LOCAL_PAGES = 64;
 
     /** Pages that a duty cycle handles in a fraction of a millisecond. */
-    public static final int TURN_PAGES = 512;
+    public static final int CYCLE_PAGES = 512;
 
-    /** With {@link #TURN_PAGES} and {@link #FLUSH_DEADLINE}. */
+    /** With {@link #CYCLE_PAGES} and {@link #FLUSH_DEADLINE}. */
     public PagerOptions(int localPages, int prefetchPages) {
-        this(localPages, prefetchPages, TURN_PAGES, FLUSH_DEADLINE);
+        this(localPages, prefetchPages, CYCLE_PAGES, FLUSH_DEADLINE);
     }
 
     /** Checks the ranges. */
@@ -37,8 +37,8 @@ public record PagerOptions(int localPages, int prefetchPages, int turnPages, Dur
         if (prefetchPages < 1 || prefetchPages > MAX_RUN) {
             throw new IllegalArgumentException("prefetching " + prefetchPages + " pages is not within 1.." + MAX_RUN);
         }
-        if (turnPages < 1) {
-            throw new IllegalArgumentException("turns of " + turnPages + " pages come to no end; the least is 1");
+        if (cyclePages < 1) {
+            throw new IllegalArgumentException("turns of " + cyclePages + " pages come to no end; the least is 1");
         }
     }
 }

@@ -167,7 +167,7 @@ public final class ShardLoop implements AutoCloseable {
     private void spinThenSleep() {
         long idleSince = System.nanoTime();
         while (!stopping) {
-            scheduling.turn();
+            scheduling.onDutyCycle();
             if (shard.doWork(true) > 0 || shard.needsPolling()) {
                 idleSince = System.nanoTime();
             } else if (System.nanoTime() - idleSince < spinNanos) {
@@ -181,7 +181,7 @@ public final class ShardLoop implements AutoCloseable {
 
     private void sleepAlways() {
         while (!stopping) {
-            scheduling.turn();
+            scheduling.onDutyCycle();
             // Armed before the duty cycle that may find no work, so that the thread can sleep right after it.
             asleep = true;
             shard.arm();

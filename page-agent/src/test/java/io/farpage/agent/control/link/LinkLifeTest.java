@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Whole agents in this process, each with a soft device that poses as an RDMA device beside its TCP fallback. */
 @Timeout(120)
 class LinkLifeTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Duration TIMEOUT = Duration.ofSeconds(40);
     private static final int PAGE = 4096;
 
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
@@ -102,7 +102,7 @@ class LinkLifeTest {
 
     private static void awaitLink(PageAgent agent, String peer, String transport) {
         await("a link of " + agent.node() + " to " + peer + " over " + transport)
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .untilAsserted(() -> {
                     LinkStatus now = status(agent, peer);
                     assertEquals("up " + transport, now.state() + " " + now.transport(), now.detail());
@@ -119,11 +119,11 @@ class LinkLifeTest {
         Reader fromB = Reader.on(a, b);
         Reader fromA = Reader.on(b, a);
         int before = rdma.blockedAt.size();
-        await("trials that fail").atMost(PATIENCE).until(() -> rdma.blockedAt.size() >= before + 4);
+        await("trials that fail").atMost(TIMEOUT).until(() -> rdma.blockedAt.size() >= before + 4);
         assertEquals("up", status(a, "b").state());
         assertEquals("up", status(b, "a").state());
         await("the reason why a's trial failed")
-                .atMost(PATIENCE)
+                .atMost(TIMEOUT)
                 .until(() -> status(a, "b").detail().startsWith("rdma:"));
         fromB.requireFlowing();
         fromA.requireFlowing();
@@ -134,7 +134,7 @@ class LinkLifeTest {
         fromB.requireFlowing();
         fromA.requireFlowing();
         assertEquals(FaultyProvider.DEVICE, status(a, "b").device());
-        await("the old queue pairs are gone").atMost(PATIENCE).untilAsserted(() -> assertEquals(2, rdma.open.get()));
+        await("the old queue pairs are gone").atMost(TIMEOUT).untilAsserted(() -> assertEquals(2, rdma.open.get()));
         fromB.requireUndisturbed();
         fromA.requireUndisturbed();
     }
@@ -164,8 +164,8 @@ class LinkLifeTest {
         reader.requireFlowing();
         rdma.refusals.set(4);
         rdma.postFails = true;
-        await("the refusals").atMost(PATIENCE).until(() -> rdma.refusals.get() == 0);
-        await("a link").atMost(PATIENCE).until(() -> status(a, "b").state().equals("up"));
+        await("the refusals").atMost(TIMEOUT).until(() -> rdma.refusals.get() == 0);
+        await("a link").atMost(TIMEOUT).until(() -> status(a, "b").state().equals("up"));
         reader.requireFlowing();
         reader.requireNoFailure();
     }
@@ -178,7 +178,7 @@ class LinkLifeTest {
         Reader reader = Reader.on(a, b);
         reader.requireFlowing();
         rdma.pollFails = true;
-        await("the failure").atMost(PATIENCE).until(() -> !rdma.pollFails);
+        await("the failure").atMost(TIMEOUT).until(() -> !rdma.pollFails);
         reader.requireFlowing();
         awaitLink(a, "b", "rdma");
         reader.requireFlowing();
@@ -208,7 +208,7 @@ class LinkLifeTest {
             awaitLink(a, next, "tcp");
             PageAgent extra = agent(next + "2", Map.of("transport.mode", "tcp"));
             await("a refusal")
-                    .atMost(PATIENCE)
+                    .atMost(TIMEOUT)
                     .until(() -> status(a, next + "2").detail().contains("link.max of 1 links is reached"));
             assertEquals("up", status(a, next).state());
             for (PageAgent leaving : List.of(extra, peer)) {
@@ -270,7 +270,7 @@ class LinkLifeTest {
 
         void requireFlowing() {
             long before = reads.get();
-            await("reads").atMost(PATIENCE).until(() -> reads.get() > before + 20);
+            await("reads").atMost(TIMEOUT).until(() -> reads.get() > before + 20);
             requireNoFailure();
         }
 

@@ -43,11 +43,11 @@ class KernelMessagesTest {
         do {
             long before = received.removed;
             assertTrue(messages.read(received) > 0);
-            assertTrue(received.removed - before <= PagerOptions.TURN_PAGES);
+            assertTrue(received.removed - before <= PagerOptions.CYCLE_PAGES);
             turns++;
         } while (messages.isBehind());
         assertEquals(PAGES_OF_A_TIB, received.removed);
-        assertEquals(PAGES_OF_A_TIB / PagerOptions.TURN_PAGES, turns);
+        assertEquals(PAGES_OF_A_TIB / PagerOptions.CYCLE_PAGES, turns);
         assertEquals(1, kernel.reads, "nothing more is read until the removal is done with");
         assertEquals(List.of("fault 5"), received.faults, "a fault that was read with it comes after it");
     }
@@ -108,7 +108,7 @@ class KernelMessagesTest {
             turns++;
         } while (messages.isBehind());
         assertEquals(PAGES_OF_A_TIB / 2, received.removed);
-        assertTrue(turns >= PAGES_OF_A_TIB / 2 / PagerOptions.TURN_PAGES);
+        assertTrue(turns >= PAGES_OF_A_TIB / 2 / PagerOptions.CYCLE_PAGES);
         assertEquals(GuestLayout.NONE, layout.addressOf(PAGES_OF_A_TIB - 1));
     }
 
@@ -117,14 +117,14 @@ class KernelMessagesTest {
     void shouldPassOnAForkWhenTheRemovalBeforeItIsDone() {
         KernelMessages messages = messages(true);
         kernel.next = writer -> {
-            writer.removal(BASE, BASE + 3L * PagerOptions.TURN_PAGES * PAGE);
+            writer.removal(BASE, BASE + 3L * PagerOptions.CYCLE_PAGES * PAGE);
             writer.fork(77);
         };
         while (received.forks.isEmpty()) {
             messages.read(received);
         }
         assertEquals(List.of(77), received.forks);
-        assertEquals(3L * PagerOptions.TURN_PAGES, received.removed);
+        assertEquals(3L * PagerOptions.CYCLE_PAGES, received.removed);
     }
 
     @Test

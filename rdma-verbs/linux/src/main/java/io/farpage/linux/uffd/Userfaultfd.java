@@ -132,7 +132,7 @@ public final class Userfaultfd implements PageFaults {
         return (int) (bytes / UffdMessages.MESSAGE_BYTES);
     }
 
-    /** {@code UFFDIO_REGISTER}: faults of the range come here from now on. */
+    /** {@code UFFDIO_REGISTER}: faults of the range are reported from now on. */
     public int register(long start, long length, long mode) {
         range(start, length);
         argument.set(JAVA_LONG, 16, mode);

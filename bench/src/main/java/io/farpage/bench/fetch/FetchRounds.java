@@ -17,10 +17,10 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Measures one scenario: farpage and the baseline take turns, and who is not measured is off the CPU. The order changes with
+ * Measures one scenario: rounds of farpage and of the baseline alternate, and the process that is not measured is off the CPU. The order changes with
  * every round, so that a drift of the machine favours neither.
  */
-final class Turns {
+final class FetchRounds {
     private static final int WARMUP_EXTENSION = 5;
     private static final double WARM_BYTES_PER_FETCH = 0.01;
     /** Share of the time: the rest of the process goes on being compiled now and then. */
@@ -28,7 +28,7 @@ final class Turns {
 
     private final FetchPlan plan;
     private final Scenario scenario;
-    private final Baselines yardsticks;
+    private final Baselines baselines;
     private final Consumer<String> progress;
 
     private final List<FetchRound> ours = new ArrayList<>();
@@ -37,10 +37,10 @@ final class Turns {
     private long fetches;
     private long replays;
 
-    Turns(FetchPlan plan, Scenario scenario, Baselines yardsticks, Consumer<String> progress) {
+    FetchRounds(FetchPlan plan, Scenario scenario, Baselines baselines, Consumer<String> progress) {
         this.plan = plan;
         this.scenario = scenario;
-        this.yardsticks = yardsticks;
+        this.baselines = baselines;
         this.progress = progress;
     }
 
@@ -56,7 +56,7 @@ final class Turns {
             if (plan.warmup().isPositive()) {
                 warmUp(pair);
             }
-            Baseline baseline = takeTurns(pair);
+            Baseline baseline = measureRounds(pair);
             return new FetchRun(
                     settings(pair),
                     ours,
@@ -83,36 +83,36 @@ final class Turns {
         }
     }
 
-    private Baseline takeTurns(Pair pair) throws InterruptedException {
-        Optional<String> why = yardsticks.absent();
+    private Baseline measureRounds(Pair pair) throws InterruptedException {
+        Optional<String> why = baselines.absent();
         if (why.isPresent()) {
             for (int round = 0; round < plan.rounds(); round++) {
-                ourTurn(pair, round);
+                measureOurs(pair, round);
             }
             return new Baseline.Absent(why.get());
         }
         pair.pause();
-        try (BaselineRunner rival = yardsticks.rival(plan, scenario)) {
-            inTurns(pair, rival);
-            return rival.told();
+        try (BaselineRunner baseline = baselines.start(plan, scenario)) {
+            alternate(pair, baseline);
+            return baseline.result();
         }
     }
 
-    private void inTurns(Pair pair, BaselineRunner rival) throws InterruptedException {
+    private void alternate(Pair pair, BaselineRunner baseline) throws InterruptedException {
         for (int round = 0; round < plan.rounds(); round++) {
             if (round % 2 == 1) {
-                theirTurn(rival, round);
+                measureBaseline(baseline, round);
             }
             pair.resume();
-            ourTurn(pair, round);
+            measureOurs(pair, round);
             pair.pause();
             if (round % 2 == 0) {
-                theirTurn(rival, round);
+                measureBaseline(baseline, round);
             }
         }
     }
 
-    private void ourTurn(Pair pair, int round) throws InterruptedException {
+    private void measureOurs(Pair pair, int round) throws InterruptedException {
         show(round, "farpage");
         Answer.Round answer = pair.run(
                 new NodeCommand.Run(
@@ -125,9 +125,9 @@ final class Turns {
         replays += answer.replays();
     }
 
-    private void theirTurn(BaselineRunner rival, int round) throws InterruptedException {
+    private void measureBaseline(BaselineRunner baseline, int round) throws InterruptedException {
         show(round, "baseline");
-        rival.turn(ours.getLast().latencies().getTotalCount());
+        baseline.runRound(ours.getLast().latencies().getTotalCount());
     }
 
     private static double median(List<Double> values) {

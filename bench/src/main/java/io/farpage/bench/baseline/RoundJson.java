@@ -9,7 +9,7 @@ import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The line of JSON that the program prints for a round; members not named here are for people. */
-record TurnJson(
+record RoundJson(
         String name,
         String placement,
         String backing,
@@ -23,19 +23,19 @@ record TurnJson(
             .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
             .build();
 
-    static BaselineProcess.Turn parse(String line) {
-        TurnJson turn;
+    static BaselineProcess.Measured parse(String line) {
+        RoundJson json;
         try {
-            turn = MAPPER.readValue(line, TurnJson.class);
+            json = MAPPER.readValue(line, RoundJson.class);
         } catch (JacksonException notJson) {
             throw new BaselineException(line, notJson);
         }
-        FetchRound round = new FetchRound(turn.histogram(), turn.mismatches(), Duration.ofNanos(turn.elapsedNs()));
-        if (round.latencies().getTotalCount() != turn.count()) {
-            throw new BaselineException("the C baseline counted " + turn.count() + " fetches but gave the latencies of "
+        FetchRound round = new FetchRound(json.histogram(), json.mismatches(), Duration.ofNanos(json.elapsedNs()));
+        if (round.latencies().getTotalCount() != json.count()) {
+            throw new BaselineException("the C baseline counted " + json.count() + " fetches but gave the latencies of "
                     + round.latencies().getTotalCount());
         }
-        return new BaselineProcess.Turn(turn.name(), turn.placement(), turn.backing(), round);
+        return new BaselineProcess.Measured(json.name(), json.placement(), json.backing(), round);
     }
 
     private Histogram histogram() {

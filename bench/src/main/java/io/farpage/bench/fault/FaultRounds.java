@@ -17,10 +17,10 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures one scenario: the agent and what it is compared with take turns, over the same pages in the same order. Who goes first changes
+ * Measures one scenario: rounds of the agent and of what it is compared with alternate, over the same pages in the same order. Which comes first changes
  * with every round, so that a drift of the machine favours neither.
  */
-final class FaultTurns {
+final class FaultRounds {
     private final FaultPlan plan;
     private final FaultScenario scenario;
     private final FaultAgents agents;
@@ -31,7 +31,7 @@ final class FaultTurns {
     private final List<GuestStatus> counted = new ArrayList<>();
     private final List<FetchRound> theirs = new ArrayList<>();
 
-    FaultTurns(
+    FaultRounds(
             FaultPlan plan,
             FaultScenario scenario,
             FaultAgents agents,
@@ -52,11 +52,11 @@ final class FaultTurns {
             progress.accept("%s: round %d of %d".formatted(scenario.name(), round + 1, plan.rounds()));
             FaultToucher.Walk walk = walk(round);
             if (round % 2 == 1 && !alone) {
-                theirTurn(handler, walk);
+                measureBaseline(handler, walk);
             }
-            ourTurn(walk);
+            measureOurs(walk);
             if (round % 2 == 0 && !alone) {
-                theirTurn(handler, walk);
+                measureBaseline(handler, walk);
             }
         }
         return new FetchRun(settings(), ours, alone ? absent() : baseline(handler), cost());
@@ -77,15 +77,15 @@ final class FaultTurns {
                 scenario.kind().evicts());
     }
 
-    private void ourTurn(FaultToucher.Walk walk) throws InterruptedException {
+    private void measureOurs(FaultToucher.Walk walk) throws InterruptedException {
         FaultAgents.Round round = agents.run(scenario.kind().measured(plan), walk);
-        ours.add(round.turn().round());
+        ours.add(round.measured().round());
         counted.add(round.agent());
     }
 
-    private void theirTurn(Optional<FaultHandler> handler, FaultToucher.Walk walk) throws InterruptedException {
+    private void measureBaseline(Optional<FaultHandler> handler, FaultToucher.Walk walk) throws InterruptedException {
         if (!scenario.kind().isAgainstC()) {
-            theirs.add(agents.run(scenario.kind().reference(), walk).turn().round());
+            theirs.add(agents.run(scenario.kind().reference(), walk).measured().round());
             return;
         }
         FaultHandler c = handler.orElseThrow();

@@ -112,11 +112,9 @@ final class TestJvm implements AutoCloseable {
     private void start() throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
+                "@" + Path.of("bin/java-flags").toAbsolutePath(),
                 // What the project compiles is loaded anew for each fault, so code that is compiled well is not used for long.
                 "-XX:TieredStopAtLevel=1",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
                 "-Djava.net.preferIPv4Stack=false",
                 "-XX:ErrorFile=/dev/null",
                 "-XX:-CreateCoredumpOnCrash",

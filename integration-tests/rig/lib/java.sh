@@ -52,7 +52,7 @@ prepare_classes() {
   "$JAVA_HOME/bin/jar" --create --file "$1/tests.jar" -C "$module/test-classes" .
   CLASSPATH=$1/tests.jar:$1/classes.jar:$(jars "$1" "$module/rig.classpath")
   ARCHIVE=$1/rig.jsa
-  "$JAVA_HOME/bin/java" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable -Xlog:all=off -XX:ArchiveClassesAtExit="$ARCHIVE" \
-    --enable-native-access=ALL-UNNAMED -cp "$CLASSPATH" org.junit.platform.console.ConsoleLauncher execute --details=none \
+  "$JAVA_HOME/bin/java" "@$root/bin/java-flags" -XX:TieredStopAtLevel=1 -Xlog:disable -Xlog:all=off -XX:ArchiveClassesAtExit="$ARCHIVE" \
+    -cp "$CLASSPATH" org.junit.platform.console.ConsoleLauncher execute --details=none \
     --reports-dir "$1" --select-class io.farpage.verbs.ibverbs.SendChainTest --select-class io.farpage.verbs.ibverbs.GidTableTest >/dev/null
 }

@@ -42,9 +42,8 @@ class MainTest {
     private Process start(String... arguments) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
+                "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
                 "-XX:TieredStopAtLevel=1",
-                "--sun-misc-unsafe-memory-access=allow",
                 "-cp",
                 System.getProperty("java.class.path"),
                 Main.class.getName()));

@@ -37,9 +37,7 @@ public final class ChildJvm {
         List<String> command = new ArrayList<>(prefix);
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-XX:+UseSerialGC",
+                "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
                 "-Xmx64m",
                 "-cp",
                 System.getProperty("java.class.path"),

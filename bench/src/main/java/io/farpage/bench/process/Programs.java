@@ -15,12 +15,6 @@ public sealed interface Programs {
     /** The directory of the launchers. */
     String LAUNCHERS = "farpage.bin";
 
-    /** As the launchers have it: a system call that is inlined where it is rare allocates. */
-    List<String> ALLOCATION_FREE = List.of(
-            "-XX:CompileCommand=quiet",
-            "-XX:CompileCommand=dontinline,io.farpage.linux.SocketIo::*",
-            "-XX:MaxInlineLevel=60");
-
     /** The launchers of an installation. */
     record Launchers(Path directory) implements Programs {
         @Override
@@ -60,7 +54,7 @@ public sealed interface Programs {
         if (launchers != null) {
             return new Launchers(Path.of(launchers));
         }
-        List<String> flags = new ArrayList<>(ALLOCATION_FREE);
+        List<String> flags = new ArrayList<>();
         ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
                 .filter(Programs::isForChildren)
                 .forEach(flags::add);

@@ -168,7 +168,7 @@ class MvStoreTest {
     private Process startWriter(File workingDirectory) throws IOException {
         return new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:+UseSerialGC",
+                        "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
                         "-XX:TieredStopAtLevel=1",
                         "-cp",
                         System.getProperty("java.class.path"),

@@ -76,7 +76,7 @@ class StoreSyncTest {
                 "--trace=write,pwrite64,writev,pwritev,fsync,fdatasync",
                 "--output=" + trace,
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
+                "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
                 System.getProperty("java.class.path"),

@@ -25,16 +25,14 @@ public final class ChildJvm implements AutoCloseable {
 
     private static final AtomicInteger COUNT = new AtomicInteger();
     private static final Duration END_TIMEOUT = Duration.ofSeconds(20);
-    /** Those of bin/launch, with a small heap; C1 alone, since most children live for seconds. */
+    /** As programs have them, with a small heap; C1 alone, since most children live for seconds. */
     private static final List<String> FLAGS = List.of(
-            "-XX:+UseSerialGC",
+            "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
             "-Xms16m",
             "-Xmx128m",
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-UsePerfData",
-            "-XX:TieredStopAtLevel=1",
-            "--enable-native-access=ALL-UNNAMED",
-            "--sun-misc-unsafe-memory-access=allow");
+            "-XX:TieredStopAtLevel=1");
 
     private static final List<String> JAVA = Stream.concat(
                     Stream.of(Path.of(System.getProperty("java.home"), "bin", "java")

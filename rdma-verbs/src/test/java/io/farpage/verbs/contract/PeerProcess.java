@@ -44,9 +44,8 @@ final class PeerProcess implements AutoCloseable {
     static PeerProcess start(VerbsFixture fixture) throws IOException {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:+UseSerialGC",
+                        "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
                         "-XX:TieredStopAtLevel=1",
-                        "--enable-native-access=ALL-UNNAMED",
                         "-cp",
                         System.getProperty("java.class.path"),
                         PeerProcess.class.getName(),

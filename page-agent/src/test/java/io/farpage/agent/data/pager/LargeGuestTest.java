@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.linux.uffd.PageFaults;
-import io.farpage.linux.uffd.UffdMessages;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -144,61 +142,10 @@ class LargeGuestTest {
     }
 
     private AddressSpace memory(PageTable table, SpaceMap map) {
-        return parts.memory(new AgreeableKernel(), true, PagerParts.layout(PAGES, PAGE), table, map);
+        return parts.memory(new RecordingKernel(), true, PagerParts.layout(PAGES, PAGE), table, map);
     }
 
     private static SpaceMap map(String... nodes) {
         return PagerParts.map(PAGES, PAGE, nodes);
-    }
-
-    /** Carries out whatever it is asked for. */
-    private static final class AgreeableKernel implements PageFaults {
-        @Override
-        public int fd() {
-            return -1;
-        }
-
-        @Override
-        public int read(UffdMessages messages) {
-            return 0;
-        }
-
-        @Override
-        public long copy(long destination, long source, long length, long mode) {
-            return length;
-        }
-
-        @Override
-        public long zeropage(long start, long length) {
-            return length;
-        }
-
-        @Override
-        public long continueAt(long start, long length) {
-            return length;
-        }
-
-        @Override
-        public long poison(long start, long length) {
-            return length;
-        }
-
-        @Override
-        public int writeProtect(long start, long length, boolean protect) {
-            return 0;
-        }
-
-        @Override
-        public PageFaults child(int descriptor) {
-            throw new AssertionError("nobody forks");
-        }
-
-        @Override
-        public void close() {}
-
-        @Override
-        public int wake(long start, long length) {
-            return 0;
-        }
     }
 }

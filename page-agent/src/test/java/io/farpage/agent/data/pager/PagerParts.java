@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
 final class PagerParts implements AutoCloseable {
     static final long BASE = 1L << 44;
     private static final int FRAME = 4096;
-    private static final int STAGING_FRAMES = 64;
+    private static final int FRAMES = 64;
 
     private final PagePool pool;
     private final Fetcher fetcher;
@@ -30,7 +30,7 @@ final class PagerParts implements AutoCloseable {
     PagerParts(LongSupplier clock) {
         this.clock = clock;
         try {
-            pool = PagePool.open(PoolConfig.of("a", 1, 2L * FRAME, (long) STAGING_FRAMES * FRAME)
+            pool = PagePool.open(PoolConfig.of("a", 1, (long) FRAMES * FRAME, (long) FRAMES * FRAME)
                     .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         } catch (PoolException e) {
             throw new AssertionError(e);
@@ -58,6 +58,10 @@ final class PagerParts implements AutoCloseable {
         PagerContext context =
                 new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1), clock);
         return new AddressSpace(context, kernel, layout, table);
+    }
+
+    PagePool pool() {
+        return pool;
     }
 
     /** One region from {@link #BASE} on. */

@@ -1,0 +1,118 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** Which page the hand stops at. Pages of "a" live on this node, which takes what is evicted; the link to "b" is down. */
+final class ClockHandTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 16;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> 1);
+
+    private final PageTable table = new PageTable(PAGES, true);
+
+    private ClockHand hand(String... nodes) {
+        ClockHand hand = new ClockHand(memory(PagerParts.map(PAGES, PAGE, nodes)), 8);
+        hand.begin();
+        return hand;
+    }
+
+    private AddressSpace memory(SpaceMap map) {
+        return parts.memory(new RecordingKernel(), true, PagerParts.layout(PAGES, PAGE), table, map);
+    }
+
+    private void resident(int state, int... pages) {
+        for (int page : pages) {
+            table.setState(page, state);
+        }
+    }
+
+    @Test
+    void shouldFindCleanAndDirtyPagesInTheirOrder() {
+        resident(PageTable.CLEAN, 3);
+        resident(PageTable.DIRTY, 7);
+        resident(PageTable.EVICTING, 5);
+        ClockHand hand = hand("a");
+        assertEquals(3, hand.victim());
+        hand.takeRun(3, 1);
+        assertEquals(7, hand.victim());
+    }
+
+    @Test
+    void shouldGiveAPageThatFaultedASecondChance() {
+        resident(PageTable.CLEAN, 3, 7);
+        table.set(3, PageTable.REFERENCED);
+        ClockHand hand = hand("a");
+        assertEquals(7, hand.victim(), "3 has faulted since the hand came by");
+        hand.takeRun(7, 1);
+        table.setState(7, PageTable.REMOTE);
+        assertEquals(3, hand.victim(), "in the next lap it has not");
+    }
+
+    @Test
+    void shouldPassPagesThatAreBeingWrittenStrandedOrCut() {
+        resident(PageTable.DIRTY, 1, 2, 3, 4);
+        table.set(1, PageTable.WRITING);
+        table.strand(2);
+        table.cut(3, 1);
+        assertEquals(4, hand("a").victim());
+    }
+
+    @Test
+    void shouldTakeNeighboursInTheSameStateAsOneRun() {
+        resident(PageTable.CLEAN, 2, 3, 4, 6);
+        resident(PageTable.DIRTY, 5);
+        ClockHand hand = hand("a");
+        assertEquals(2, hand.victim());
+        assertEquals(2, hand.takeRun(2, 2), "no more than were asked for");
+        assertEquals(4, hand.victim());
+        assertEquals(1, hand.takeRun(4, 8), "5 is dirty");
+    }
+
+    @Test
+    void shouldEndARunWhereAnotherHomeBegins() {
+        resident(PageTable.CLEAN, 6, 7, 8, 9);
+        ClockHand hand = hand("a", "a");
+        assertEquals(6, hand.victim());
+        assertEquals(2, hand.takeRun(6, 8));
+    }
+
+    @Test
+    void shouldSkipAllPagesOfAHomeWhoseLinkIsDown() {
+        resident(PageTable.CLEAN, 1, 2);
+        resident(PageTable.DIRTY, 3, 12);
+        ClockHand hand = hand("b", "a");
+        assertEquals(12, hand.victim());
+        assertTrue(hand.hasSkipped());
+        assertFalse(hand.hasLapped());
+    }
+
+    @Test
+    void shouldStrandPagesOfALostHomeRatherThanFindThem() {
+        resident(PageTable.CLEAN, 1, 9);
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        extents.add(new SpaceMap.Extent(0, 8, "b", 1, 0, true));
+        extents.add(new SpaceMap.Extent(8, 8, "a", 1, 0, false));
+        ClockHand hand = new ClockHand(memory(new SpaceMap("test", 1, PAGES, PAGE, extents)), 8);
+        hand.begin();
+        assertEquals(9, hand.victim());
+        assertTrue(table.has(1, PageTable.STRANDED));
+        assertEquals(1, table.stranded());
+    }
+
+    @Test
+    void shouldSayThatItHasGoneRoundTwiceWithoutAVictim() {
+        resident(PageTable.CLEAN, 1);
+        ClockHand hand = hand("b");
+        assertEquals(ClockHand.NO_VICTIM, hand.victim());
+        assertTrue(hand.hasLapped());
+    }
+}

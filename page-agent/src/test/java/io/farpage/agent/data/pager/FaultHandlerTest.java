@@ -1,0 +1,125 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.linux.Errno;
+import java.util.List;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of a fault in each state of its page. The pages live on this node, so that a fetch is a copy. */
+final class FaultHandlerTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 128;
+    private static final int SEEN = 1;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> 1);
+
+    private final PageTable table = new PageTable(PAGES, true);
+    private final RecordingKernel kernel = new RecordingKernel();
+    private final AddressSpace memory =
+            parts.memory(kernel, true, PagerParts.layout(PAGES, PAGE), table, PagerParts.map(PAGES, PAGE, "a"));
+    private final Installer installer = new Installer(memory, true);
+    private final Arrivals arrivals = new Arrivals(memory, installer);
+    private final Children children = new Children(memory);
+    private final Residency residency = new Residency(memory, installer, arrivals, children);
+    private final FaultHandler faults = new FaultHandler(memory, installer, arrivals, residency, children);
+
+    private void fill() {
+        table.setState(0, PagerOptions.MIN_LOCAL_PAGES, PageTable.CLEAN, PageTable.FETCHING);
+    }
+
+    @Test
+    void shouldInstallARemotePageWriteProtectedForARead() {
+        faults.fault(5, false, false, SEEN);
+        assertEquals(List.of("copy 5"), kernel.calls);
+        assertEquals(PageTable.CLEAN, table.state(5));
+    }
+
+    @Test
+    void shouldInstallARemotePageWritableForAWrite() {
+        faults.fault(5, true, false, SEEN);
+        assertEquals(List.of("copy writable 5"), kernel.calls);
+        assertEquals(PageTable.DIRTY, table.state(5));
+    }
+
+    @Test
+    void shouldInstallZerosWithoutAFetch() {
+        table.setState(5, PageTable.ZERO);
+        faults.fault(5, false, false, SEEN);
+        assertEquals(List.of("zero 5"), kernel.calls);
+        assertEquals(PageTable.DIRTY, table.state(5));
+    }
+
+    @Test
+    void shouldMakeACleanPageWritableWhenAThreadWritesToIt() {
+        table.setState(5, PageTable.CLEAN);
+        faults.fault(5, true, true, SEEN);
+        assertEquals(List.of("unprotect 5"), kernel.calls);
+        assertEquals(PageTable.DIRTY, table.state(5));
+    }
+
+    @Test
+    void shouldKeepAPageThatIsBeingEvictedWhenAThreadWritesToIt() {
+        table.setState(5, PageTable.EVICTING);
+        table.set(5, PageTable.WRITING);
+        faults.fault(5, true, true, SEEN);
+        assertEquals(PageTable.DIRTY, table.state(5), "its write-back counts for nothing");
+        assertTrue(table.has(5, PageTable.WRITING));
+    }
+
+    @Test
+    void shouldPoisonALostPageInTheNextDutyCycle() {
+        table.setState(5, PageTable.LOST);
+        faults.fault(5, false, false, SEEN);
+        assertEquals(List.of(), kernel.calls);
+        assertEquals(1, arrivals.install());
+        assertEquals(List.of("poison 5"), kernel.calls);
+    }
+
+    @Test
+    void shouldQueueAFaultAtTheLimitAndServeItWhenAPageWasEvicted() {
+        fill();
+        faults.fault(100, false, false, SEEN);
+        assertEquals(List.of(), kernel.calls);
+        assertEquals(1, faults.queue().size());
+        assertEquals(0, faults.serveQueue());
+
+        table.setState(3, PageTable.REMOTE);
+        assertEquals(1, faults.serveQueue());
+        assertEquals(List.of("copy 100"), kernel.calls);
+        assertTrue(faults.queue().isEmpty());
+        assertFalse(table.has(100, PageTable.QUEUED));
+    }
+
+    @Test
+    void shouldHaveAQueuedFaultFaultAgainWhenItsPageIsGivenUp() {
+        fill();
+        faults.fault(100, true, false, SEEN);
+        faults.removed(100, 1);
+        assertEquals(List.of("wake 100"), kernel.calls);
+        assertTrue(faults.queue().isEmpty());
+        assertEquals(PageTable.ZERO, table.state(100));
+    }
+
+    @Test
+    void shouldPunchAGivenUpPageOutOfTheFileWhenAThreadWritesToItsOldBytes() {
+        table.setState(5, PageTable.ZERO);
+        faults.fault(5, true, true, SEEN);
+        assertEquals(List.of("wake 5"), kernel.calls, "the thread faults again and gets zeros");
+        assertEquals(PageTable.ZERO, table.state(5));
+    }
+
+    @Test
+    void shouldQueueAFaultWhileTheKernelRefusesBecauseAnEventIsUnread() {
+        kernel.refusal = Errno.EAGAIN;
+        faults.fault(5, false, false, SEEN);
+        assertEquals(1, faults.queue().size());
+        assertEquals(PageTable.REMOTE, table.state(5));
+        assertEquals(1, faults.serveQueue());
+        assertEquals(PageTable.CLEAN, table.state(5));
+    }
+}

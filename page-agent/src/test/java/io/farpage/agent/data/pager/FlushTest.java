@@ -1,0 +1,120 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.linux.uffd.GuestFile;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** What a guest has left goes home. Pages of "a" live on this node; the link to "b" is down. */
+final class FlushTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 32;
+    private static final byte WRITTEN = 7;
+    private static final byte OLD = 3;
+
+    private long now = 1;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> now);
+
+    private final PageTable table = new PageTable(PAGES, true);
+    private boolean truncated;
+
+    /** Every byte of it is {@link #WRITTEN}. */
+    private final GuestFile file = new GuestFile() {
+        @Override
+        @SuppressWarnings("restricted") // SAFETY: the caller owns these bytes of its staging memory.
+        public long read(long offset, long address, long length) {
+            if (!truncated) {
+                MemorySegment.ofAddress(address).reinterpret(length).fill(WRITTEN);
+            }
+            return truncated ? 0 : length;
+        }
+
+        @Override
+        public int punchHole(long offset, long length) {
+            throw new AssertionError("the guest has ended: nothing is evicted");
+        }
+    };
+
+    private Flush flush(String... nodes) {
+        parts.pool().exported().fill(OLD);
+        return new Flush(
+                parts.memory(
+                        new RecordingKernel(),
+                        true,
+                        PagerParts.layout(PAGES, PAGE),
+                        table,
+                        PagerParts.map(PAGES, PAGE, nodes)),
+                file);
+    }
+
+    private byte home(int page) {
+        return parts.pool().exported().get(ValueLayout.JAVA_BYTE, (long) page * PAGE);
+    }
+
+    @Test
+    void shouldWriteDirtyPagesAndNoOthers() {
+        table.setState(2, PageTable.DIRTY);
+        table.setState(3, PageTable.CLEAN);
+        Flush flush = flush("a");
+        flush.doWork();
+        assertTrue(flush.isDone());
+        assertTrue(flush.isComplete());
+        assertEquals(WRITTEN, home(2));
+        assertEquals(OLD, home(3));
+        assertEquals(OLD, home(4));
+    }
+
+    @Test
+    void shouldWriteZerosWhereTheHomeHasAnOlderVersion() {
+        table.setState(2, PageTable.ZERO);
+        table.set(2, PageTable.HAS_REMOTE_COPY);
+        table.setState(4, PageTable.ZERO);
+        table.clear(4, PageTable.HAS_REMOTE_COPY);
+        Flush flush = flush("a");
+        flush.doWork();
+        assertEquals(0, home(2));
+        assertEquals(OLD, home(4), "a home that has no version of the page holds zeros already");
+    }
+
+    @Test
+    void shouldSayThatItIsIncompleteWhenTheFileWasTruncated() {
+        table.setState(2, PageTable.DIRTY);
+        truncated = true;
+        Flush flush = flush("a");
+        flush.doWork();
+        assertTrue(flush.isDone());
+        assertFalse(flush.isComplete());
+        assertEquals(OLD, home(2), "the older version is better than none");
+    }
+
+    @Test
+    void shouldWriteThePagesOfOtherHomesWhenOneIsAway() {
+        table.setState(2, PageTable.DIRTY);
+        table.setState(20, PageTable.DIRTY);
+        Flush flush = flush("b", "a");
+        flush.doWork();
+        assertFalse(flush.isDone());
+        assertEquals(WRITTEN, home(20 - PAGES / 2), "an extent begins at the start of the pool");
+    }
+
+    @Test
+    void shouldGiveUpTheRestAtTheDeadlineOnly() {
+        table.setState(2, PageTable.DIRTY);
+        Flush flush = flush("b");
+        flush.doWork();
+        now += PagerOptions.FLUSH_DEADLINE.toNanos();
+        flush.doWork();
+        assertFalse(flush.isDone());
+        now++;
+        flush.doWork();
+        assertTrue(flush.isDone());
+        assertFalse(flush.isComplete());
+    }
+}

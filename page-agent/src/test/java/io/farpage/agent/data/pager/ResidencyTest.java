@@ -1,0 +1,106 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.linux.Errno;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** How many pages may become resident. The pages live on this node. */
+final class ResidencyTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 256;
+    private static final int LIMIT = 100;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> 1);
+
+    private final PageTable table = new PageTable(PAGES, true);
+    private final RecordingKernel kernel = new RecordingKernel();
+    private final Installer installer = new Installer(memory(true), true);
+
+    private AddressSpace memory(boolean shared) {
+        return parts.memory(kernel, shared, PagerParts.layout(PAGES, PAGE), table, PagerParts.map(PAGES, PAGE, "a"));
+    }
+
+    private Residency residency(boolean shared) {
+        AddressSpace memory = memory(shared);
+        Residency residency = new Residency(memory, installer, new Arrivals(memory, installer), new Children(memory));
+        residency.resize(LIMIT);
+        return residency;
+    }
+
+    private void resident(int pages) {
+        table.setState(0, pages, PageTable.CLEAN, PageTable.FETCHING);
+    }
+
+    @Test
+    void shouldLeaveWhatTheLimitLeavesAndNoMoreThanARun() {
+        Residency residency = residency(true);
+        assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
+        resident(LIMIT - 3);
+        assertEquals(3, residency.freeFrames(0));
+        resident(LIMIT);
+        assertEquals(0, residency.freeFrames(0));
+    }
+
+    @Test
+    void shouldFollowANewLimit() {
+        Residency residency = residency(true);
+        resident(LIMIT);
+        residency.resize(LIMIT + 5);
+        assertEquals(5, residency.freeFrames(0));
+        assertEquals(LIMIT + 5, residency.goal());
+    }
+
+    @Test
+    void shouldNotCountStrandedPages() {
+        Residency residency = residency(true);
+        resident(LIMIT);
+        table.strand(1);
+        table.strand(2);
+        assertEquals(2, residency.freeFrames(0));
+        assertEquals(LIMIT - 2, residency.held());
+    }
+
+    @Test
+    void shouldHaveNoLimitForPrivateMemoryWhichIsNeverEvicted() {
+        Residency residency = residency(false);
+        resident(LIMIT);
+        assertFalse(residency.isEvictable());
+        assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
+    }
+
+    @Test
+    void shouldHaveNoLimitOnceEvictionHasFailed() {
+        Residency residency = residency(true);
+        resident(LIMIT);
+        assertTrue(residency.isEvictable());
+        residency.stopEviction();
+        assertFalse(residency.isEvictable());
+        assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
+    }
+
+    @Test
+    void shouldHaveNoLimitWhenTheKernelCannotWriteProtect() {
+        Residency residency = residency(true);
+        resident(LIMIT);
+        kernel.refusal = Errno.EINVAL;
+        assertEquals(0, installer.protect(0, 1));
+        assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
+    }
+
+    @Test
+    void shouldAimBelowWhatWasResidentWhenTheHostHadNoMemory() {
+        Residency residency = residency(true);
+        resident(40);
+        table.setState(50, PageTable.FETCHING);
+        kernel.refusal = Errno.ENOMEM;
+        assertEquals(0, installer.copy(50, 1, 0, false));
+        assertEquals(39, residency.goal());
+        assertEquals(1, installer.copy(50, 1, 0, false));
+        assertEquals(LIMIT, residency.goal(), "there is memory again");
+    }
+}

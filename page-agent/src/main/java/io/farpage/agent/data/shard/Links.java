@@ -1,0 +1,280 @@
+package io.farpage.agent.data.shard;
+
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.pool.header.PoolHeaderException;
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WorkCompletion;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The links of a shard, from the attachment of a queue pair to its destruction: verified, up, switched to a better transport, drained, released. The
+ * shard's thread only.
+ */
+final class Links {
+    private static final Logger log = LoggerFactory.getLogger(Links.class);
+    private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final LinkSlots slots;
+    private final Fetchers fetchers;
+    private final LongSupplier clock;
+    private final Consumer<ShardNotice> notices;
+    private final PeerLink[] mustPost;
+    private int mustPostCount;
+    /** Links with a deadline: those that are neither up nor down. */
+    private int busy;
+
+    private int switching;
+
+    /**
+     * @param headerFrames staging memory for peers' pool headers
+     * @param fetchers whose transfers go over the links
+     * @param notices receives what the control plane is told
+     */
+    Links(MemorySegment headerFrames, Fetchers fetchers, LongSupplier clock, Consumer<ShardNotice> notices) {
+        slots = new LinkSlots(headerFrames);
+        this.fetchers = fetchers;
+        this.clock = clock;
+        this.notices = notices;
+        mustPost = new PeerLink[slots.capacity()];
+    }
+
+    /** Whether a link has a deadline. */
+    boolean areBusy() {
+        return busy > 0;
+    }
+
+    /** Transfers have completed: links that wait for the last of theirs may be switched. */
+    void transfersCompleted() {
+        if (switching > 0) {
+            finishSwitches();
+        }
+    }
+
+    /** Gives a link its queue pair, and reads the peer's pool header over it. */
+    void attach(ShardCommand.Attach command) {
+        PeerLink link = command.link();
+        if (command.rail().hasFailed()) {
+            refuse(command, "the completion queue of " + command.rail().name() + " has failed");
+            return;
+        }
+        if (!slots.take(link)) {
+            refuse(command, "no room for more than " + slots.capacity() + " links");
+            return;
+        }
+        link.attach(command.queuePair(), command.rail(), command.incarnation(), command.memory(), command.attempt());
+        busy++;
+        try {
+            link.prepareHeaderRead(
+                    slots.headerWrId(link), slots.headerFrame(link).address(), PoolHeader.BYTES);
+            postLater(link);
+        } catch (VerbsException e) {
+            failLink(link, e.toString());
+        }
+    }
+
+    private void refuse(ShardCommand.Attach command, String reason) {
+        notices.accept(new ShardNotice.Released(command.link(), command.attempt(), command.queuePair(), reason, false));
+    }
+
+    /** Stops posting on the link until it can use the trial's queue pair. */
+    void yieldTo(PeerLink link, PeerLink trial) {
+        boolean mayTake = trial.phase() == LinkPhase.UP;
+        if (mayTake && link.phase() == LinkPhase.DOWN) {
+            exchange(link, trial);
+        } else if (mayTake && link.phase() == LinkPhase.UP) {
+            link.yieldTo(trial, clock.getAsLong() + DRAIN_NANOS);
+            busy++;
+            switching++;
+            finishSwitches();
+        }
+    }
+
+    /** Switches links without outstanding work: all their WRITEs have reached the home before anything is posted on the new queue pair. */
+    void finishSwitches() {
+        for (int number = 0; number < slots.capacity(); number++) {
+            PeerLink link = slots.get(number);
+            if (link == null || link.phase() != LinkPhase.SWITCHING || !link.isQuiet()) {
+                continue;
+            }
+            PeerLink trial = Objects.requireNonNull(link.successor());
+            busy--;
+            switching--;
+            if (trial.phase() == LinkPhase.UP) {
+                exchange(link, trial);
+            } else {
+                link.up(); // the trial has failed meanwhile
+                fetchers.retryParked();
+            }
+        }
+    }
+
+    private void exchange(PeerLink link, PeerLink trial) {
+        link.exchange(trial);
+        slots.exchanged(link, trial);
+        notices.accept(new ShardNotice.Switched(link, trial, link.attempt()));
+        fetchers.retryParked();
+    }
+
+    /** Schedules {@code link}'s chain to be posted at the end of the duty cycle. */
+    void postLater(PeerLink link) {
+        for (int i = 0; i < mustPostCount; i++) {
+            if (mustPost[i] == link) {
+                return;
+            }
+        }
+        mustPost[mustPostCount++] = link;
+    }
+
+    /** Posts the chains: one doorbell for each link. Returns how many. */
+    int post() {
+        int work = mustPostCount;
+        for (int i = 0; i < mustPostCount; i++) {
+            PeerLink link = mustPost[i];
+            try {
+                if (link.hasPrepared()) {
+                    link.post();
+                }
+            } catch (VerbsException e) {
+                failLink(link, e.toString());
+            }
+        }
+        mustPostCount = 0;
+        return work;
+    }
+
+    /** The header of a peer was read, or could not be. */
+    void headerRead(WorkCompletion wc) {
+        PeerLink link = slots.ofHeader(wc.wrId());
+        if (link != null) {
+            link.completed();
+            verify(link, wc);
+        }
+    }
+
+    private void verify(PeerLink link, WorkCompletion wc) {
+        if (link.phase() != LinkPhase.VERIFYING) {
+            return;
+        }
+        if (!wc.isSuccess()) {
+            failLink(link, "reading the pool header of " + link.peer() + " failed: " + wc);
+            return;
+        }
+        try {
+            PoolHeader header = PoolHeader.readFrom(slots.headerFrame(link));
+            header.verify(link.peer(), link.incarnation());
+        } catch (PoolHeaderException e) {
+            failLink(link, "the peer is not who the coordinator said: " + e.getMessage());
+            return;
+        }
+        link.up();
+        busy--;
+        notices.accept(new ShardNotice.Up(link, link.attempt()));
+        fetchers.retryParked();
+    }
+
+    /** A rail's completion queue has failed: its links are released without waiting for completions, since none can arrive. */
+    void railFailed(Rail rail, String reason) {
+        for (int number = 0; number < slots.capacity(); number++) {
+            PeerLink link = slots.get(number);
+            if (link != null && link.isOn(rail) && !link.isReleased()) {
+                failLink(link, reason);
+                link.drain(reason, clock.getAsLong() - 1);
+            }
+        }
+    }
+
+    /** Moves the link's queue pair to ERR; it is released once its outstanding work requests have completed. */
+    void failLink(PeerLink link, String reason) {
+        QueuePair queuePair = link.queuePair();
+        if (queuePair == null || link.phase() == LinkPhase.DRAINING) {
+            return;
+        }
+        if (link.phase() == LinkPhase.UP) {
+            busy++;
+        } else if (link.phase() == LinkPhase.SWITCHING) {
+            switching--;
+        }
+        link.drain(reason, clock.getAsLong() + DRAIN_NANOS);
+        try {
+            queuePair.modifyToErr();
+        } catch (RuntimeException e) {
+            // The device may be gone. Destroying the queue pair, which comes next, ends its access to memory in any
+            // case.
+            link.drain(reason + "; " + e, clock.getAsLong());
+        }
+    }
+
+    /** Releases links that are drained, and fails those that are late. Returns the amount of work. */
+    int check(long now) {
+        int work = 0;
+        if (busy == 0) {
+            return 0;
+        }
+        for (int number = 0; number < slots.capacity(); number++) {
+            PeerLink link = slots.get(number);
+            if (link == null) {
+                continue;
+            }
+            if (link.isLate(now)) {
+                failLink(link, "what was outstanding did not complete before the switch to a better transport");
+                work++;
+            }
+            if (link.isDrained(now)) {
+                link.released();
+                notices.accept(new ShardNotice.Released(
+                        link,
+                        link.attempt(),
+                        Objects.requireNonNull(link.queuePair()),
+                        link.drainReason(),
+                        link.isRefused()));
+                work++;
+            }
+        }
+        if (switching > 0) {
+            finishSwitches();
+        }
+        return work;
+    }
+
+    /** The queue pair is destroyed, so the device no longer accesses the memory of transfers that never completed: they can be posted again. */
+    void destroyed(PeerLink link) {
+        slots.free(link);
+        link.release();
+        busy--;
+        fetchers.reclaim(link);
+        fetchers.retryParked();
+    }
+
+    /**
+     * Fails all links and destroys their queue pairs.
+     *
+     * @throws VerbsException if one could not be destroyed, after all others were
+     */
+    void close() {
+        VerbsException undestroyed = null;
+        for (int number = 0; number < slots.capacity(); number++) {
+            PeerLink link = slots.get(number);
+            if (link == null) {
+                continue;
+            }
+            failLink(link, "the agent is shutting down");
+            try {
+                Objects.requireNonNull(link.queuePair()).close();
+                destroyed(link);
+            } catch (VerbsException e) {
+                log.error("{} could not be given up", link, e);
+                undestroyed = e;
+            }
+        }
+        if (undestroyed != null) {
+            throw undestroyed;
+        }
+    }
+}

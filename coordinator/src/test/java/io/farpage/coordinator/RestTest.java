@@ -341,7 +341,7 @@ class RestTest {
         }
         try (CoordinatorClient none = new CoordinatorClient(running.coordinator.url(), Duration.ofSeconds(5))) {
             CoordinatorUnreachableException refused = assertThrows(CoordinatorUnreachableException.class, none::nodes);
-            assertTrue(String.valueOf(refused.getMessage()).contains("nobody listens"), refused.getMessage());
+            assertTrue(String.valueOf(refused.getMessage()).contains("nothing listens"), refused.getMessage());
         }
         assertThrows(
                 IllegalArgumentException.class,

@@ -114,7 +114,7 @@ class FiveNodesTest {
             assertEquals(List.of(), beside.refusals());
             assertEquals(List.of(), beside.faults());
             assertEquals(List.of(), through.refusals(), "what it took, it answers");
-            // Once it has gone, nobody listens; but no answer was wrong or broken off.
+            // Once it has gone, nothing listens; but no answer was wrong or broken off.
             assertEquals(
                     List.of(),
                     through.faults().stream()

@@ -75,7 +75,7 @@ final class AgentTarget {
             return null;
         } catch (IOException e) {
             System.err.println("page-agent: no answer from the agent at " + agent + ": "
-                    + (e.getMessage() == null ? "nobody listens there; is it running?" : e.getMessage()));
+                    + (e.getMessage() == null ? "nothing listens there; is it running?" : e.getMessage()));
             return null;
         }
     }

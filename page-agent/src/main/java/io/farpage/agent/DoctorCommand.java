@@ -25,7 +25,7 @@ import picocli.CommandLine.Option;
         name = "doctor",
         mixinStandardHelpOptions = true,
         description = {
-            "Look at this host: RDMA devices, memory, limits, paging, network. Each line is ok, warn or fail, with the command"
+            "Check this host: RDMA devices, memory, limits, paging, network. Each line is ok, warn or fail, with the command"
                     + " that mends it. Nothing is changed. Run it as the user and with the limits that the agent will have.",
             "",
             "warn: the agent runs, slower or without something. fail: what the configuration asks for cannot be had, such as"

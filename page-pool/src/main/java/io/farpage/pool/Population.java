@@ -6,7 +6,7 @@ import io.farpage.linux.ProcessLimits;
 import io.farpage.linux.SystemCall;
 import java.util.Optional;
 
-/** Faults every page in before anybody may use it, such that a page that cannot be had is an error and not a SIGBUS. */
+/** Faults every page in before it may be used, so that a page that cannot be had is an error and not a SIGBUS. */
 final class Population {
     /** Each goes on where the last one stopped. */
     private static final int RETRIES = 100;

@@ -11,7 +11,7 @@ import java.util.List;
 
 /** perftest on the same device: {@code ib_read_lat} for one page at a time, {@code ib_read_bw} for several. */
 final class PerftestBaselineRunner implements BaselineRunner {
-    private static final String BACKING = "one buffer, whose content nobody checks";
+    private static final String BACKING = "one buffer, whose content is not checked";
 
     private final FetchPlan plan;
     private final Scenario scenario;

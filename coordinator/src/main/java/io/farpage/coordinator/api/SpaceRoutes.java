@@ -58,7 +58,7 @@ final class SpaceRoutes {
                 Route.get(SPACE, "A space by id or name", Space.class, ctx -> ctx.json(spaces.require(id(ctx)))),
                 Route.delete(
                                 SPACE,
-                                "Delete a space once nobody is attached to it; its room is free when its homes have zeroed it",
+                                "Delete a space once no node is attached to it; its frames are free when its homes have zeroed it",
                                 ctx -> spaces.delete(id(ctx), force(ctx)))
                         .with(new Route.QueryParameter(
                                 "force",

@@ -175,7 +175,7 @@ final class InitiatorConnection {
     }
 
     /**
-     * Looks at a socket that became readable, and lets the channel forget it if nothing is expected from it: it is broken or closed,
+     * Checks a socket that became readable, and lets the channel forget it if nothing is expected from it: it is broken or closed,
      * which the next request finds out, and would keep every sleep from being one.
      *
      * @return whether it was forgotten

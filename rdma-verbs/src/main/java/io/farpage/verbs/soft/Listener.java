@@ -109,7 +109,7 @@ final class Listener implements AutoCloseable {
         return thread.isAlive() && !closing;
     }
 
-    /** Looks at the parked handshakes again. From any thread. */
+    /** Tries the parked handshakes again. Any thread. */
     void recheck() {
         event.signal(Errno.ofThread());
     }

@@ -119,7 +119,7 @@ final class GuestRun {
         } catch (TimeoutException e) {
             throw new CommandException(
                     "the pass " + pass.label() + " is not done after " + seconds(plan.timeout())
-                            + " s: the guest waits for a page that nobody brings, or needs a longer --timeout",
+                            + " s: the guest waits for a page that does not come, or needs a longer --timeout",
                     e);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof CommandException said) {

@@ -4,7 +4,7 @@ import java.util.Locale;
 
 /** What a guest does with every page in one visit of all. */
 public enum Pass {
-    /** Expects it to be zeros, as RAM that nobody has written. */
+    /** Expects it to be zeros, as RAM that was never written. */
     ZEROS,
     /** Writes it. */
     WRITE,

@@ -145,7 +145,7 @@ final class Transport implements AutoCloseable {
             return "this client was closed";
         }
         if (cause instanceof ConnectException) {
-            return "nobody listens there; is the coordinator running?";
+            return "nothing listens there; is the coordinator running?";
         }
         return cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
     }

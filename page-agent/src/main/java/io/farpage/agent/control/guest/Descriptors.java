@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Looks at the descriptors that a VMM sent before anything is done with them. */
+/** Checks the descriptors that a VMM sent, before anything is done with them. */
 final class Descriptors {
     private Descriptors() {}
 

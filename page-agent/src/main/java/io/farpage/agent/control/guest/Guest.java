@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Guest {
     private static final Logger log = LoggerFactory.getLogger(Guest.class);
-    private static final Duration LOOK = Duration.ofMillis(200);
+    private static final Duration PROBE = Duration.ofMillis(200);
     private static final Duration HEAT_INTERVAL = Duration.ofSeconds(5);
     private static final Duration STOP = Duration.ofSeconds(5);
 
@@ -252,13 +252,13 @@ final class Guest {
         }
     }
 
-    /** Waits for the pagers to end, having them look now and then whether the VMM is still there. */
+    /** Waits for the pagers to end, having them probe now and then whether the VMM is still there. */
     private PagerEnd awaitEnd(Paging now) {
         long heatReported = System.nanoTime();
         try {
             while (!stopping) {
                 try {
-                    return now.await(LOOK);
+                    return now.await(PROBE);
                 } catch (TimeoutException e) {
                     now.probe();
                     cutOffIfRevoked(now);

@@ -24,7 +24,7 @@ public final class ShardRails implements AutoCloseable {
     /** A microsecond or two of looking, beside which the rest of a turn is short. */
     private static final int RDMA_LOOKS = 64;
 
-    /** A look is recv(2), and a fault may come meanwhile. */
+    /** A poll is recv(2), and a fault may come meanwhile. */
     private static final int TCP_LOOKS = 4;
 
     private final int cqe;

@@ -106,7 +106,7 @@ final class DescriptorTable implements AutoCloseable {
     /**
      * Examines the rings again that the latest scan found locked.
      *
-     * @return whether each of them has been seen idle since that look began
+     * @return whether each of them has been seen idle since that scan began
      */
     boolean areRingsIdle() {
         for (int i = rings.busy() - 1; i >= 0; i--) {

@@ -75,7 +75,7 @@ final class PinInspector implements AutoCloseable {
     /**
      * If the latest scan found a ring locked: examines locked rings again.
      *
-     * @return whether each has been seen idle since that look began, so that the look was clear
+     * @return whether each has been seen idle since that scan began, so that the scan was clear
      */
     boolean areRingsIdle() {
         boolean settled = true;

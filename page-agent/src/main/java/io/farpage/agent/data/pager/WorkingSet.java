@@ -42,9 +42,9 @@ public final class WorkingSet {
         }
 
         /**
-         * Looks at some pages more.
+         * Examines some pages more.
          *
-         * @param most pages to look at
+         * @param most pages to examine
          * @return whether all have been looked at
          */
         boolean doWork(int most) {

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.member;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Fence;
@@ -12,7 +13,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class Fences implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Fences.class);
-    private static final long LOOK_AGAIN_SECONDS = 5;
+    private static final Duration REFRESH = Duration.ofSeconds(5);
+    private static final Duration RETRY = Duration.ofSeconds(1);
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
@@ -34,10 +35,8 @@ public final class Fences implements AutoCloseable {
     private final Links links;
     private final Set<Peer> cutOff = new HashSet<>();
     private final Set<Peer> executed = ConcurrentHashMap.newKeySet();
-    private final Semaphore signal = new Semaphore(0);
-    private final Thread thread;
+    private final ControlThread thread;
     private volatile List<Fence> known = List.of();
-    private volatile boolean stopping;
 
     private record Peer(String node, Incarnation incarnation) {}
 
@@ -55,7 +54,10 @@ public final class Fences implements AutoCloseable {
         this.node = node;
         this.incarnation = incarnation;
         this.links = links;
-        this.thread = Thread.ofVirtual().name("fences").unstarted(this::run);
+        thread = new ControlThread(
+                "fences",
+                new ControlThread.Pauses(REFRESH, RETRY, CLOSE_TIMEOUT),
+                () -> enforceAll() ? REFRESH : RETRY);
     }
 
     public void start() {
@@ -64,7 +66,7 @@ public final class Fences implements AutoCloseable {
 
     /** There may be fences to carry out. Any thread. */
     public void refresh() {
-        signal.release();
+        thread.wake();
     }
 
     /** The fences that the obeyed coordinator listed last, acknowledged where carried out. Any thread. */
@@ -74,22 +76,6 @@ public final class Fences implements AutoCloseable {
                         ? fence.withAcknowledged()
                         : fence)
                 .toList();
-    }
-
-    private void run() {
-        boolean pending = false;
-        while (!stopping) {
-            try {
-                if (signal.tryAcquire(pending ? 1 : LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
-                    signal.drainPermits();
-                }
-                pending = !enforceAll();
-            } catch (CoordinatorException e) {
-                log.debug("fences: {}", e.toString());
-            } catch (InterruptedException e) {
-                return;
-            }
-        }
     }
 
     /** Returns whether all fences are carried out. */
@@ -141,14 +127,6 @@ public final class Fences implements AutoCloseable {
 
     @Override
     public void close() {
-        stopping = true;
-        signal.release();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("fences did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.close();
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.member;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Hosted;
@@ -10,36 +11,30 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The extents in this node's pool, as the coordinator listed them last. They are kept as long as the pool, so that a coordinator that lost its store
  * can be rebuilt. Read again after every event that may change them, and acknowledged: a space is attached only once its homes know of it.
  */
 public final class Hosting implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(Hosting.class);
-    private static final long LOOK_AGAIN_MILLIS = 30_000;
-    private static final long RETRY_MILLIS = 500;
+    private static final Duration REFRESH = Duration.ofSeconds(30);
+    private static final Duration RETRY = Duration.ofMillis(500);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final CoordinatorClient coordinator;
     private final String node;
     private final Incarnation incarnation;
     private final Map<Long, Release> executed = new ConcurrentHashMap<>();
-    private final Semaphore signal = new Semaphore(0);
-    private final Thread thread;
+    private final ControlThread thread;
     private volatile Hosted hosted = Hosted.NOTHING;
-    private volatile boolean stopping;
 
     public Hosting(CoordinatorClient coordinator, String node, Incarnation incarnation) {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
-        this.thread = Thread.ofVirtual().name("hosting").unstarted(this::run);
+        thread = new ControlThread(
+                "hosting", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::fetch);
     }
 
     public void start() {
@@ -48,7 +43,7 @@ public final class Hosting implements AutoCloseable {
 
     /** The extents in the pool may have changed. Any thread. */
     public void refresh() {
-        signal.release();
+        thread.wake();
     }
 
     /** The extents in the pool, as the obeyed coordinator listed them last. Any thread. */
@@ -66,41 +61,16 @@ public final class Hosting implements AutoCloseable {
         return List.copyOf(executed.values());
     }
 
-    private void run() {
-        long pause = 0;
-        while (!stopping) {
-            try {
-                if (signal.tryAcquire(pause, TimeUnit.MILLISECONDS)) {
-                    signal.drainPermits();
-                }
-                fetch();
-                pause = LOOK_AGAIN_MILLIS;
-            } catch (CoordinatorException e) {
-                log.debug("hosted spaces: {}", e.toString());
-                pause = RETRY_MILLIS;
-            } catch (InterruptedException e) {
-                return;
-            }
-        }
-    }
-
-    private void fetch() throws CoordinatorException {
+    private Duration fetch() throws CoordinatorException {
         Hosted now = coordinator.hosted(node);
         hosted = now;
         executed.keySet().retainAll(now.releases().stream().map(Release::id).collect(Collectors.toSet()));
         coordinator.acknowledgeHosted(node, new HostedAck(incarnation, now.revision()));
+        return REFRESH;
     }
 
     @Override
     public void close() {
-        stopping = true;
-        signal.release();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("hosting did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.close();
     }
 }

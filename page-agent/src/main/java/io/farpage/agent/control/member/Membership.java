@@ -1,5 +1,6 @@
 package io.farpage.agent.control.member;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorNotObeyedException;
@@ -11,8 +12,6 @@ import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,9 +27,7 @@ public final class Membership implements AutoCloseable {
     private volatile Registration registration;
     private volatile Map<String, RegionRequest> regions;
     private final Consumer<Ending> ended;
-    private final Thread thread;
-    private final Semaphore signal = new Semaphore(0);
-    private volatile boolean stopping;
+    private final ControlThread thread;
     private volatile boolean registered;
     private volatile boolean everRegistered;
     private volatile boolean isOver;
@@ -55,7 +52,8 @@ public final class Membership implements AutoCloseable {
         this.regions = Map.copyOf(regions);
         this.ended = ended;
         this.disobedience = new Disobedience(coordinator, node);
-        this.thread = Thread.ofVirtual().name("membership").unstarted(this::run);
+        thread = new ControlThread(
+                "membership", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::renew);
     }
 
     public void start() {
@@ -67,31 +65,30 @@ public final class Membership implements AutoCloseable {
         return registered;
     }
 
-    private void run() {
-        Duration pause = Duration.ZERO;
-        while (!isOver && !stopped(pause)) {
-            try {
-                disobedience.probe();
-                pause = registered ? heartbeat() : register();
-                if (away) {
-                    log.info("coordinator {} is back", coordinator.base());
-                    away = false;
-                }
-            } catch (CoordinatorUnreachableException e) {
-                if (!away) {
-                    log.warn("coordinator is away, trying every {} ms: {}", RETRY.toMillis(), e.getMessage());
-                    away = true;
-                }
-                pause = RETRY;
-            } catch (CoordinatorNotObeyedException e) {
-                registered = false;
-                disobedience.refused(e);
-                pause = RETRY;
-            } catch (CoordinatorRefusedException e) {
-                pause = refused(e);
-            } catch (CoordinatorException e) {
-                pause = RETRY;
+    private Duration renew() throws CoordinatorException {
+        if (isOver) {
+            return ControlThread.UNTIL_WOKEN;
+        }
+        try {
+            disobedience.probe();
+            Duration pause = registered ? heartbeat() : register();
+            if (away) {
+                log.info("coordinator {} is back", coordinator.base());
+                away = false;
             }
+            return pause;
+        } catch (CoordinatorUnreachableException e) {
+            if (!away) {
+                log.warn("coordinator is away, trying every {} ms: {}", RETRY.toMillis(), e.getMessage());
+                away = true;
+            }
+            return RETRY;
+        } catch (CoordinatorNotObeyedException e) {
+            registered = false;
+            disobedience.refused(e);
+            return RETRY;
+        } catch (CoordinatorRefusedException e) {
+            return refused(e);
         }
     }
 
@@ -146,23 +143,12 @@ public final class Membership implements AutoCloseable {
         ended.accept(how);
     }
 
-    private boolean stopped(Duration pause) {
-        try {
-            if (signal.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS)) {
-                signal.drainPermits();
-            }
-            return stopping;
-        } catch (InterruptedException e) {
-            return true;
-        }
-    }
-
     /** The node's registration has changed, for instance because a device was added or removed. Any thread. */
     public void update(Registration newRegistration, Map<String, RegionRequest> newRegions) {
         regions = Map.copyOf(newRegions);
         registration = newRegistration;
         registered = false;
-        signal.release();
+        thread.wake();
     }
 
     /** Marks this node as draining, so that it gets no more extents. Does nothing if the coordinator is away. */
@@ -180,15 +166,7 @@ public final class Membership implements AutoCloseable {
     /** Stops renewing the lease and deregisters the node. Closing twice does nothing. */
     @Override
     public void close() {
-        stopping = true;
-        signal.release();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("membership did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.close();
         if (everRegistered && !isOver) {
             isOver = true;
             try {

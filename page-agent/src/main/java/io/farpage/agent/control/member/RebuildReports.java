@@ -1,5 +1,6 @@
 package io.farpage.agent.control.member;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
@@ -25,10 +26,9 @@ public final class RebuildReports implements AutoCloseable {
     private final String node;
     private final Supplier<Registration> registration;
     private final Known known;
-    private final Thread thread;
+    private final ControlThread thread;
     private Optional<NodeReport> accepted = Optional.empty();
     private String said = "";
-    private volatile boolean stopping;
 
     /**
      * The contents of a report.
@@ -48,35 +48,30 @@ public final class RebuildReports implements AutoCloseable {
         this.node = node;
         this.registration = registration;
         this.known = known;
-        this.thread = Thread.ofVirtual().name("rebuild-reports").unstarted(this::run);
+        thread = new ControlThread(
+                "rebuild-reports", new ControlThread.Pauses(PAUSE, PAUSE, CLOSE_TIMEOUT), this::reportIfRebuilding);
     }
 
     public void start() {
         thread.start();
     }
 
-    private void run() {
-        while (!stopping) {
-            try {
-                Thread.sleep(PAUSE);
-                if (coordinator.allegiance().isRebuilding()) {
-                    send();
-                    say("reported to the coordinator that is being rebuilt what this node knows");
-                } else {
-                    said = "";
-                    accepted = Optional.empty();
-                }
-            } catch (CoordinatorRefusedException e) {
-                // 404: the rebuild has finished meanwhile.
-                if (!e.isNotFound()) {
-                    say("the coordinator that is being rebuilt refuses the report: " + e.getMessage());
-                }
-            } catch (CoordinatorException e) {
-                log.debug("rebuild: {}", e.toString());
-            } catch (InterruptedException e) {
-                return;
+    private Duration reportIfRebuilding() throws CoordinatorException {
+        try {
+            if (coordinator.allegiance().isRebuilding()) {
+                send();
+                say("reported to the coordinator that is being rebuilt what this node knows");
+            } else {
+                said = "";
+                accepted = Optional.empty();
+            }
+        } catch (CoordinatorRefusedException e) {
+            // 404: the rebuild has finished meanwhile.
+            if (!e.isNotFound()) {
+                say("the coordinator that is being rebuilt refuses the report: " + e.getMessage());
             }
         }
+        return PAUSE;
     }
 
     private void say(String what) {
@@ -114,14 +109,6 @@ public final class RebuildReports implements AutoCloseable {
 
     @Override
     public void close() {
-        stopping = true;
-        thread.interrupt();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("reports to a rebuild did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.closeNow();
     }
 }

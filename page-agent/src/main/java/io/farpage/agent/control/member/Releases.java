@@ -1,5 +1,6 @@
 package io.farpage.agent.control.member;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Incarnation;
@@ -9,15 +10,13 @@ import io.farpage.pool.PagePool;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Zeroes frames of deleted spaces in the pool, and only then acknowledges the release, so that the frames can be allocated again. */
 public final class Releases implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Releases.class);
-    private static final long LOOK_AGAIN_SECONDS = 30;
+    private static final Duration REFRESH = Duration.ofSeconds(30);
     /** Bytes that are zeroed between two checks whether to stop: at 1 GB/s, 8 ms. */
     static final long SLICE = 8 << 20;
 
@@ -29,9 +28,7 @@ public final class Releases implements AutoCloseable {
     private final Incarnation incarnation;
     private final Zeroing zeroing;
     private final Hosting hosting;
-    private final Semaphore signal = new Semaphore(0);
-    private final Thread thread;
-    private volatile boolean stopping;
+    private final ControlThread thread;
 
     /** Zeroes a range of the pool, as {@link PagePool#zero} does. */
     interface Zeroing {
@@ -50,7 +47,8 @@ public final class Releases implements AutoCloseable {
         this.incarnation = incarnation;
         this.zeroing = zeroing;
         this.hosting = hosting;
-        this.thread = Thread.ofVirtual().name("releases").unstarted(this::run);
+        thread =
+                new ControlThread("releases", new ControlThread.Pauses(REFRESH, REFRESH, CLOSE_TIMEOUT), this::zeroAll);
     }
 
     public void start() {
@@ -59,28 +57,13 @@ public final class Releases implements AutoCloseable {
 
     /** There may be releases to carry out. Any thread. */
     public void refresh() {
-        signal.release();
+        thread.wake();
     }
 
-    private void run() {
-        while (!stopping) {
-            try {
-                if (signal.tryAcquire(LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
-                    signal.drainPermits();
-                }
-                zeroAll();
-            } catch (CoordinatorException e) {
-                log.debug("releases: {}", e.toString());
-            } catch (InterruptedException e) {
-                return;
-            }
-        }
-    }
-
-    private void zeroAll() throws CoordinatorException {
+    private Duration zeroAll() throws CoordinatorException {
         List<Long> done = new ArrayList<>();
         for (Release release : coordinator.releases(node)) {
-            if (stopping || !release.incarnation().equals(incarnation)) {
+            if (thread.isStopping() || !release.incarnation().equals(incarnation)) {
                 continue;
             }
             if (zero(release)) {
@@ -92,12 +75,13 @@ public final class Releases implements AutoCloseable {
             coordinator.acknowledgeReleases(node, new ReleaseAck(incarnation, done));
             log.info("zeroed {} released ranges", done.size());
         }
+        return REFRESH;
     }
 
     /** Zeroes a range; false if it was stopped before the end, so that the range has to be zeroed again. */
     private boolean zero(Release release) {
         for (long at = 0; at < release.length(); at += SLICE) {
-            if (stopping) {
+            if (thread.isStopping()) {
                 return false;
             }
             zeroing.zero(release.offset() + at, Math.min(SLICE, release.length() - at));
@@ -108,14 +92,6 @@ public final class Releases implements AutoCloseable {
     /** Stops, after the slice that is being zeroed now. */
     @Override
     public void close() {
-        stopping = true;
-        signal.release();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("zeroing released ranges did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.close();
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.space;
 
+import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
@@ -17,8 +18,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,7 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
-    private static final long LOOK_AGAIN_SECONDS = 5;
+    private static final Duration REFRESH = Duration.ofSeconds(5);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final CoordinatorClient coordinator;
@@ -40,10 +39,9 @@ public final class Spaces implements AutoCloseable {
     /** Spaces to which the coordinator may have attached this node although their map was never read. */
     private final Set<Long> orphans = ConcurrentHashMap.newKeySet();
 
-    private final Semaphore signal = new Semaphore(0);
-    private final Thread thread = Thread.ofVirtual().name("spaces").unstarted(this::run);
+    private final ControlThread thread =
+            new ControlThread("spaces", new ControlThread.Pauses(REFRESH, REFRESH, CLOSE_TIMEOUT), this::refresh);
     private volatile boolean stale;
-    private volatile boolean stopping;
 
     public Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation) {
         this.coordinator = coordinator;
@@ -162,7 +160,7 @@ public final class Spaces implements AutoCloseable {
         } finally {
             if (!done) {
                 space.exit();
-                signal.release();
+                thread.wake();
             }
         }
     }
@@ -195,7 +193,7 @@ public final class Spaces implements AutoCloseable {
             }
             throw e;
         } finally {
-            signal.release();
+            thread.wake();
         }
     }
 
@@ -240,7 +238,7 @@ public final class Spaces implements AutoCloseable {
         AttachedSpace space = attached.get(id);
         if (space != null) {
             space.leave();
-            signal.release();
+            thread.wake();
         }
     }
 
@@ -249,7 +247,7 @@ public final class Spaces implements AutoCloseable {
         AttachedSpace space = attached.get(id);
         if (space != null) {
             space.delete();
-            signal.release();
+            thread.wake();
         }
     }
 
@@ -258,33 +256,27 @@ public final class Spaces implements AutoCloseable {
         AttachedSpace space = attached.get(id);
         if (space != null) {
             space.stale();
-            signal.release();
+            thread.wake();
         }
     }
 
     /** Events were missed: the extents of all spaces have to be read again. Any thread. */
     public void resync() {
         stale = true;
-        signal.release();
+        thread.wake();
     }
 
     void useEnded() {
-        signal.release();
+        thread.wake();
     }
 
-    private void run() {
-        while (!stopping) {
-            try {
-                if (signal.tryAcquire(LOOK_AGAIN_SECONDS, TimeUnit.SECONDS)) {
-                    signal.drainPermits();
-                }
-                update();
-            } catch (CoordinatorException e) {
-                stale = true;
-                log.debug("spaces: {}", e.toString());
-            } catch (InterruptedException e) {
-                return;
-            }
+    private Duration refresh() throws CoordinatorException {
+        try {
+            update();
+            return REFRESH;
+        } catch (CoordinatorException e) {
+            stale = true;
+            throw e;
         }
     }
 
@@ -371,14 +363,6 @@ public final class Spaces implements AutoCloseable {
     /** Stops updating. */
     @Override
     public void close() {
-        stopping = true;
-        signal.release();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("spaces did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.close();
     }
 }

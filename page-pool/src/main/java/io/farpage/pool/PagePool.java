@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * <p>All pages are populated before {@link #open} returns, so nothing faults later, and locked if that could be had.
  *
  * <p><b>Zeroing.</b> A pool starts as zeros. An exported frame that goes from one owner to another is zeroed in between:
- * {@link #recycle} does so before the frame is free. Staging frames are not zeroed: peers cannot reach them, and a fetch overwrites
+ * {@link #zero} does so, before the coordinator gives the frame to another space. Staging frames are not zeroed: peers cannot reach them, and a fetch overwrites
  * the whole frame, with a completion that says so, before anything of it is installed.
  *
  * <p><b>Closing.</b> Devices must have let go of the pool (regions deregistered) before {@link #close}: a raw address is a number and
@@ -49,7 +49,6 @@ public final class PagePool implements AutoCloseable {
     private final MemorySegment header;
     private final MemorySegment exported;
     private final MemorySegment staging;
-    private final FrameAllocator exportedFrames;
     private final FrameAllocator stagingFrames;
     /** Bytes that one call fills: a thread in it reaches no safepoint, and holds up every thread of the process until it returns. */
     private static final long ZEROED_AT_ONCE = 1 << 20;
@@ -83,7 +82,6 @@ public final class PagePool implements AutoCloseable {
         this.header = whole.asSlice(0, PoolLayout.HEADER_BYTES);
         this.exported = whole.asSlice(PoolLayout.exportedOffset(), layout.exportedBytes());
         this.staging = whole.asSlice(layout.stagingOffset(), layout.stagingBytes());
-        this.exportedFrames = new FrameAllocator((int) (layout.exportedBytes() / config.frameBytes()));
         this.stagingFrames = new FrameAllocator((int) (layout.stagingBytes() / config.frameBytes()));
         new PoolHeader(config.nodeId(), config.incarnation(), config.frameBytes(), config.exportedBytes())
                 .writeTo(header);
@@ -185,11 +183,6 @@ public final class PagePool implements AutoCloseable {
         return staging.address();
     }
 
-    /** Who holds which exported frame. Give frames back through {@link #recycle}, which zeroes them. */
-    public FrameAllocator exportedFrames() {
-        return exportedFrames;
-    }
-
     /** Who holds which staging frame. */
     public FrameAllocator stagingFrames() {
         return stagingFrames;
@@ -215,24 +208,6 @@ public final class PagePool implements AutoCloseable {
         zeroedBytes.add(length);
     }
 
-    /**
-     * Zeroes exported frames of the caller's and then gives them back, so that the next owner finds zeros. No peer
-     * may have a write to them under way.
-     *
-     * @param first the first frame
-     * @param count how many, 1 or more
-     * @throws IllegalStateException if one is free already; none is zeroed or given back then
-     */
-    public void recycle(int first, int count) {
-        for (int frame = first; frame < first + count; frame++) {
-            if (exportedFrames.isFree(frame)) {
-                throw new IllegalStateException("frame " + frame + " is freed twice");
-            }
-        }
-        zero(offset(first), (long) count * config.frameBytes());
-        exportedFrames.freeRun(first, count);
-    }
-
     /** What the pages are. */
     public Backing backing() {
         return backing;
@@ -252,7 +227,6 @@ public final class PagePool implements AutoCloseable {
                 backing,
                 hugepages,
                 locked,
-                PoolStatistics.Frames.of(exportedFrames),
                 PoolStatistics.Frames.of(stagingFrames),
                 zeroedBytes.sum(),
                 steps);

@@ -13,7 +13,6 @@ import java.util.List;
  * @param backing what the pages are
  * @param hugepages how many hugetlb or transparent hugepages that is
  * @param locked whether no page can be swapped
- * @param exported the exported part's frames
  * @param staging the staging part's frames
  * @param zeroedBytes how much was zeroed for the next owner
  * @param steps what was wished for and not had
@@ -25,7 +24,6 @@ public record PoolStatistics(
         Backing backing,
         long hugepages,
         boolean locked,
-        Frames exported,
         Frames staging,
         long zeroedBytes,
         List<BackingStep> steps) {
@@ -35,7 +33,7 @@ public record PoolStatistics(
     }
 
     /**
-     * The frames of one part.
+     * Frames that this node allocates. The coordinator allocates the exported ones.
      *
      * @param total all
      * @param free those that are not allocated

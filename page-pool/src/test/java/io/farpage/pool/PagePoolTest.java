@@ -58,16 +58,17 @@ class PagePoolTest {
     }
 
     @Test
-    void shouldZeroAFrameBeforeItsNextOwner() throws PoolException {
-        try (PagePool pool = PagePool.open(SMALL.withFrameBytes(1 << 21))) {
-            int frame = pool.exportedFrames().allocate();
-            MemorySegment bytes = pool.exported().asSlice(pool.offset(frame), pool.frameBytes());
-            bytes.fill((byte) 0x5a);
-            pool.recycle(frame, 1);
-            assertTrue(pool.exportedFrames().isFree(frame));
-            assertEquals(-1, bytes.mismatch(MemorySegment.ofArray(new byte[1 << 21])));
-            assertEquals(1 << 21, pool.statistics().zeroedBytes());
-            assertThrows(IllegalStateException.class, () -> pool.recycle(frame, 1));
+    void shouldZeroARangeForItsNextOwnerAndNothingBesideIt() throws PoolException {
+        try (PagePool pool = PagePool.open(SMALL)) {
+            pool.exported().fill((byte) 0x5a);
+            pool.zero(4096, 8192);
+            assertEquals(-1, pool.exported().asSlice(4096, 8192).mismatch(MemorySegment.ofArray(new byte[8192])));
+            assertEquals(0x5a, pool.exported().get(ValueLayout.JAVA_BYTE, 4095));
+            assertEquals(0x5a, pool.exported().get(ValueLayout.JAVA_BYTE, 4096 + 8192));
+            assertEquals(8192, pool.statistics().zeroedBytes());
+            assertThrows(
+                    IndexOutOfBoundsException.class,
+                    () -> pool.zero(pool.exported().byteSize(), 4096));
         }
     }
 

@@ -1,6 +1,6 @@
 package io.farpage.bench.baseline;
 
-/** The baseline was there but did not do what it was asked; the message is what it said, or how long it was waited for. */
+/** The baseline was started but failed; the message is what it printed, or how long the benchmark waited. */
 public final class BaselineException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -15,7 +15,7 @@ public sealed interface BaselineProgram {
     /** Built and ready to {@linkplain BaselineProcess#start start}. */
     record Built(Path program, Path compiler) implements BaselineProgram {}
 
-    /** Cannot be had; the reason is one line that names what would help. */
+    /** Cannot be built; the reason is one line that names the fix. */
     record Unavailable(String reason) implements BaselineProgram {}
 
     /** Fetches pages; see {@link BaselineProcess}. */

@@ -12,7 +12,8 @@ public record Coordinator(Child child, String url) implements AutoCloseable {
 
     public static Coordinator start(Children children) throws InterruptedException {
         Path portFile = children.scratch().resolve("coordinator.port");
-        // Nodes sleep through the baseline's turns, however long those are: their leases must not end meanwhile.
+        // Nodes are stopped during the rounds of the baseline, however long those are: their leases must not end
+        // meanwhile.
         Child child = children.start(
                 "coordinator",
                 "coordinator",

@@ -60,7 +60,7 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
      *
      * @param children starts programs, which end with this one
      * @param coordinator of the agents to be started
-     * @param progress tells what is going on
+     * @param progress shows the progress
      */
     public record Running(Children children, Coordinator coordinator, Progress progress) {}
 

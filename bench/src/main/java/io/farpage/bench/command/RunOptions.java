@@ -23,7 +23,7 @@ public final class RunOptions {
 
     @Option(
             names = "--rounds",
-            description = "Rounds of each run, 1 to 1000, taken in turns with the baseline (fetch: 11, fault: 7)")
+            description = "Rounds of each run, 1 to 1000, alternating with those of the baseline (fetch: 11, fault: 7)")
     private @Nullable Integer rounds;
 
     @Option(names = "--seed", defaultValue = "1", description = "Of page content and order (${DEFAULT-VALUE})")

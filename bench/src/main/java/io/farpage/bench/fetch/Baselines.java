@@ -47,7 +47,7 @@ sealed interface Baselines {
     /** Starts the baseline of a scenario. */
     BaselineRunner start(FetchPlan plan, Scenario scenario) throws InterruptedException;
 
-    /** What the plan asks for, as far as it can be had. */
+    /** The baseline that the plan asks for, or why it is absent. */
     static Baselines prepare(FetchPlan plan, Path scratch) throws InterruptedException {
         return switch (plan.baseline()) {
             case NONE -> new Nothing("--no-baseline was given");

@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in turns, in C, and prints a line of"
+                "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in alternation, in C, and prints a line of"
                         + " JSON with the ratio for each way in which a page can arrive. Needs userfaultfd(2) and hugepages.")
 public final class InstallCommand implements Callable<Integer> {
     private static final Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);

@@ -194,7 +194,7 @@ final class FetchWorkload implements DutyCycle {
         underWay++;
     }
 
-    /** So that a page which never came is not taken for right because the same one lay there before. */
+    /** Changes the first and the last word, so that the check notices a page that was not transferred. */
     private void spoil(int buffer) {
         long at = (long) buffer * pageSize;
         long last = at + pageSize - WORD.byteSize();

@@ -3,7 +3,7 @@ package io.farpage.bench.node;
 import org.HdrHistogram.Histogram;
 
 /**
- * What came of an {@link Workload}.
+ * The outcome of a {@link Workload}.
  *
  * @param count transfers that ended well
  * @param mismatches how many pages did not hold what they should

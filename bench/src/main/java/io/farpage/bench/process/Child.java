@@ -42,7 +42,7 @@ public final class Child implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** Takes it off the CPU until {@link #resume()}: what waits for a turn must not spin through another's. */
+    /** Takes it off the CPU until {@link #resume()}: a process that is not measured must not spin while another is. */
     public void pause() {
         Signal.STOP.send(process.pid());
     }

@@ -5,7 +5,7 @@ import java.util.List;
 /** What a run is compared with. */
 public sealed interface Baseline {
     /**
-     * Measured in turns with the run.
+     * Measured in rounds between those of the run.
      *
      * @param name of the program and its mode, as in {@code c-tcp-spin}
      * @param placement which CPUs it ran on
@@ -19,7 +19,7 @@ public sealed interface Baseline {
     }
 
     /**
-     * Measured in turns with the run by a program that tells its rate alone.
+     * Measured in rounds between those of the run, by a program that reports its rate alone.
      *
      * @param name as of {@link Measured}
      * @param placement as of {@link Measured}

@@ -4,9 +4,9 @@ import java.time.Duration;
 import org.HdrHistogram.Histogram;
 
 /**
- * One turn of measuring, of farpage or of its baseline.
+ * One round of measuring, of farpage or of its baseline.
  *
- * @param latencies of every fetch of the turn, in nanoseconds, 3 significant digits; not changed once handed over
+ * @param latencies of every fetch of the round, in nanoseconds, 3 significant digits; not changed once handed over
  * @param mismatches how many pages did not hold what they should
  * @param elapsed wall time from the first request to the last reply
  */

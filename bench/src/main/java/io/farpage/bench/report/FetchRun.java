@@ -3,7 +3,7 @@ package io.farpage.bench.report;
 import java.util.List;
 import org.HdrHistogram.Histogram;
 
-/** One run: its settings, its rounds, those of the baseline it took turns with, and what a fetch took beside time. */
+/** One run: its settings, its rounds, those of its baseline, and what a fetch took beside time. */
 public record FetchRun(RunSettings settings, List<FetchRound> rounds, Baseline baseline, Cost cost) {
     public FetchRun {
         rounds = List.copyOf(rounds);
@@ -17,7 +17,7 @@ public record FetchRun(RunSettings settings, List<FetchRound> rounds, Baseline b
         };
         if (turns != rounds.size()) {
             throw new IllegalArgumentException(settings.name() + " has " + rounds.size() + " rounds, its baseline "
-                    + turns + "; they take turns, so they must have as many");
+                    + turns + "; their rounds alternate, so both must have as many");
         }
     }
 

@@ -1,4 +1,4 @@
 package io.farpage.bench.report;
 
-/** One turn of a baseline that tells how many pages it fetched a second, and not how long each took. */
+/** One round of a baseline that reports pages per second and no latencies. */
 public record Rate(long count, double pagesPerSecond) {}

@@ -5,7 +5,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
- * The ratio of farpage to its baseline over rounds taken in turns: each round is compared with the baseline's of the same
+ * The ratio of farpage to its baseline over alternating rounds: each round is compared with the baseline's of the same
  * turn, which saw the same state of the machine, and the median of those is what counts.
  */
 public record Spread(double median, double min, double max) {

@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Which nodes work with which spaces. A node that knows where pages live may write there at any moment without asking, so the room of a space
- * must not be given to another before every such node has detached or has been cut off by the homes. Thread-safe.
+ * Records which nodes work with which spaces. A node that knows where pages live may write to them at any moment without asking the coordinator. So
+ * the frames of a space are given to another space only after every attached node has detached or has been cut off by the homes. Thread-safe.
  */
 public final class Attachments {
 
@@ -76,7 +76,7 @@ public final class Attachments {
         });
     }
 
-    /** Refuses what another attachment excludes; one that is being fenced excludes its own node, too. */
+    /** Refuses an attachment that another one excludes. An attachment that is being fenced excludes its own node, too. */
     private static void checkBeside(Draft draft, Space space, Attachment other, String node, AttachRequest request) {
         boolean alone = other.mode() == AttachMode.EXCLUSIVE
                 || request.mode() == AttachMode.EXCLUSIVE
@@ -120,7 +120,7 @@ public final class Attachments {
     /**
      * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
      *
-     * @param torn why not all pages of an exclusive attachment are at their homes, if they are not
+     * @param torn why some pages of an exclusive attachment are not at their homes; empty if all are
      */
     public void detach(String idOrName, String node, Incarnation incarnation, Optional<String> torn) {
         ledger.change(draft -> {
@@ -156,8 +156,8 @@ public final class Attachments {
     }
 
     /**
-     * An incarnation is gone that has not detached from its spaces. It may have WRITEs under way, so the homes cut it off before its
-     * attachments end; pages that a guest of it had changed are gone, so the spaces that it had exclusively are torn.
+     * An incarnation has ended without detaching from its spaces. It may have WRITEs under way, so the homes cut it off before its attachments end.
+     * Pages that its guests had changed are lost, so the spaces that it had attached exclusively are torn.
      */
     void depart(Draft draft, Node node, String how) {
         for (Space space : draft.spaces.values()) {
@@ -186,9 +186,9 @@ public final class Attachments {
     }
 
     /**
-     * Begins a deletion, which ends when no node is attached any more, and tells the nodes to let go. Without force an exclusive attachment
-     * refuses it. With force the node of an exclusive attachment cuts its guest off from the homes before it lets go; a node that has failed
-     * is cut off by the homes.
+     * Begins a deletion and tells the attached nodes to detach; the deletion ends when no node is attached. Without force it is refused while a node is
+     * attached exclusively. With force that node cuts its guest off from the homes and then detaches; a node that has failed is cut off by
+     * the homes.
      */
     static void beginDeletion(Draft draft, Space space, boolean force) {
         List<Attachment> attached = of(draft, space);

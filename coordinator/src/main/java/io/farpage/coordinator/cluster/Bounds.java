@@ -6,8 +6,8 @@ import io.farpage.rest.ProblemException;
 import java.util.Optional;
 
 /**
- * How much the coordinator keeps at most: all of it is in memory and in the store, and must fit into the heap at the next start. A request that
- * would go beyond is refused with status 507 and changes nothing.
+ * Limits of what the coordinator keeps. All of it is in memory and in the store, and has to fit into the heap at the next start. A request that
+ * exceeds a limit is refused with status 507 and changes nothing.
  */
 final class Bounds {
     static final int NODES = 2048;
@@ -39,7 +39,7 @@ final class Bounds {
         check("node ids, those of former nodes included,", retired, RETIRED);
     }
 
-    /** An endpoint with so many queue pairs is about to be published, in the place of one that there may be. */
+    /** Checks that an endpoint with so many queue pairs may be published, in place of an earlier one of the same pair of nodes. */
     static void checkEndpoint(Draft draft, String node, int entries, Optional<Endpoint> replaced) {
         int freed = replaced.map(before -> before.entries().size()).orElse(0);
         int rows = replaced.isPresent() ? 0 : 1;
@@ -79,7 +79,7 @@ final class Bounds {
         check("extents of all spaces", all, EXTENTS);
     }
 
-    /** An attachment is about to be made, in the place of one that there may be. */
+    /** Checks that an attachment may be made, in place of an earlier one of the same node and space. */
     static void checkAttachment(Draft draft, Optional<Attachment> replaced) {
         check("attachments", draft.attachments.size() + (replaced.isPresent() ? 0 : 1), ATTACHMENTS);
     }

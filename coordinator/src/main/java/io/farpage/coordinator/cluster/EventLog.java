@@ -9,8 +9,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The last events, and the waiting for the next. The index goes on over restarts; the events themselves do not, so that a client that asks
- * for older ones is told to read everything anew.
+ * Keeps the latest events, and lets clients wait for the next. The index continues over restarts; the events are lost, so a client that asks for
+ * older ones is told to read all state again.
  */
 public final class EventLog {
 
@@ -44,7 +44,7 @@ public final class EventLog {
         }
     }
 
-    /** Forgets the events and goes on from an index: clients that ask for events before it are told to read everything anew. */
+    /** Drops all events and continues from an index: clients that ask for events before it are told to read all state again. */
     void restart(long from) {
         lock.lock();
         try {
@@ -67,7 +67,7 @@ public final class EventLog {
     }
 
     /**
-     * The events after an index, at once if there are any, else as soon as there are, else none after the wait.
+     * The events after an index. Waits until there is one, and returns none after the wait.
      *
      * @throws InterruptedException if interrupted while waiting
      */
@@ -91,7 +91,7 @@ public final class EventLog {
         }
     }
 
-    /** Lets everyone who waits go, and lets no one wait from now on. */
+    /** Ends all waits; from now on no call waits. */
     public void close() {
         lock.lock();
         try {

@@ -15,10 +15,10 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What homes still have to cut off. An incarnation that ended without detaching may have WRITEs under way, and nothing but the homes can stop
- * them. Its attachment stays until every home of the space has acknowledged that its queue pairs with that incarnation are destroyed. A home
- * that is removed, or registers in a new incarnation, has lost the pages and is no longer waited for; one whose lease ran out still is, since
- * it may be cut off from the coordinator alone. Thread-safe.
+ * Records which incarnations the homes have to cut off. An incarnation that ended without detaching may have WRITEs under way, which only the homes can
+ * stop. Its attachment stays until every home of the space has acknowledged that its queue pairs with that incarnation are destroyed. The
+ * coordinator does not wait for a home that was removed or has registered in a new incarnation, since that home has lost the pages. It does wait for
+ * a home whose lease ran out, which may be cut off from the coordinator alone. Thread-safe.
  */
 public final class Fences {
 
@@ -33,7 +33,7 @@ public final class Fences {
         return "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), State.idKey(fence.space()));
     }
 
-    /** What a home has to cut off, and what it has cut off and must keep so. */
+    /** The incarnations that a home has to cut off, and those that it has cut off and must keep cut off. */
     public List<Fence> of(String home) {
         Draft view = new Draft(ledger.state());
         view.requireNode(home);

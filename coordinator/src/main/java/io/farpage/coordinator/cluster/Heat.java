@@ -41,7 +41,7 @@ public final class Heat {
     }
 
     /**
-     * Takes a report in. It replaces what it overlaps, and all that was reported before if both together are too many ranges for a space.
+     * Adds a report. It replaces earlier ranges that it overlaps, or all earlier ranges of the space if both together are too many.
      *
      * @throws ProblemException 503 if the spaces whose reports are less than a minute old leave no room
      */
@@ -94,7 +94,7 @@ public final class Heat {
         }
     }
 
-    /** Takes the pages from {@code from} to before {@code to} out, leaving what sticks out on either side. */
+    /** Removes the pages from {@code from} to before {@code to} from all ranges; ranges that reach beyond are cut. */
     private static void cut(NavigableMap<Long, HeatReport.Range> ranges, long from, long to) {
         Optional<HeatReport.Range> before =
                 Optional.ofNullable(ranges.lowerEntry(from)).map(Map.Entry::getValue);

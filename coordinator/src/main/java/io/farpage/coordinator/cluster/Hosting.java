@@ -19,8 +19,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What each node hosts, and up to which revision each node has said that it keeps that. From what nodes keep, a coordinator is rebuilt, so a
- * space is not attached before its homes know it. Thread-safe.
+ * Records what each node hosts, and up to which revision the node has acknowledged that it keeps this record. A coordinator is rebuilt from these
+ * records, so a space is attached only after its homes have the record of it. Thread-safe.
  */
 public final class Hosting {
 

@@ -80,8 +80,8 @@ public final class Ledger {
     }
 
     /**
-     * Makes a change: the function checks and drafts it, then it is stored, made visible and told. If the function throws, nothing has
-     * happened.
+     * Makes a change: the function checks and drafts it; then it is stored, made visible and emitted as events. If the function throws, nothing
+     * changes.
      */
     <T> T change(Function<Draft, T> function) {
         lock.lock();
@@ -106,7 +106,7 @@ public final class Ledger {
         }
     }
 
-    /** Makes the store usable again after a failure, and reads the state anew if the change that failed took effect after all. */
+    /** Makes the store usable again after a failure. Reads the state again if the change that failed took effect after all. */
     private void recover() {
         store.recover();
         if (revisionBase + store.revision() != revision) {

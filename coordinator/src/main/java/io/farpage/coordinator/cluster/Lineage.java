@@ -19,8 +19,8 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Which cluster this coordinator keeps and which starts of a coordinator have kept it before: the cluster id, the epoch of this start, and for
- * every earlier epoch the revision at which it ended. From these the coordinator tells whether it knows all that an agent has seen.
+ * The identity of this coordinator's state: the cluster id, the epoch of this start, and for every earlier epoch the revision at which it ended. With
+ * these the coordinator decides whether it knows all that an agent has seen.
  * Thread-safe.
  */
 public final class Lineage {

@@ -132,7 +132,7 @@ public final class Links {
                 .toList();
     }
 
-    /** Checks that nodes are registered, before anything is read of what is said of them. */
+    /** Checks that nodes are registered, before the body of the request is read. */
     public void requireKnown(String... nodes) {
         State state = ledger.state();
         for (String node : nodes) {

@@ -186,7 +186,7 @@ public final class Membership {
         });
     }
 
-    /** Marks the nodes whose leases have run out as failed, and tells which. To be called often. */
+    /** Marks the nodes whose leases have run out as failed, and returns them. To be called often. */
     public List<String> expire() {
         boolean any = ledger.state().nodes().values().stream().anyMatch(this::isOverdue);
         if (!any) {

@@ -25,8 +25,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What a set of reports says together. Layouts never change after a space is made, so two reports of one space agree or one is wrong; where they
- * do not agree, nothing is guessed.
+ * Merges a set of reports. The layout of a space never changes, so two reports of one space agree, or one of them is wrong; if they do not agree, the
+ * merge fails.
  */
 final class Merge {
 
@@ -80,7 +80,7 @@ final class Merge {
         }
     }
 
-    /** Two reports of different moments: the later one counts, and what is lost or deleted once stays so. */
+    /** Merges two reports of different moments: the later one counts, except that an extent that was lost, or a space that was deleted, stays so. */
     private static SpaceExtents joined(SpaceExtents known, SpaceExtents said) {
         SpaceExtents later = said.index() > known.index() ? said : known;
         List<Extent> extents = new ArrayList<>();

@@ -16,7 +16,7 @@ import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Collects the reports of agents, and writes what they say together to the store. Thread-safe. */
+/** Collects the reports of agents, merges them and writes the result to the store. Thread-safe. */
 final class Rebuild {
 
     private static final Logger LOG = LoggerFactory.getLogger(Rebuild.class);
@@ -37,7 +37,7 @@ final class Rebuild {
     }
 
     /**
-     * Takes in what an agent knows, in the place of what it said before.
+     * Adds the report of an agent, in place of its earlier report.
      *
      * @throws ProblemException 409 if it is of another cluster than the store, or contradicts other reports
      */

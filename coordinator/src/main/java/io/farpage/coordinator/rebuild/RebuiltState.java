@@ -37,7 +37,7 @@ import java.util.stream.Stream;
 /** The rows that a rebuild leaves. Of an older store the cluster and the retired incarnations stay; agents tell the rest. */
 final class RebuiltState {
 
-    /** Ids that were given and that no live agent knows are passed over. */
+    /** Skips ids that may have been assigned although no live agent knows them. */
     private static final long ID_MARGIN = 1_000;
 
     private static final List<Table> REPLACED = List.of(

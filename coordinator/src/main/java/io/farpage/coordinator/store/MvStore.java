@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * The store in one file of H2's MVStore, with a small file of seals beside it. All file access is on a thread of its own, because interrupting a
  * thread within a file channel closes the channel, and requests run on threads that others may interrupt.
  *
- * <p>After a failed write MVStore refuses everything, so the file is opened anew: what is on the disk then says whether the commit took effect.
+ * <p>After a failed write MVStore refuses every operation, so the file is opened again; its contents then show whether the commit took effect.
  */
 public final class MvStore implements Store {
 
@@ -132,7 +132,7 @@ public final class MvStore implements Store {
         });
     }
 
-    /** Reads from the disk whether a commit that failed is there nevertheless. False also if that cannot be read now. */
+    /** Reads from the disk whether a commit that failed took effect nevertheless. False also if the disk cannot be read now. */
     private boolean tookEffect(long commit, RuntimeException failure) {
         try {
             reopen();
@@ -173,7 +173,7 @@ public final class MvStore implements Store {
                         .formatted(file)));
     }
 
-    /** Throws away what MVStore holds in memory and reads the file again. */
+    /** Discards what MVStore holds in memory and reads the file again. */
     private void reopen() {
         open.ifPresent(MvFile::abandon);
         open = Optional.empty();

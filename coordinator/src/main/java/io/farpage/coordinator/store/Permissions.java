@@ -30,7 +30,7 @@ final class Permissions {
         Files.createDirectory(directory, DIRECTORY);
     }
 
-    /** Makes a file that does not exist, and takes the access of others to one that does. */
+    /** Makes a file that does not exist, and removes the access of other users to one that does. */
     static void makePrivate(Path file) throws IOException {
         if (Files.exists(file)) {
             Files.setPosixFilePermissions(file, FILE.value());

@@ -61,7 +61,7 @@ final class AsyncEvents {
 
     private Optional<AsyncEvent> take(long waitNanos) {
         if (broken) {
-            // Of nothing: sleeps, like a device that has no events.
+            // Polls no descriptor, which sleeps for the time: as a device without events.
             poll.clear();
             int ignored = poll.await(waitNanos);
             return Optional.empty();

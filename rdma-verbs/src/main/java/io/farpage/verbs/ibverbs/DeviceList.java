@@ -18,7 +18,7 @@ final class DeviceList implements AutoCloseable {
     private final long list;
     private final Map<String, Long> devices = new LinkedHashMap<>();
 
-    /** Empty where the library finds none or fails to look. */
+    /** Lists the devices; none if the library finds none, or fails. */
     DeviceList(LibIbverbs library) {
         this.library = library;
         try (Arena arena = Arena.ofConfined()) {

@@ -16,7 +16,7 @@ import java.util.Set;
 
 /** Reads the limits of an open device. */
 final class DeviceProbe {
-    /** Inline sizes tried, largest first: what a device permits it tells only by refusing queue pairs. */
+    /** Inline sizes to try, largest first: a device states its limit only by refusing queue pairs above it. */
     private static final int[] INLINE_SIZES = {1024, 512, 256, 128, 64};
 
     private DeviceProbe() {}

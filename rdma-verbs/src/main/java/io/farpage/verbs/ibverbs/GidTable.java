@@ -35,7 +35,7 @@ final class GidTable {
      */
     static List<Entry> read(LibIbverbs library, long context, String device, int capacity) {
         try (Arena arena = Arena.ofConfined()) {
-            // One more than there can be, as the kernel refuses a table that would be just full.
+            // One entry more than the tables have, since the kernel refuses a buffer that the entries would fill.
             MemorySegment raw = arena.allocate((capacity + 1L) * GidEntry.SIZE, 8);
             long count = library.queryGidTable(context, raw, capacity + 1L);
             if (count < 0) {

@@ -158,8 +158,8 @@ final class IbvDevice implements Device {
     }
 
     /**
-     * A driver that cannot take a device away from its users, as rxe, keeps answering for one that was removed, and the removal waits
-     * until they close it. That the device's node is gone is all that tells.
+     * A driver that cannot take a device away from its users, such as rxe, keeps answering for a device that was removed, and the removal waits until
+     * the users close it. The only sign of the removal is that the device's node in /dev is gone.
      */
     private void requirePresent() {
         if (hasNode && host.deviceNode(name).isEmpty()) {

@@ -133,7 +133,7 @@ record NativeQp(long pointer, int number, IbvDevice device) {
         modify("→RESET", Value.QPS_RESET, "the device refused", attr -> 0);
     }
 
-    /** Has the device flush what was posted in ERR, if it does not by itself. */
+    /** Makes the device flush work requests that were posted in ERR, if it does not by itself. */
     void flush() {
         if (device.quirks().sleepsInError()) {
             toErr();

@@ -1,10 +1,10 @@
 package io.farpage.verbs.ibverbs;
 
 /**
- * The work requests outstanding on one queue, oldest first, with the caller's ids. Each has a sequence number, which never comes twice
- * in a device's life: so a completion that belongs to an earlier life of its queue pair is told by its number alone.
+ * The work requests outstanding on one queue, oldest first, with the caller's ids. Each has a sequence number that is never used twice while the
+ * device is open, so the number alone shows that a completion belongs to an earlier life of its queue pair.
  *
- * <p>A work request completes with all before it, which is what verbs promise of unsignaled ones.
+ * <p>The completion of a work request completes all before it, as verbs promise for unsignaled ones.
  */
 final class WrRing {
     private final long[] wrIds;

@@ -10,11 +10,11 @@ import io.farpage.verbs.WcStatus;
 import io.farpage.verbs.WorkCompletion;
 
 /**
- * Moves a queue pair's own requests out and their replies in, without ever blocking. Guarded by the queue pair's lock.
+ * Sends a queue pair's requests and receives their replies, without blocking. Guarded by the queue pair's lock.
  *
- * <p>Replies come in the order of requests, so the place of every byte is known before it comes: one receive scatters headers and
- * pages of many replies to where they belong. A reply that is not the expected one is the end of the connection, so nothing that
- * follows it can land in the wrong place but in memory that a work request has given up anyway.
+ * <p>Replies come in the order of requests, so the destination of every byte is known before it arrives: one receive scatters headers and pages of
+ * many replies to their destinations. A reply that is not the expected one ends the connection. Bytes behind it can land only in the destinations of
+ * work requests that then fail.
  */
 final class Initiator {
     private static final int OUT_BUFFERS = 128;
@@ -32,7 +32,7 @@ final class Initiator {
     private final int maxSge;
     private final RequesterTimer timer;
 
-    /** Bytes of request {@code sent} and of reply {@code acked} that are through already. */
+    /** Bytes of request {@code sent} that are sent, and of reply {@code acked} that are received. */
     private long sentBytes;
 
     private long ackedBytes;
@@ -40,7 +40,7 @@ final class Initiator {
     private long readsAcked;
     private int maxReads = 1;
 
-    /** What {@link #in} was built for; it stays good while these do. */
+    /** The range that {@link #in} was built for; it is valid while these do not change. */
     private long inBegin = NEVER;
 
     private long inEnd;
@@ -49,7 +49,7 @@ final class Initiator {
     private boolean sendBroken;
     private boolean blocked;
 
-    /** Position of a work request that fails by itself once all before it are done. */
+    /** Position of a work request that fails on this side once all before it have completed. */
     private long faultAt = NEVER;
 
     private WcStatus faultStatus = WcStatus.SUCCESS;
@@ -97,7 +97,7 @@ final class Initiator {
     }
 
     /**
-     * Moves data both ways, unless {@code resting} and all is sent; then reports what is done.
+     * Sends and receives, unless {@code resting} and all requests are sent; then reports completions.
      *
      * @return the number of completions in {@code into}
      */
@@ -109,7 +109,7 @@ final class Initiator {
         return report(into, count);
     }
 
-    /** Regions came or went: what was built with the old ones is void. */
+    /** Regions were registered or deregistered: vectors that were built with the old ones are void. */
     void regionsChanged() {
         inBegin = NEVER;
     }
@@ -119,7 +119,7 @@ final class Initiator {
         return blocked;
     }
 
-    /** When polling is due even if nothing comes (nanoTime). */
+    /** When the queue pair has to be polled even if its socket does not become readable (nanoTime). */
     long due(long now) {
         timer.hurry();
         if (queuePair.state() != QpState.RTS || queue.acked == queue.posted) {
@@ -131,8 +131,8 @@ final class Initiator {
     }
 
     /**
-     * Sleeps until a reply comes, in the very call that receives it, for {@link InitiatorConnection#LONGEST_SLEEP} at most. Only
-     * possible when all that is posted is sent, and polling is not due before that.
+     * Sleeps in the call that receives the next reply, for {@link InitiatorConnection#LONGEST_SLEEP} at most. Only if all requests that are posted are sent,
+     * and the queue pair need not be polled before that.
      *
      * @return whether it could sleep
      */
@@ -198,7 +198,7 @@ final class Initiator {
             }
             blocked = false;
             if (result < 0) {
-                // A refusal may have come before the connection broke: the receiving side finds out.
+                // A refusal may have come before the connection broke; receiving finds it.
                 sendBroken = result != -Errno.EINTR;
                 break;
             }
@@ -318,7 +318,7 @@ final class Initiator {
         for (long at = queue.acked; at < to && in.count() < IN_BUFFERS && in.bytes() < IN_BYTES; at++) {
             int slot = queue.slot(at);
             if (queue.incoming(slot) > 0 && !queue.permitted(slot, table)) {
-                // Deregistered while the data was on its way.
+                // The region was deregistered while the data was on its way.
                 fault(at, WcStatus.LOC_PROT_ERR);
                 return;
             }

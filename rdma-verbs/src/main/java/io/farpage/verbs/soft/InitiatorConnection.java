@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The connection that a queue pair opens to its peer, up to the point where requests may be sent. Never blocks: {@link #advance} is
  * called again and again. A connection that is refused or lost before that point is tried again after a pause, as the reliable
- * connected transport repeats packets until its retries are used up; the waiting thread decides when that is.
+ * connected transport repeats packets until its retries are used up; the thread that waits for the connection decides how long.
  */
 final class InitiatorConnection {
     private enum Phase {
@@ -30,7 +30,7 @@ final class InitiatorConnection {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(InitiatorConnection.class);
-    /** How long a sleep on the socket itself lasts at most; a thread that wants the queue pair's lock waits as long. */
+    /** The longest sleep in a receive call. A thread that needs the queue pair's lock waits for the end of such a sleep. */
     static final Duration LONGEST_SLEEP = Duration.ofMillis(100);
 
     private static final long FIRST_PAUSE_NANOS = 1_000_000;
@@ -82,7 +82,7 @@ final class InitiatorConnection {
         return accepted;
     }
 
-    /** When {@link #advance} has something to do even if the socket stays silent (nanoTime), if it ever has. */
+    /** When {@link #advance} has to be called even if the socket stays silent (nanoTime); {@code otherwise} if it need not. */
     long nextAttempt(long otherwise) {
         return phase == Phase.PAUSED ? pausedUntil : otherwise;
     }
@@ -157,7 +157,7 @@ final class InitiatorConnection {
 
     private void becomeReady() {
         try {
-            // All calls here say MSG_DONTWAIT, but for the one that sleeps until a reply comes.
+            // Every call on the socket passes MSG_DONTWAIT, except the one that sleeps until a reply comes.
             Sockets.setReceiveTimeout(errno, fd, LONGEST_SLEEP);
             Sockets.setBlocking(errno, fd, true);
             phase = Phase.READY;
@@ -175,8 +175,8 @@ final class InitiatorConnection {
     }
 
     /**
-     * Checks a socket that became readable, and lets the channel forget it if nothing is expected from it: it is broken or closed,
-     * which the next request finds out, and would keep every sleep from being one.
+     * Checks a socket that became readable. If no reply is expected on it, it is broken or closed: the channel stops watching it, since it would end every
+     * sleep at once, and the next request finds the failure.
      *
      * @return whether it was forgotten
      */
@@ -189,8 +189,8 @@ final class InitiatorConnection {
     }
 
     /**
-     * Makes the channel wake when this connection can go on. Sockets are watched from the first sleep with work outstanding on, not
-     * earlier: until then what arrives is of no interest to a sleeper.
+     * Makes the channel wake when this connection can continue. The channel watches a socket from the first sleep with work outstanding on it;
+     * before that, nothing that arrives matters to a thread that sleeps.
      *
      * @param sendBlocked whether there is something to send that the socket does not take
      */

@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Accepts connections and leads them to their queue pairs, in a thread of its own. What strangers can make it hold is bounded: so
- * many handshakes at once, each for so long; when there is no room, the oldest one that has not said hello goes. The thread ends only when the
- * device is closed: after a failure it pauses and goes on.
+ * Accepts connections, receives their hello and gives them to their queue pairs, on a thread of its own. Handshakes are bounded in number and time, so
+ * that strangers cannot exhaust descriptors: when there are too many, the oldest connection without a hello is closed. The thread ends only when the device
+ * is closed; after a failure it pauses and continues.
  */
 final class Listener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
@@ -135,7 +135,7 @@ final class Listener implements AutoCloseable {
         }
     }
 
-    /** Without this thread no peer can reach the node, so it outlives whatever one connection makes it throw. */
+    /** Without this thread no peer can reach the node, so it continues after any failure of one connection. */
     private void survive(Throwable failure) {
         failures++;
         long now = System.nanoTime();
@@ -160,7 +160,7 @@ final class Listener implements AutoCloseable {
         ready.add(event.fd(), PollSet.POLLIN);
         ready.add(fd, pause > 0 ? 0 : PollSet.POLLIN);
         for (Handshake handshake : pending) {
-            // One that is parked has nothing more to say; only its end matters, which poll reports unasked.
+            // A parked connection sends nothing more; only its end matters, which poll(2) reports without being asked.
             ready.add(handshake.fd(), handshake.isParked() ? 0 : PollSet.POLLIN);
             due = Math.min(due, Math.max(0, handshake.deadline() - now));
         }

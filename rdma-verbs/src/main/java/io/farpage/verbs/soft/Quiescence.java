@@ -5,10 +5,10 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Tells when a thread has let go of what it may have looked up before: odd while it works with registered memory, even between.
+ * Tells whether a thread still uses regions that it found earlier. The count is odd while the thread works with registered memory, even in between.
  *
- * <p>{@link #enter} is a full fence: a thread that unpublishes a region with a volatile write and then finds the count even knows that
- * the thread cannot have seen that region, and will not.
+ * <p>{@link #enter} is a full fence. A thread that removes a region from the table with a volatile write and then reads an even count knows that the
+ * other thread does not use that region and cannot find it any more.
  */
 final class Quiescence {
     private static final VarHandle COUNT;
@@ -33,7 +33,7 @@ final class Quiescence {
     }
 
     /**
-     * Waits until the thread has left what it was in when this was called.
+     * Waits until the thread has left the section that it was in at the time of the call.
      *
      * @return whether it did before {@code deadline} (nanoTime)
      */

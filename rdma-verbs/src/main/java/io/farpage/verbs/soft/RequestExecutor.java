@@ -77,7 +77,7 @@ final class RequestExecutor {
         int slot = queuePair.receives().take();
         if (slot == ReceiveQueue.NONE) {
             slot = awaitReceive();
-            // Waiting let go of memory, so the region may be gone.
+            // No region is held while the thread waits, so it may have been deregistered.
             status = check(request, AccessFlag.REMOTE_WRITE.bit());
         }
         if (slot == ReceiveQueue.NONE) {

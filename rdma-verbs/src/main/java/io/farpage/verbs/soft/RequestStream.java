@@ -7,7 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The incoming bytes of one connection: one receive brings many requests; a payload beyond what came with its header is received
+ * The incoming bytes of one connection. One receive brings many requests. The part of a payload that did not arrive with its header is received
  * straight into its destination. Owned by one responder.
  */
 final class RequestStream {

@@ -68,7 +68,7 @@ final class Responder {
         return thread.isAlive();
     }
 
-    /** Ends the connection; the thread follows. From any thread. */
+    /** Ends the connection, and then the thread. Any thread. */
     void stop() {
         stopping = true;
         synchronized (this) {
@@ -144,7 +144,7 @@ final class Responder {
     /**
      * Answers every request that has arrived whole.
      *
-     * @return whether the connection goes on
+     * @return whether the connection continues
      */
     private boolean serveAvailable() {
         while (stream.available() >= Wire.REQUEST_SIZE) {
@@ -173,7 +173,7 @@ final class Responder {
         return replies.flush();
     }
 
-    /** Sends what waits and a refusal, which is the last thing on this connection. */
+    /** Sends the replies that wait, and a refusal, after which nothing is sent on this connection. */
     private boolean refuse(WcStatus status) {
         replies.add(request.opcode & ~Wire.REPLY_BIT, status, request.psn);
         boolean sent = replies.flush();

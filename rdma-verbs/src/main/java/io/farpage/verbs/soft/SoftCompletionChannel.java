@@ -7,11 +7,11 @@ import io.farpage.verbs.CompletionChannel;
 import java.util.Arrays;
 
 /**
- * An epoll descriptor over the initiator sockets of the queue pairs that complete to it, where replies arrive, and an event
- * descriptor for everything that responders complete.
+ * An epoll descriptor over two kinds of descriptors: the initiator sockets of the queue pairs that complete to this channel, where replies arrive, and
+ * an event descriptor that responders signal.
  *
- * <p>The descriptor does not tell that a requester's timer is over: a thread that polls it among other descriptors also polls the completion queue
- * now and then while work is outstanding, {@link #await} does so by itself.
+ * <p>The expiry of a requester's timer makes no descriptor readable. So a thread that polls the channel among other descriptors also has to poll the
+ * completion queue now and then while work is outstanding; {@link #await} does so by itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
     private static final int EVENTS = 16;
@@ -66,7 +66,7 @@ final class SoftCompletionChannel implements CompletionChannel {
         watches = Arrays.stream(watches).filter(w -> w.fd() != fd).toArray(Watch[]::new);
     }
 
-    /** Ends a sleep. From any thread. */
+    /** Ends a sleep. Any thread. */
     void signal() {
         event.signal(Errno.ofThread());
     }
@@ -100,7 +100,7 @@ final class SoftCompletionChannel implements CompletionChannel {
         }
         int ready = epoll.await(errno, Math.max(0, due - now));
         if (ready <= 0) {
-            // A requester's timer is over: there is something to poll, which no descriptor tells.
+            // A requester's timer has expired: the completion queue has to be polled, though no descriptor is readable.
             return due - end < 0;
         }
         for (SoftCompletionQueue queue : queues) {

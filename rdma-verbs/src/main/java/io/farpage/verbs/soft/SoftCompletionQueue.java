@@ -9,12 +9,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A completion queue. Completions of sends are made while polling, out of the send queues themselves; those of receives come from the
- * responders through {@link ReceiveCompletions}.
+ * A completion queue. A poll reads the replies of each queue pair and completes its sends. Responders complete receives, which a poll takes from
+ * {@link ReceiveCompletions}.
  */
 final class SoftCompletionQueue implements CompletionQueue {
     private static final int ENOMEM = 12;
-    /** Looking at more queue pairs than this before a sleep would cost more than it saves. */
+    /** With more queue pairs than this, checking each before a sleep costs more than it saves. */
     private static final int FEW = 8;
 
     private final SoftDevice device;
@@ -29,11 +29,10 @@ final class SoftCompletionQueue implements CompletionQueue {
     private int first;
 
     /**
-     * Whether the next poll need not ask the sockets. The poll between arming and sleeping is there to catch what came before
-     * arming; but a reply that waits in a socket ends the sleep at once, so asking for it first is a system call for nothing, and
-     * all the more right after a request was sent. A post and a poll that did ask earn one such rest: arming and polling without
-     * ever sleeping gets on too, and so does who arms, polls and sleeps in turn. A sleep that a reply ended forfeits it: the next poll
-     * must find that reply.
+     * Whether the next poll may leave the sockets out. A caller polls between arming and sleeping, to find what arrived before it armed. A reply that
+     * waits in a socket ends the sleep at once, so reading the socket in that poll is a system call for nothing. One poll may be left out after a post,
+     * and after each poll that read the sockets, so that a caller that polls and never sleeps still gets its completions. After a sleep that a
+     * reply ended, the next poll reads the sockets.
      */
     private boolean resting;
 
@@ -67,7 +66,7 @@ final class SoftCompletionQueue implements CompletionQueue {
     }
 
     /**
-     * Takes in a queue pair.
+     * Adds a queue pair.
      *
      * @throws VerbsException if the completions of all queue pairs could then exceed the capacity
      */
@@ -119,7 +118,7 @@ final class SoftCompletionQueue implements CompletionQueue {
         boolean rest = resting;
         resting = false;
         askedSinceRest |= !rest;
-        // Begins elsewhere each time, so that no queue pair can keep the others waiting.
+        // Begins with another queue pair each time, so that none can keep the others waiting.
         int begin = first >= length ? 0 : first;
         first = begin + 1;
         for (int i = 0; i < length && count < into.length; i++) {
@@ -154,19 +153,19 @@ final class SoftCompletionQueue implements CompletionQueue {
         }
     }
 
-    /** Something other than a reply came: ends a sleep, if the queue is armed. From any thread. */
+    /** A completion other than of a send has come: ends a sleep, if the queue is armed. Any thread. */
     void wake() {
         if (channel.isPresent() && armed.get() && armed.compareAndSet(true, false)) {
             channel.get().signal();
         }
     }
 
-    /** A queue pair of the caller's, who also polls here, was given work to send. */
+    /** A queue pair was given work to send, by the thread that polls this queue. */
     void posted() {
         postedSinceRest = true;
     }
 
-    /** Something came for the queue's sends while its owner, who calls this, slept. */
+    /** A socket of the queue became readable while its thread slept. On that thread. */
     void woken() {
         postedSinceRest = false;
     }
@@ -180,9 +179,7 @@ final class SoftCompletionQueue implements CompletionQueue {
         }
     }
 
-    /**
-     * The queue pair that alone can complete something here, if there is one.
-     */
+    /** The only queue pair that can complete something to these queues; null if there are several, or none. */
     static @Nullable SoftQueuePair onlyActive(SoftCompletionQueue[] queues) {
         SoftQueuePair only = null;
         int seen = 0;
@@ -208,7 +205,7 @@ final class SoftCompletionQueue implements CompletionQueue {
         return only;
     }
 
-    /** When polling is due even if nothing comes (nanoTime); not after {@code latest}. */
+    /** When the queue has to be polled even if no socket becomes readable (nanoTime); {@code latest} at the latest. */
     long due(long now, long latest) {
         long due = latest;
         for (SoftQueuePair queuePair : queuePairs) {

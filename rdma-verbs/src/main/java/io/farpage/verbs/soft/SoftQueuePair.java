@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A reliable-connected queue pair.
  *
- * <p>{@code lock} guards the requester's half: send queue, initiator, its connection. It is all but never contended; it is what
- * lets regions and other threads' closes wait for a poll in progress. The responder's half is reached through {@code
- * responderLock}, held for moments only. The state moves by {@code stateLock} and is read without.
+ * <p>{@code lock} guards the requester's half: send queue, initiator, connection. It is hardly ever contended; deregistration and close take it to
+ * wait for a poll in progress. {@code responderLock} guards the responder's half and is held for moments only. The state changes under {@code stateLock}
+ * and is read without a lock.
  */
 final class SoftQueuePair implements QueuePair {
     private static final int EINVAL = 22;
@@ -82,7 +82,7 @@ final class SoftQueuePair implements QueuePair {
         initiator.reset(psn);
     }
 
-    // ---- what the parts of this queue pair ask
+    // ---- for the parts of this queue pair
 
     SoftDevice device() {
         return device;
@@ -112,7 +112,7 @@ final class SoftQueuePair implements QueuePair {
         return generation;
     }
 
-    /** READs and atomics of this side that may be in flight at once, as far as the endpoints told. */
+    /** READs and atomics of this side that may be in flight at once, as the endpoints agreed. */
     int initiatorDepth() {
         return initiatorDepth;
     }
@@ -217,7 +217,7 @@ final class SoftQueuePair implements QueuePair {
         }
     }
 
-    /** To ERR for whatever reason. Holding {@code lock}. */
+    /** Moves the queue pair to ERR. Holding {@code lock}. */
     void enterError() {
         connection.close();
         becomeError();
@@ -314,8 +314,8 @@ final class SoftQueuePair implements QueuePair {
     }
 
     /**
-     * Hands the connection that {@code hello} came on to a new responder, if {@link #judge} still says so. The connection stays the caller's if
-     * that is refused or throws.
+     * Gives the connection that {@code hello} came on to a new responder, if {@link #judge} still allows it. If not, or if it throws, the caller keeps
+     * the connection.
      */
     HelloReply.Verdict accept(Hello hello, int fd, Runnable beforeStart) {
         synchronized (responderLock) {
@@ -349,13 +349,13 @@ final class SoftQueuePair implements QueuePair {
                 options.mtu().code());
     }
 
-    /** The responder refused a request: to ERR. On the responder's thread. */
+    /** The responder refused a request: moves the queue pair to ERR. On the responder's thread. */
     void responderFailed(AsyncEvent.Type type) {
         becomeError();
         device.raise(new AsyncEvent(type, qpn));
     }
 
-    /** The responder touches no receive any more. On the responder's thread. */
+    /** The responder uses no receive any more. On the responder's thread. */
     void responderDone(Responder which) {
         synchronized (responderLock) {
             if (responder == which) {
@@ -388,7 +388,7 @@ final class SoftQueuePair implements QueuePair {
     }
 
     /**
-     * Waits until nothing that was looked up in the region table before this call is in use. See {@link Quiescence}.
+     * Waits until no region that was found in the table before this call is in use. See {@link Quiescence}.
      *
      * @return whether that is so; if not, the responder may still use memory
      */
@@ -399,12 +399,12 @@ final class SoftQueuePair implements QueuePair {
             serves = responder;
         }
         if (serves != null && !serves.quiescence().awaitPassed(deadline)) {
-            // It is stuck in a transfer with a peer that does not move: end that connection.
+            // The responder waits for a peer that sends nothing: end that connection.
             serves.stop();
             quiet = serves.join(JOIN_NANOS);
         }
         synchronized (lock) {
-            // The last holder of the lock has dropped the region that it looked up; the next one looks it up again.
+            // The last holder of the lock has released the region that it found; the next one searches the table again.
             initiator.regionsChanged();
         }
         return quiet;
@@ -452,7 +452,7 @@ final class SoftQueuePair implements QueuePair {
         return n;
     }
 
-    /** Makes the channel wake when this queue pair's sends can go on. */
+    /** Makes the channel wake when this queue pair's sends can continue. */
     void arm() {
         if (sendWork) {
             synchronized (lock) {
@@ -479,7 +479,7 @@ final class SoftQueuePair implements QueuePair {
         }
     }
 
-    /** Called when the channel woke for this queue pair's connection: lets it forget one from which nothing is expected. */
+    /** The channel woke for this queue pair's connection. See {@link InitiatorConnection#forgetIfIdle}. */
     boolean forgetIfIdle() {
         synchronized (lock) {
             return connection.forgetIfIdle();

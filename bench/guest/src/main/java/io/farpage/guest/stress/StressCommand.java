@@ -77,7 +77,7 @@ public final class StressCommand implements Callable<Integer> {
     private Duration timeout = Duration.ZERO;
 
     /**
-     * What came of it.
+     * The outcome.
      *
      * @param seed of what was done
      * @param operations done

@@ -96,7 +96,7 @@ public final class GuestMemory implements AutoCloseable {
         return file;
     }
 
-    /** Unmaps it; no virtual machine may use it any more. */
+    /** Unmaps the memory; no virtual machine may use it. */
     @Override
     public void close() {
         Mappings.unmap(errno, address, bytes);

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a guest shall do.
+ * What a guest does.
  *
  * @param memoryBytes its RAM, a multiple of the backing's page, up to 32 GiB
  * @param backing of the RAM

@@ -49,8 +49,9 @@ public final class EventWatch implements AutoCloseable {
                 batch.events().forEach(listener::event);
             }
             return Duration.ZERO;
-        } catch (CoordinatorException e) {
-            // It may come back with an older store, so everything is read again.
+        } catch (CoordinatorException | RuntimeException e) {
+            // The coordinator may come back with an older store, or a listener did not get all events: all state is
+            // read again.
             missed = true;
             throw e;
         }

@@ -274,7 +274,7 @@ public final class Spaces implements AutoCloseable {
         try {
             update();
             return REFRESH;
-        } catch (CoordinatorException e) {
+        } catch (CoordinatorException | RuntimeException e) {
             stale = true;
             throw e;
         }

@@ -13,6 +13,7 @@ final class Arrivals {
 
     private static final Logger log = LoggerFactory.getLogger(Arrivals.class);
 
+    private final AddressSpace memory;
     private final String space;
     private final PageTable table;
     private final GuestLayout layout;
@@ -34,6 +35,7 @@ final class Arrivals {
 
     /** @param memory that the pages are installed in */
     Arrivals(AddressSpace memory, Installer installer) {
+        this.memory = memory;
         this.installer = installer;
         table = memory.table();
         layout = memory.layout();
@@ -46,7 +48,7 @@ final class Arrivals {
         pool = context.pool();
         counters = context.counters();
         clock = context.clock();
-        lost = new LostPages(memory, installer);
+        lost = new LostPages(memory);
         arrived = new Transfer[transfers.capacity()];
     }
 
@@ -208,7 +210,7 @@ final class Arrivals {
         for (int i = 0; i < arrivedCount; ) {
             Transfer run = arrived[i];
             if (!ended && !install(run)) {
-                if (!installer.isPaused()) {
+                if (!installer.hostMemory().isPaused()) {
                     i++;
                     continue;
                 }
@@ -227,7 +229,7 @@ final class Arrivals {
             if (!run.isRemoved(index)) {
                 int page = run.first() + index;
                 table.setState(page, PageTable.REMOTE);
-                installer.wake(page);
+                memory.wake(page);
             }
         }
     }

@@ -1,6 +1,5 @@
 package io.farpage.agent.data.pager;
 
-import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
 import org.slf4j.Logger;
@@ -16,18 +15,16 @@ final class BrokenPager {
     private static final Logger log = LoggerFactory.getLogger(BrokenPager.class);
     private static final int MESSAGES = 32;
 
+    private final AddressSpace memory;
     private final String space;
     private final PageFaults uffd;
     private final int pageBytes;
-    private final Installer installer;
     private final Transfers transfers;
     private final UffdMessages messages = new UffdMessages(MESSAGES);
-    private boolean over;
     private boolean cannotPoison;
 
-    /** @param installer knows whether the VMM has ended */
-    BrokenPager(AddressSpace memory, Installer installer) {
-        this.installer = installer;
+    BrokenPager(AddressSpace memory) {
+        this.memory = memory;
         uffd = memory.uffd();
         pageBytes = memory.layout().pageBytes();
         space = memory.context().space();
@@ -35,13 +32,12 @@ final class BrokenPager {
     }
 
     int fd() {
-        return over ? -1 : uffd.fd();
+        return memory.isGone() ? -1 : uffd.fd();
     }
 
     int doWork() {
         int work = endTransfers();
-        if (over || installer.isGone()) {
-            over = true;
+        if (memory.isGone()) {
             return work;
         }
         int count = uffd.read(messages);
@@ -67,37 +63,28 @@ final class BrokenPager {
     private void answer(long address, boolean isWriteProtect) {
         if (isWriteProtect) {
             if (uffd.writeProtect(address, pageBytes, false) != 0) {
-                uffd.wake(address, pageBytes);
+                memory.wakeAt(address);
             }
             return;
         }
-        long result = uffd.poison(address, pageBytes);
-        if (result == -Errno.EEXIST) {
-            // The marker of a protection, which the kernel does not replace.
-            uffd.writeProtect(address, pageBytes, false);
-            result = uffd.poison(address, pageBytes);
-        }
-        if (result > 0) {
-            return;
-        }
-        if (result == -Errno.ESRCH) {
-            over = true;
-        } else if (result == -Errno.EINVAL) {
-            if (!cannotPoison) {
-                log.error(
-                        "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch a page"
-                                + " that is not resident wait for ever; end the VMM",
-                        space);
+        switch (memory.poisonAt(address)) {
+            case DONE -> {}
+            // An event waits to be read: the thread faults again.
+            case AGAIN -> memory.wakeAt(address);
+            case UNSUPPORTED -> {
+                if (!cannotPoison) {
+                    log.error(
+                            "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch a page"
+                                    + " that is not resident wait for ever; end the VMM",
+                            space);
+                }
+                cannotPoison = true;
             }
-            cannotPoison = true;
-        } else {
-            uffd.wake(
-                    address, pageBytes); // an event waits to be read, or the page is resident: the thread faults again
         }
     }
 
     /** Whether the VMM has ended and nothing of the pager is under way. */
     boolean isOver() {
-        return over && transfers.inUse() == 0;
+        return memory.isGone() && transfers.inUse() == 0;
     }
 }

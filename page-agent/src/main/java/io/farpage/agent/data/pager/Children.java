@@ -96,10 +96,10 @@ final class Children implements Installer.Sharers {
         PageFaults uffd = kernel.child(descriptor);
         GuestLayout layout = new GuestLayout(parent.layout());
         if (shared) {
-            add(new SharedChild(new AddressSpace(context, uffd, layout, table), fetches, this));
+            add(new SharedChild(new AddressSpace(context, uffd, layout, table, false), fetches, this));
         } else {
             PageTable inherited = new PageTable(parent.table());
-            add(new PrivateChild(new AddressSpace(context, uffd, layout, inherited), this));
+            add(new PrivateChild(new AddressSpace(context, uffd, layout, inherited, false), this));
         }
         log.info(
                 "space {}: the VMM forked; {} of its children have its memory{}",

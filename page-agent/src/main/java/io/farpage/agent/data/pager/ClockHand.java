@@ -69,7 +69,7 @@ final class ClockHand {
     }
 
     /** How many victims in the state of {@code first} lie one after the other from there on, up to {@code most}. The hand passes them. */
-    int takeRun(int first, int most) {
+    int passRun(int first, int most) {
         int state = table.state(first);
         int count = 1;
         int reach = homes.contiguous(homes.extent(first), first, layout.contiguous(first, most));

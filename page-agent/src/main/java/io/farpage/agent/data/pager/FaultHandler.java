@@ -49,7 +49,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         clock = context.clock();
         faultAgain = page -> {
             table.clear(page, PageTable.QUEUED);
-            installer.wake(page);
+            memory.wake(page);
         };
         int prefetchPages = context.options().prefetchPages();
         int ahead = Math.min(staging.share(), Math.max(1, MAX_AHEAD_BYTES / layout.pageBytes()));
@@ -84,7 +84,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         queue.removeRange(first, count, faultAgain);
         if (table.setState(first, count, PageTable.ZERO, PageTable.FETCHING)) {
             arrivals.remove(first, count);
-            installer.wake(first, count);
+            memory.wake(first, count);
         }
         counters.removed().add(count);
     }
@@ -159,7 +159,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     private boolean resolve(int page, boolean write, long seenAt) {
         int extent = homes.extent(page);
         int free = residency.freeFrames(extent);
-        if (free <= 0 || installer.isPaused()) {
+        if (free <= 0 || installer.hostMemory().isPaused()) {
             return false;
         }
         int foreseen = readPredictor.fault(page);
@@ -265,7 +265,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         while (run < reach && mayBeWritten(page + run)) {
             run++;
         }
-        int writable = installer.unprotect(page, run);
+        int writable = memory.protection().unprotect(page, run);
         if (writable == 0) {
             writePredictor.undo();
             return false;
@@ -331,7 +331,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         if (write) {
             return allowWrites(page);
         }
-        installer.wake(page);
+        memory.wake(page);
         return true;
     }
 }

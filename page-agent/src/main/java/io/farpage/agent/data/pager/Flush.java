@@ -1,7 +1,6 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
-import io.farpage.linux.uffd.GuestFile;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,10 +38,10 @@ final class Flush {
     private boolean incomplete;
     private boolean givenUp;
 
-    Flush(AddressSpace memory, GuestFile file) {
+    Flush(AddressSpace memory, WriteBack writeBack) {
+        this.writeBack = writeBack;
         table = memory.table();
         layout = memory.layout();
-        writeBack = new WriteBack(memory, file);
         PagerContext context = memory.context();
         space = context.space();
         homes = context.homes();

@@ -10,14 +10,14 @@ import org.slf4j.LoggerFactory;
 final class LostPages {
     private static final Logger log = LoggerFactory.getLogger(LostPages.class);
 
+    private final AddressSpace memory;
     private final String space;
     private final PageTable table;
-    private final Installer installer;
     private final PagerCounters counters;
     private final FaultQueue unpoisoned = new FaultQueue();
 
-    LostPages(AddressSpace memory, Installer installer) {
-        this.installer = installer;
+    LostPages(AddressSpace memory) {
+        this.memory = memory;
         table = memory.table();
         space = memory.context().space();
         counters = memory.context().counters();
@@ -48,17 +48,17 @@ final class LostPages {
         int work = 0;
         for (int left = unpoisoned.size(); left > 0; left--) {
             int page = unpoisoned.page();
-            Installer.Poison poison = Installer.Poison.DONE;
+            AddressSpace.Poison poison = AddressSpace.Poison.DONE;
             if (table.state(page) == PageTable.LOST) {
-                poison = installer.poison(page);
+                poison = memory.poison(page);
             } else {
                 // The guest has given the page up meanwhile. Threads that wait for it fault again and get zeros.
-                installer.wake(page);
+                memory.wake(page);
             }
-            if (poison == Installer.Poison.AGAIN) {
+            if (poison == AddressSpace.Poison.AGAIN) {
                 return work;
             }
-            if (poison == Installer.Poison.UNSUPPORTED) {
+            if (poison == AddressSpace.Poison.UNSUPPORTED) {
                 log.error(
                         "space {}: this kernel cannot poison pages (UFFDIO_POISON, Linux 6.6); threads that touch page {}"
                                 + " wait for ever",

@@ -27,8 +27,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
-    /** Pages that one duty cycle examines to record the working set at the guest's end. */
-    private static final int MAX_EXAMINED = 32_768;
 
     private final PagerContext context;
     private final String space;
@@ -38,13 +36,13 @@ public final class Pager implements DutyCycle {
     private final Homes homes;
     private final Losses losses;
     private final Transfers transfers;
-    private final Installer installer;
     private final Residency residency;
     private final @Nullable Evictor evictor;
+    private final @Nullable PageOut pageOut;
     private final @Nullable Flush flush;
+    private final Ending ending;
     private final Arrivals arrivals;
     private final Replay replay;
-    private final WorkingSet.Scan leaving;
     private final FaultHandler faults;
     private final Children children;
     private final Consumer<PagerEnd> ended;
@@ -61,8 +59,6 @@ public final class Pager implements DutyCycle {
     /** Whether the latest read left no message and the shard cannot have slept since. */
     private boolean emptied;
 
-    private @Nullable WorkingSet left;
-    private volatile @Nullable String finishing;
     private String reason = "";
     private volatile boolean spinning;
 
@@ -118,26 +114,27 @@ public final class Pager implements DutyCycle {
         transfers = context.transfers();
         layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = new PageTable(context.pages(), guest.written());
-        memory = new AddressSpace(context, guest.uffd(), layout, table);
+        memory = new AddressSpace(context, guest.uffd(), layout, table, context.isShared());
         children = new Children(memory);
-        installer = new Installer(memory, context.isShared());
-        installer.sharers(children);
+        Installer installer = new Installer(memory, children);
         arrivals = new Arrivals(memory, installer);
         residency = new Residency(memory, installer, arrivals, children);
         faults = new FaultHandler(memory, installer, arrivals, residency, children);
         messages = new KernelMessages(memory);
         losses = new Losses(context, table);
         replay = new Replay(guest.workingSet(), table, arrivals);
-        leaving = new WorkingSet.Scan(table);
         GuestFile file = guest.file();
         if (file == null) {
             evictor = null;
+            pageOut = null;
             flush = null;
         } else {
-            installer.backedBy(file);
-            evictor = new Evictor(memory, file, installer, residency);
-            flush = new Flush(memory, file);
+            WriteBack writeBack = new WriteBack(memory, file);
+            pageOut = new PageOut(memory, writeBack, residency);
+            evictor = new Evictor(memory, pageOut, residency);
+            flush = new Flush(memory, writeBack);
         }
+        ending = new Ending(memory, flush);
     }
 
     /** The most bytes outside the heap that a pager of so many pages takes. */
@@ -167,12 +164,12 @@ public final class Pager implements DutyCycle {
 
     /** The VMM has ended: writes its memory back, and ends. Any thread, which wakes the shard. */
     public void finish(String reason) {
-        finishing = reason;
+        ending.begin(reason);
     }
 
     /** Probes whether the VMM's address space still exists; if not, the next duty cycle starts to {@link #finish}. */
     public void probe() {
-        installer.probe();
+        memory.probe();
         children.probe();
     }
 
@@ -205,9 +202,9 @@ public final class Pager implements DutyCycle {
                 table.count(PageTable.DIRTY) + table.count(PageTable.EVICTING),
                 table.count(PageTable.LOST),
                 table.stranded(),
-                evictor == null ? 0 : evictor.evictions().get(),
-                evictor == null ? 0 : evictor.writtenBack().get(),
-                evictor == null ? 0 : evictor.elided().get(),
+                counters().evictions().get(),
+                counters().writtenBack().get(),
+                counters().elided().get(),
                 faults.readPredictor().hits().get(),
                 faults.readPredictor().wasted().get(),
                 children.count());
@@ -224,7 +221,7 @@ public final class Pager implements DutyCycle {
         if (!children.isEmpty()) {
             return children.fd(messages.fd());
         }
-        return installer.isGone() ? -1 : messages.fd();
+        return memory.isGone() ? -1 : messages.fd();
     }
 
     @Override
@@ -237,7 +234,7 @@ public final class Pager implements DutyCycle {
                         || faults.queue().isBusy()
                         || (evictor != null && !children.share() && evictor.isBusy())
                         || children.isBusy()
-                        || (finishing != null && children.isEmpty() && (flush == null || flush.isBusy())));
+                        || (ending.hasBegun() && children.isEmpty() && ending.isBusy()));
     }
 
     @Override
@@ -259,12 +256,12 @@ public final class Pager implements DutyCycle {
         if (!table.cuts().isEmpty()) {
             table.cuts().expire(context.clock().getAsLong());
         }
-        if (finishing != null) {
+        if (ending.hasBegun()) {
             arrivals.end();
         }
         work += handleCompletions();
         work += arrivals.install();
-        if (!installer.isGone() && (work > 0 || spinning || !emptied)) {
+        if (!memory.isGone() && (work > 0 || spinning || !emptied)) {
             work += readMessages();
             emptied = work > 0 && messages.isDrained();
         } else {
@@ -282,13 +279,13 @@ public final class Pager implements DutyCycle {
             }
         }
         work += children.markCleanDirty();
-        if (finishing == null && (installer.isGone() || layout.isEmpty()) && !succeed()) {
-            finishing = installer.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory";
+        if (!ending.hasBegun() && (memory.isGone() || layout.isEmpty()) && !succeed()) {
+            ending.begin(memory.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory");
         }
-        if (evictor != null && (finishing != null || children.share())) {
-            evictor.abandon();
+        if (pageOut != null && (ending.hasBegun() || children.share())) {
+            pageOut.abandon();
         }
-        if (finishing != null) {
+        if (ending.hasBegun()) {
             return work + endSome();
         }
         work += losses.doWork();
@@ -316,20 +313,24 @@ public final class Pager implements DutyCycle {
                 space,
                 cause.toString());
         reason = "its pager threw " + cause;
-        broken = new BrokenPager(memory, installer);
+        broken = new BrokenPager(memory);
         return true;
     }
 
     private int serve(BrokenPager remains) {
         int work = remains.doWork();
-        if (remains.isOver() || (finishing != null && transfers.inUse() == 0)) {
-            done = true;
-            if (successor != null) {
-                successor.close();
-            }
-            ended.accept(new PagerEnd(reason, false, WorkingSet.EMPTY));
+        if (remains.isOver() || (ending.hasBegun() && transfers.inUse() == 0)) {
+            end(new PagerEnd(reason, false, WorkingSet.EMPTY));
         }
         return work;
+    }
+
+    private void end(PagerEnd how) {
+        done = true;
+        if (successor != null) {
+            successor.close();
+        }
+        ended.accept(how);
     }
 
     /** Whether a removal was read, of the VMM or of a child that shares its memory, that is not in the page table yet. */
@@ -347,8 +348,7 @@ public final class Pager implements DutyCycle {
             successor.close();
         }
         successor = next;
-        memory.becomes(next.memory());
-        installer.restart();
+        memory.replaceBy(next.memory());
         messages = new KernelMessages(memory);
         next.leaveWaiting();
         return true;
@@ -356,7 +356,7 @@ public final class Pager implements DutyCycle {
 
     private int readMessages() {
         int work = messages.read(faults);
-        if (messages.failure() != 0 && finishing == null) {
+        if (messages.failure() != 0 && !ending.hasBegun()) {
             String why = "faults cannot be read: " + ErrnoName.of(messages.failure());
             log.error("space {}: {}", space, why);
             finish(why);
@@ -372,10 +372,10 @@ public final class Pager implements DutyCycle {
             Arrivals owner = transfer.owner();
             if (owner != null) {
                 owner.completed(transfer, status);
-            } else if (finishing != null && flush != null) {
+            } else if (ending.hasBegun() && flush != null) {
                 flush.written(transfer, status);
-            } else if (evictor != null) {
-                evictor.written(transfer, status, children.share());
+            } else if (pageOut != null) {
+                pageOut.written(transfer, status, children.share());
             }
         }
         return work;
@@ -394,24 +394,11 @@ public final class Pager implements DutyCycle {
         if (!children.isEmpty() || children.isMarkingDirty()) {
             return 0;
         }
-        WorkingSet working = left;
-        if (working == null) {
-            if (leaving.doWork(MAX_EXAMINED)) {
-                left = leaving.found();
-            }
-            return 1;
+        PagerEnd result = ending.result();
+        if (result == null) {
+            return ending.doWork();
         }
-        if (flush != null && !flush.isDone()) {
-            return flush.doWork();
-        }
-        if (transfers.inUse() > 0) {
-            return 0;
-        }
-        done = true;
-        if (successor != null) {
-            successor.close();
-        }
-        ended.accept(new PagerEnd(String.valueOf(finishing), flush != null && flush.isComplete(), working));
+        end(result);
         return 1;
     }
 }

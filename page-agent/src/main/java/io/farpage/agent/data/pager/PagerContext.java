@@ -1,14 +1,16 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the parts of one guest's pager share: those that serve the VMM, and those that serve the processes that it forked. The shard's thread only.
  */
 final class PagerContext {
     private final String space;
-    private final boolean shared;
+    private final @Nullable GuestFile file;
     private final Pins pins;
     private final PagePool pool;
     private final PagerOptions options;
@@ -23,7 +25,7 @@ final class PagerContext {
         this.options = options;
         this.clock = clock;
         space = guest.space();
-        shared = guest.file() != null;
+        file = guest.file();
         pins = guest.pins();
         pool = backing.pool();
         homes = new Homes(backing, clock);
@@ -44,7 +46,13 @@ final class PagerContext {
 
     /** Whether the memory is a file's, which keeps pages that are no longer mapped. Other memory is never evicted. */
     boolean isShared() {
-        return shared;
+        return file != null;
+    }
+
+    /** The memory file, shared with the VMM; null for memory that is never evicted. */
+    @Nullable
+    GuestFile file() {
+        return file;
     }
 
     Pins pins() {

@@ -15,6 +15,9 @@ public final class PagerCounters {
     private final Counter waits = new Counter();
     private final Counter prefetched = new Counter();
     private final Counter lost = new Counter();
+    private final Counter evictions = new Counter();
+    private final Counter writtenBack = new Counter();
+    private final Counter elided = new Counter();
     private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, 3);
     private final SingleWriterRecorder fetch = new SingleWriterRecorder(HIGHEST_NANOS, 3);
     private final SingleWriterRecorder install = new SingleWriterRecorder(HIGHEST_NANOS, 3);
@@ -59,6 +62,21 @@ public final class PagerCounters {
     /** Pages lost with their homes. */
     public Counter lost() {
         return lost;
+    }
+
+    /** Pages evicted. */
+    public Counter evictions() {
+        return evictions;
+    }
+
+    /** Pages written to their homes, to be evicted. */
+    public Counter writtenBack() {
+        return writtenBack;
+    }
+
+    /** Pages evicted without a write because they were zeros. */
+    public Counter elided() {
+        return elided;
     }
 
     /** All faults. */

@@ -7,7 +7,6 @@ package io.farpage.agent.data.pager;
 final class PrivateChild implements Child {
     private final AddressSpace memory;
     private final PageTable table;
-    private final Installer installer;
     private final Arrivals arrivals;
     private final FaultHandler faults;
     private final KernelMessages messages;
@@ -19,7 +18,7 @@ final class PrivateChild implements Child {
     PrivateChild(AddressSpace memory, Children children) {
         this.memory = memory;
         table = memory.table();
-        installer = new Installer(memory, false);
+        Installer installer = new Installer(memory, Installer.Sharers.NONE);
         arrivals = new Arrivals(memory, installer);
         faults = new FaultHandler(
                 memory, installer, arrivals, new Residency(memory, installer, arrivals, children), children);
@@ -38,7 +37,7 @@ final class PrivateChild implements Child {
 
     @Override
     public int doWork() {
-        if (installer.isGone()) {
+        if (memory.isGone()) {
             arrivals.end();
             return arrivals.install();
         }
@@ -55,12 +54,12 @@ final class PrivateChild implements Child {
 
     @Override
     public void probe() {
-        installer.probe();
+        memory.probe();
     }
 
     @Override
     public boolean hasEnded() {
-        return installer.isGone() && arrivals.incoming() == 0;
+        return memory.isGone() && arrivals.incoming() == 0;
     }
 
     @Override

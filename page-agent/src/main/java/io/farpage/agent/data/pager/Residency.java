@@ -5,6 +5,7 @@ package io.farpage.agent.data.pager;
  * shard's thread, apart from {@link #limit} and {@link #resize}.
  */
 final class Residency {
+    private final AddressSpace memory;
     private final PagerContext context;
     private final PageTable table;
     private final Homes homes;
@@ -17,6 +18,7 @@ final class Residency {
 
     /** @param children that may share the memory */
     Residency(AddressSpace memory, Installer installer, Arrivals arrivals, Children children) {
+        this.memory = memory;
         this.installer = installer;
         this.arrivals = arrivals;
         this.children = children;
@@ -44,7 +46,7 @@ final class Residency {
 
     /** Whether pages of this guest can be evicted at all. */
     boolean isEvictable() {
-        return context.isShared() && installer.protects() && !evictionFailed;
+        return context.isShared() && memory.protection().isSupported() && !evictionFailed;
     }
 
     /** No page can be evicted any more. */
@@ -59,7 +61,7 @@ final class Residency {
     int goal() {
         int stranded = (int) table.stranded();
         int resident = (int) Math.min(Integer.MAX_VALUE, (long) limit + stranded);
-        return (int) Math.min(reserve.below(limit), installer.mostResident(resident) - (long) stranded);
+        return (int) Math.min(reserve.below(limit), installer.hostMemory().maxResident(resident) - (long) stranded);
     }
 
     /**

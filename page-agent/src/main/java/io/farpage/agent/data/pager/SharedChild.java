@@ -32,7 +32,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
         this.children = children;
         table = memory.table();
         clock = memory.context().clock();
-        installer = new Installer(memory, false);
+        installer = new Installer(memory, Installer.Sharers.NONE);
         messages = new KernelMessages(memory);
     }
 
@@ -86,8 +86,8 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             parent.fault(page, write, false, seenAt);
             waiting.add(page, write, seenAt);
         } else if (!table.isResident(page)) {
-            installer.wake(page);
-        } else if (installer.unprotect(page, 1) > 0) {
+            memory.wake(page);
+        } else if (memory.protection().unprotect(page, 1) > 0) {
             table.setState(page, PageTable.DIRTY);
         } else {
             waiting.add(page, true, seenAt);
@@ -162,13 +162,13 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             parent.fault(page, write, false, clock.getAsLong());
         }
         if (table.isResident(page)) {
-            installer.wake(page);
+            memory.wake(page);
             return true;
         }
         if (table.state(page) == PageTable.LOST) {
-            return installer.poison(page) != Installer.Poison.AGAIN;
+            return memory.poison(page) != AddressSpace.Poison.AGAIN;
         }
-        return installer.isGone();
+        return memory.isGone();
     }
 
     /** The child has replaced its parent: faults that wait in its queue move to the pager's queue. */
@@ -180,12 +180,12 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public void probe() {
-        installer.probe();
+        memory.probe();
     }
 
     @Override
     public boolean hasEnded() {
-        return installer.isGone();
+        return memory.isGone();
     }
 
     @Override

@@ -64,6 +64,11 @@ final class WriteBack {
         return file.read(layout.offsetOf(first), address, (long) count * layout.pageBytes());
     }
 
+    /** Punches pages out of the memory file. Returns 0 or a negative error number. */
+    int punch(int first, int count) {
+        return file.punchHole(layout.offsetOf(first), (long) count * layout.pageBytes());
+    }
+
     /** Fills the frames of the {@code index}th page with zeros. */
     void zero(int index) {
         staging.zero(staging.frameOf(frame, index));

@@ -42,7 +42,7 @@ final class ClockHandTest {
         resident(PageTable.EVICTING, 5);
         ClockHand hand = hand("a");
         assertEquals(3, hand.victim());
-        hand.takeRun(3, 1);
+        hand.passRun(3, 1);
         assertEquals(7, hand.victim());
     }
 
@@ -52,7 +52,7 @@ final class ClockHandTest {
         table.set(3, PageTable.REFERENCED);
         ClockHand hand = hand("a");
         assertEquals(7, hand.victim(), "3 has faulted since the hand came by");
-        hand.takeRun(7, 1);
+        hand.passRun(7, 1);
         table.setState(7, PageTable.REMOTE);
         assertEquals(3, hand.victim(), "in the next lap it has not");
     }
@@ -72,9 +72,9 @@ final class ClockHandTest {
         resident(PageTable.DIRTY, 5);
         ClockHand hand = hand("a");
         assertEquals(2, hand.victim());
-        assertEquals(2, hand.takeRun(2, 2), "no more than were asked for");
+        assertEquals(2, hand.passRun(2, 2), "no more than were asked for");
         assertEquals(4, hand.victim());
-        assertEquals(1, hand.takeRun(4, 8), "5 is dirty");
+        assertEquals(1, hand.passRun(4, 8), "5 is dirty");
     }
 
     @Test
@@ -82,7 +82,7 @@ final class ClockHandTest {
         resident(PageTable.CLEAN, 6, 7, 8, 9);
         ClockHand hand = hand("a", "a");
         assertEquals(6, hand.victim());
-        assertEquals(2, hand.takeRun(6, 8));
+        assertEquals(2, hand.passRun(6, 8));
     }
 
     @Test

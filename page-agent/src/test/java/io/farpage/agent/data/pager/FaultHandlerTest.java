@@ -22,7 +22,7 @@ final class FaultHandlerTest {
     private final RecordingKernel kernel = new RecordingKernel();
     private final AddressSpace memory =
             parts.memory(kernel, true, PagerParts.layout(PAGES, PAGE), table, PagerParts.map(PAGES, PAGE, "a"));
-    private final Installer installer = new Installer(memory, true);
+    private final Installer installer = new Installer(memory, Installer.Sharers.NONE);
     private final Arrivals arrivals = new Arrivals(memory, installer);
     private final Children children = new Children(memory);
     private final Residency residency = new Residency(memory, installer, arrivals, children);

@@ -44,14 +44,9 @@ final class FlushTest {
 
     private Flush flush(String... nodes) {
         parts.pool().exported().fill(OLD);
-        return new Flush(
-                parts.memory(
-                        new RecordingKernel(),
-                        true,
-                        PagerParts.layout(PAGES, PAGE),
-                        table,
-                        PagerParts.map(PAGES, PAGE, nodes)),
-                file);
+        AddressSpace memory = parts.memory(
+                new RecordingKernel(), true, PagerParts.layout(PAGES, PAGE), table, PagerParts.map(PAGES, PAGE, nodes));
+        return new Flush(memory, new WriteBack(memory, file));
     }
 
     private byte home(int page) {

@@ -31,7 +31,7 @@ class InstallerTest {
 
     private Installer installer(int pageBytes, boolean shared) {
         table.setState(PAGE, PageTable.FETCHING);
-        return new Installer(parts.memory(kernel, shared, pageBytes, table), true);
+        return new Installer(parts.memory(kernel, shared, pageBytes, table), Installer.Sharers.NONE);
     }
 
     @Test
@@ -59,7 +59,7 @@ class InstallerTest {
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
         assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertEquals(List.of(BASE + PAGE * SMALL), kernel.woken);
-        assertFalse(installer.isPaused());
+        assertFalse(installer.hostMemory().isPaused());
     }
 
     @Test
@@ -77,7 +77,7 @@ class InstallerTest {
         kernel.copyAnswer = -Errno.EAGAIN;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
         assertEquals(PageTable.FETCHING, table.state(PAGE));
-        assertFalse(installer.isPaused());
+        assertFalse(installer.hostMemory().isPaused());
         assertTrue(kernel.woken.isEmpty());
     }
 
@@ -88,19 +88,19 @@ class InstallerTest {
         table.setState(1, PageTable.DIRTY);
         kernel.copyAnswer = -Errno.ENOMEM;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
-        assertTrue(installer.isPaused());
-        assertEquals(1, installer.mostResident(100), "one less than were resident then");
+        assertTrue(installer.hostMemory().isPaused());
+        assertEquals(1, installer.hostMemory().maxResident(100), "one less than were resident then");
         table.setState(1, PageTable.REMOTE);
-        assertFalse(installer.isPaused(), "a page was evicted");
+        assertFalse(installer.hostMemory().isPaused(), "a page was evicted");
         table.setState(1, PageTable.DIRTY);
         now += 9_999_999;
-        assertTrue(installer.isPaused());
+        assertTrue(installer.hostMemory().isPaused());
         now += 1;
-        assertFalse(installer.isPaused());
+        assertFalse(installer.hostMemory().isPaused());
 
         kernel.copyAnswer = SMALL;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
-        assertEquals(100, installer.mostResident(100));
+        assertEquals(100, installer.hostMemory().maxResident(100));
     }
 
     /** The kernel says EEXIST where it has no hugepage, and of private memory it cannot be asked in another way. */
@@ -110,7 +110,7 @@ class InstallerTest {
         table.set(PAGE, PageTable.HAS_REMOTE_COPY);
         kernel.copyAnswer = -Errno.EEXIST;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
-        assertTrue(installer.isPaused());
+        assertTrue(installer.hostMemory().isPaused());
         assertEquals(PageTable.REMOTE, table.state(PAGE));
         assertEquals(List.of(BASE + (long) PAGE * LARGE), kernel.woken);
     }
@@ -121,7 +121,7 @@ class InstallerTest {
         kernel.copyAnswer = -Errno.EEXIST;
         kernel.continueAnswer = -Errno.EFAULT;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
-        assertTrue(installer.isPaused());
+        assertTrue(installer.hostMemory().isPaused());
         assertEquals(PageTable.FETCHING, table.state(PAGE));
     }
 
@@ -133,15 +133,16 @@ class InstallerTest {
         kernel.continueAnswer = answer;
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
         assertEquals(PageTable.DIRTY, table.state(PAGE));
-        assertFalse(installer.isPaused());
+        assertFalse(installer.hostMemory().isPaused());
     }
 
     @Test
     void shouldSayThatTheAddressSpaceIsGone() {
-        Installer installer = installer(SMALL, true);
+        AddressSpace memory = parts.memory(kernel, true, SMALL, table);
+        Installer installer = new Installer(memory, Installer.Sharers.NONE);
         kernel.copyAnswer = -Errno.ESRCH;
         assertEquals(0, installer.copy(PAGE, 1, 0, false));
-        assertTrue(installer.isGone());
+        assertTrue(memory.isGone());
     }
 
     @Test

@@ -34,9 +34,10 @@ class LargeGuestTest {
             table.set(page, PageTable.REFERENCED);
         }
         long resident = table.resident();
-        Evictor evictor = evictor(table, "a");
+        AddressSpace memory = memory(table, map("a"));
+        Evictor evictor = evictor(memory);
         int limit = (int) resident - 4096;
-        runUntil(() -> evictor.evictions().get() > 4096, () -> {
+        runUntil(() -> memory.context().counters().evictions().get() > 4096, () -> {
             evictor.doWork(0, limit);
             return evictor.examined();
         });
@@ -50,13 +51,14 @@ class LargeGuestTest {
         for (int page = 0; page < PAGES; page += 64) {
             table.setState(page, PageTable.DIRTY);
         }
-        Evictor evictor = evictor(table, "b", "c");
+        AddressSpace memory = memory(table, map("b", "c"));
+        Evictor evictor = evictor(memory);
         int[] left = {2_000};
         runUntil(() -> left[0]-- == 0, () -> {
             evictor.doWork(0, 1 << 20);
             return evictor.examined();
         });
-        assertEquals(0, evictor.evictions().get());
+        assertEquals(0, memory.context().counters().evictions().get());
         assertFalse(evictor.isBusy(), "the shard spins although no home is there");
         table.discard();
     }
@@ -93,7 +95,7 @@ class LargeGuestTest {
             return 32_768;
         });
         assertTrue(scan.found().runs() <= WorkingSet.MAX_RUNS);
-        Flush flush = new Flush(memory(table, map("a")), new PagerParts.EmptyFile());
+        Flush flush = flush(memory(table, map("a")));
         runUntil(flush::isDone, flush::doWork);
         assertTrue(flush.isComplete());
         table.discard();
@@ -134,11 +136,18 @@ class LargeGuestTest {
         assertTrue(slow <= 2 + turns / 500, slow + " of " + turns + " turns took more than 1 ms");
     }
 
-    private Evictor evictor(PageTable table, String... nodes) {
-        AddressSpace memory = memory(table, map(nodes));
-        Installer installer = new Installer(memory, true);
+    private static WriteBack writeBack(AddressSpace memory) {
+        return new WriteBack(memory, new PagerParts.EmptyFile());
+    }
+
+    private static Flush flush(AddressSpace memory) {
+        return new Flush(memory, writeBack(memory));
+    }
+
+    private static Evictor evictor(AddressSpace memory) {
+        Installer installer = new Installer(memory, Installer.Sharers.NONE);
         Residency residency = new Residency(memory, installer, new Arrivals(memory, installer), new Children(memory));
-        return new Evictor(memory, new PagerParts.EmptyFile(), installer, residency);
+        return new Evictor(memory, new PageOut(memory, writeBack(memory), residency), residency);
     }
 
     private AddressSpace memory(PageTable table, SpaceMap map) {

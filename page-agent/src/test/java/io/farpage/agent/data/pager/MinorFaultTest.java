@@ -32,7 +32,7 @@ class MinorFaultTest {
                 default -> throw new UnsupportedOperationException(method.getName());
             });
     private final AddressSpace memory = parts.memory(kernel, true, BYTES, table);
-    private final Installer installer = new Installer(memory, true);
+    private final Installer installer = new Installer(memory, Installer.Sharers.NONE);
     private final Arrivals arrivals = new Arrivals(memory, installer);
     private final Children children = new Children(memory);
     private final FaultHandler faults = new FaultHandler(

@@ -57,7 +57,7 @@ final class PagerParts implements AutoCloseable {
         Pager.Backing backing = new Pager.Backing("a", 1, () -> map, PeerLink::new, fetcher, pool);
         PagerContext context =
                 new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1), clock);
-        return new AddressSpace(context, kernel, layout, table);
+        return new AddressSpace(context, kernel, layout, table, shared);
     }
 
     PagePool pool() {

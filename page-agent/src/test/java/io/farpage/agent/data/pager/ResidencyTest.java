@@ -19,15 +19,16 @@ final class ResidencyTest {
 
     private final PageTable table = new PageTable(PAGES, true);
     private final RecordingKernel kernel = new RecordingKernel();
-    private final Installer installer = new Installer(memory(true), true);
+    private final AddressSpace memory = memory(true);
+    private final Installer installer = new Installer(memory, Installer.Sharers.NONE);
 
     private AddressSpace memory(boolean shared) {
         return parts.memory(kernel, shared, PagerParts.layout(PAGES, PAGE), table, PagerParts.map(PAGES, PAGE, "a"));
     }
 
     private Residency residency(boolean shared) {
-        AddressSpace memory = memory(shared);
-        Residency residency = new Residency(memory, installer, new Arrivals(memory, installer), new Children(memory));
+        AddressSpace of = shared ? memory : memory(false);
+        Residency residency = new Residency(of, installer, new Arrivals(of, installer), new Children(of));
         residency.resize(LIMIT);
         return residency;
     }
@@ -88,7 +89,7 @@ final class ResidencyTest {
         Residency residency = residency(true);
         resident(LIMIT);
         kernel.refusal = Errno.EINVAL;
-        assertEquals(0, installer.protect(0, 1));
+        assertEquals(0, memory.protection().protect(0, 1));
         assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
     }
 

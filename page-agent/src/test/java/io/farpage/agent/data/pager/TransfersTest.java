@@ -22,7 +22,7 @@ class TransfersTest {
         PageTable table = new PageTable(8, true);
         try (PagerParts parts = new PagerParts(System::nanoTime)) {
             AddressSpace memory = parts.memory(NO_KERNEL, true, PAGE, table);
-            Arrivals arrivals = new Arrivals(memory, new Installer(memory, true));
+            Arrivals arrivals = new Arrivals(memory, new Installer(memory, Installer.Sharers.NONE));
             Transfers transfers = memory.context().transfers();
             Transfer older = fetch(transfers, arrivals, 5, 2);
             older.complete(1);
@@ -40,9 +40,10 @@ class TransfersTest {
     void shouldNoteARemovalOnlyWithFetchesForTheSameAddressSpace() {
         try (PagerParts parts = new PagerParts(System::nanoTime)) {
             AddressSpace memory = parts.memory(NO_KERNEL, false, PAGE, new PageTable(8, true));
-            AddressSpace child = new AddressSpace(memory.context(), NO_KERNEL, memory.layout(), new PageTable(8, true));
-            Arrivals own = new Arrivals(memory, new Installer(memory, false));
-            Arrivals other = new Arrivals(child, new Installer(child, false));
+            AddressSpace child =
+                    new AddressSpace(memory.context(), NO_KERNEL, memory.layout(), new PageTable(8, true), false);
+            Arrivals own = new Arrivals(memory, new Installer(memory, Installer.Sharers.NONE));
+            Arrivals other = new Arrivals(child, new Installer(child, Installer.Sharers.NONE));
             Transfers transfers = memory.context().transfers();
             Transfer first = fetch(transfers, own, 5, 1);
             Transfer second = fetch(transfers, other, 5, 1);

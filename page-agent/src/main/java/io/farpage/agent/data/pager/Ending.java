@@ -1,0 +1,59 @@
+package io.farpage.agent.data.pager;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a pager does once its guest has ended: records the working set, has the {@link Flush} write dirty pages back, and waits for transfers. The
+ * shard's thread only, apart from {@link #begin}.
+ */
+final class Ending {
+    /** Pages that one duty cycle examines to record the working set. */
+    private static final int MAX_EXAMINED = 32_768;
+
+    private final @Nullable Flush flush;
+    private final Transfers transfers;
+    private final WorkingSet.Scan scan;
+    private @Nullable WorkingSet workingSet;
+    private volatile @Nullable String reason;
+
+    /** @param flush null for memory that is never written back */
+    Ending(AddressSpace memory, @Nullable Flush flush) {
+        this.flush = flush;
+        transfers = memory.context().transfers();
+        scan = new WorkingSet.Scan(memory.table());
+    }
+
+    /** The guest has ended. Any thread. */
+    void begin(String why) {
+        reason = why;
+    }
+
+    boolean hasBegun() {
+        return reason != null;
+    }
+
+    /** Whether it can continue without a completion. */
+    boolean isBusy() {
+        return flush == null || flush.isBusy();
+    }
+
+    /** Runs a duty cycle. Returns the amount of work. */
+    int doWork() {
+        if (workingSet == null) {
+            if (scan.doWork(MAX_EXAMINED)) {
+                workingSet = scan.found();
+            }
+            return 1;
+        }
+        return flush == null || flush.isDone() ? 0 : flush.doWork();
+    }
+
+    /** How the guest's paging ended; null while something is left to do. */
+    @Nullable
+    PagerEnd result() {
+        WorkingSet found = workingSet;
+        return found == null || (flush != null && !flush.isDone()) || transfers.inUse() > 0
+                ? null
+                : new PagerEnd(String.valueOf(reason), flush != null && flush.isComplete(), found);
+    }
+}

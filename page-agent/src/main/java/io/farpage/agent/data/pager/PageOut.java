@@ -1,0 +1,315 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.linux.ErrnoName;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes runs of pages out of the guest. A clean run is punched out at once. A dirty run is write-protected, waits until an inspection finds no {@link
+ * Pins pin} on it, is copied to staging frames and written to its home. When the WRITE has completed, those pages of the run are punched out that the
+ * guest has not written to since they were protected; the others stay resident and are dirty. So at every moment the memory file or the home holds
+ * what the guest last stored. Zeros are not written unless the home holds an older version, which would come back if the agent were killed.
+ *
+ * <p>The shard's thread only.
+ */
+final class PageOut {
+    private static final Logger log = LoggerFactory.getLogger(PageOut.class);
+
+    private final AddressSpace memory;
+    private final PageTable table;
+    private final Residency residency;
+    private final WriteBack writeBack;
+    private final Homes homes;
+    private final Transfers transfers;
+    private final Pins pins;
+    private final PagerCounters counters;
+    private final Protected waiting = new Protected();
+    private final int maxWriting;
+
+    private int writing;
+    private boolean stalled;
+
+    PageOut(AddressSpace memory, WriteBack writeBack, Residency residency) {
+        this.memory = memory;
+        this.writeBack = writeBack;
+        this.residency = residency;
+        table = memory.table();
+        PagerContext context = memory.context();
+        homes = context.homes();
+        transfers = context.transfers();
+        pins = context.pins();
+        counters = context.counters();
+        maxWriting = 2 * context.staging().share();
+    }
+
+    /** The most pages that {@link #begin} evicts at once. */
+    int maxRun() {
+        return writeBack.maxRun();
+    }
+
+    /** Pages that may be on their way to all homes. */
+    int maxWriting() {
+        return maxWriting;
+    }
+
+    /** Whether so many pages are on their way to their homes that no others may follow. */
+    boolean isFull() {
+        return writing >= maxWriting;
+    }
+
+    /** Whether the latest call of {@link #writeInspected} ended because no transfer slot or staging frame is free. */
+    boolean isStalled() {
+        return stalled;
+    }
+
+    /** Whether an inspection is all that protected pages wait for, and no write is under way. */
+    boolean awaitsInspection() {
+        return writing == 0 && !waiting.isEmpty() && !isInspected();
+    }
+
+    /** Whether pages were protected since {@link #await}. */
+    boolean hasProtected() {
+        return waiting.hasFresh();
+    }
+
+    /** The pages that were protected since the last call wait for this inspection, which begins after they were protected. */
+    void await(long inspection) {
+        waiting.await(inspection);
+    }
+
+    /** Evicts a run of pages that are all clean, or starts to evict a run of dirty ones. Returns how many pages, 0 if none can be evicted now. */
+    int begin(int first, int count) {
+        return table.state(first) == PageTable.CLEAN ? drop(first, count) : protect(first, count);
+    }
+
+    private int drop(int first, int count) {
+        if (!punch(first, count)) {
+            return 0;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.setState(page, PageTable.REMOTE);
+        }
+        counters.evictions().add(count);
+        return count;
+    }
+
+    /** Write-protects the front of a run, which then waits for an inspection. Returns how many pages. */
+    private int protect(int first, int most) {
+        int count = waiting.isFull() ? 0 : memory.protection().protect(first, most);
+        if (count == 0) {
+            return 0;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.setState(page, PageTable.EVICTING);
+            table.set(page, PageTable.WRITING);
+        }
+        waiting.add(first, count);
+        return count;
+    }
+
+    /** Stops waiting for inspections: the pages stay and are dirty. */
+    void abandon() {
+        while (!waiting.isEmpty()) {
+            release(waiting.first());
+            waiting.removeFirst(1);
+        }
+    }
+
+    private void release(int page) {
+        table.clear(page, PageTable.WRITING);
+        if (table.state(page) == PageTable.EVICTING) {
+            table.setState(page, PageTable.DIRTY);
+        }
+    }
+
+    /** Starts to write back pages whose inspection has passed and that were not written to since. Returns how many runs. */
+    int writeInspected(int most) {
+        stalled = false;
+        int work = 0;
+        for (int left = most; left > 0 && !isFull() && isInspected(); ) {
+            int first = waiting.first();
+            int reach = Math.min(waiting.count(), left);
+            int run = 0;
+            while (run < reach && table.state(first + run) == PageTable.EVICTING) {
+                run++;
+            }
+            if (run == 0 || !mayWrite(first)) {
+                release(first);
+                waiting.removeFirst(1);
+                continue;
+            }
+            int written = write(first, run);
+            if (written == 0) {
+                stalled = true;
+                break;
+            }
+            waiting.removeFirst(written);
+            left -= written;
+            work++;
+        }
+        if (!residency.isEvictable()) {
+            abandon();
+        }
+        return work;
+    }
+
+    private boolean isInspected() {
+        return !waiting.isEmpty() && pins.passed(waiting.inspection());
+    }
+
+    /** Whether the home of a page takes writes. If not, the page stays dirty, and others are written. */
+    private boolean mayWrite(int page) {
+        int extent = homes.extent(page);
+        Home home = homes.home(extent);
+        return !homes.isLost(extent) && (home == null || homes.answers(home));
+    }
+
+    /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */
+    private int write(int first, int most) {
+        int count = writeBack.acquire(most);
+        if (count == 0) {
+            return 0;
+        }
+        if (!read(first, count)) {
+            writeBack.release(0, count);
+            return 0;
+        }
+        int done = 0;
+        while (done < count) {
+            boolean zero = writeBack.isZero(done);
+            boolean elidable = zero && !table.has(first + done, PageTable.HAS_REMOTE_COPY);
+            int run = 1;
+            while (done + run < count
+                    && writeBack.isZero(done + run) == zero
+                    && (zero && !table.has(first + done + run, PageTable.HAS_REMOTE_COPY)) == elidable) {
+                run++;
+            }
+            boolean began = elidable ? elide(first + done, run) : post(first + done, run, done, zero);
+            if (!began) {
+                writeBack.release(done, count - done);
+                return done;
+            }
+            if (elidable) {
+                writeBack.release(done, run);
+            }
+            done += run;
+        }
+        return done;
+    }
+
+    private boolean read(int first, int count) {
+        long got = writeBack.read(first, 0, count);
+        if (got != (long) count * memory.layout().pageBytes()) {
+            disable(
+                    got < 0
+                            ? "the memory file cannot be read: " + ErrnoName.of((int) -got)
+                            : "the memory file has been truncated");
+            return false;
+        }
+        return true;
+    }
+
+    private boolean punch(int first, int count) {
+        int result = writeBack.punch(first, count);
+        if (result < 0) {
+            disable("pages cannot be taken out of the memory file: " + ErrnoName.of(-result));
+        }
+        return result == 0;
+    }
+
+    private void disable(String why) {
+        residency.stopEviction();
+        log.warn(
+                "space {}: {}; nothing of it can be evicted any more",
+                memory.context().space(),
+                why);
+    }
+
+    /** The pages hold zeros, as their home does, and cannot have been written to since: they are dropped. */
+    private boolean elide(int first, int count) {
+        if (!punch(first, count)) {
+            return false;
+        }
+        for (int page = first; page < first + count; page++) {
+            table.setState(page, PageTable.ZERO);
+            table.clear(page, PageTable.WRITING);
+        }
+        counters.evictions().add(count);
+        counters.elided().add(count);
+        return true;
+    }
+
+    /** Starts to write pages to their home. False if no slot is free. */
+    private boolean post(int first, int count, int index, boolean zero) {
+        Transfer.Kind kind = zero ? Transfer.Kind.EVICTION_OF_ZEROS : Transfer.Kind.EVICTION;
+        return switch (writeBack.write(kind, first, count, index)) {
+            case NO_SLOT -> false;
+            case DONE -> {
+                mark(first, count);
+                completeWrite(first, count, zero);
+                yield true;
+            }
+            case STARTED -> {
+                mark(first, count);
+                writing += count;
+                yield true;
+            }
+        };
+    }
+
+    private void mark(int first, int count) {
+        for (int page = first; page < first + count; page++) {
+            table.setState(page, PageTable.EVICTING);
+            table.set(page, PageTable.WRITING | PageTable.HAS_REMOTE_COPY);
+        }
+    }
+
+    /**
+     * Completes a write that {@link #post} started, and ends its transfer.
+     *
+     * @param stays whether the pages stay resident and dirty, because a child shares the memory: a VMM that is killed while it gives up a part of
+     *     a page sends no event, and the child would find the zeros
+     */
+    void written(Transfer write, FetchStatus status, boolean stays) {
+        int first = write.first();
+        int count = write.count();
+        writing -= count;
+        // A home that completed the write and was lost since has the pages no more.
+        if (status == FetchStatus.OK && !stays && !homes.isLost(homes.extent(first))) {
+            completeWrite(first, count, write.kind() == Transfer.Kind.EVICTION_OF_ZEROS);
+        } else {
+            for (int page = first; page < first + count; page++) {
+                release(page);
+            }
+        }
+        transfers.end(write);
+    }
+
+    /** The home has the pages: punches out those that were neither written to nor given up since. Zeros need not be fetched again. */
+    private void completeWrite(int first, int count, boolean zero) {
+        counters.writtenBack().add(count);
+        for (int i = 0; i < count; ) {
+            int page = first + i;
+            table.clear(page, PageTable.WRITING);
+            if (table.state(page) != PageTable.EVICTING) {
+                i++;
+                continue;
+            }
+            int run = 1;
+            while (i + run < count && table.state(page + run) == PageTable.EVICTING) {
+                table.clear(page + run, PageTable.WRITING);
+                run++;
+            }
+            boolean out = punch(page, run);
+            for (int p = page; p < page + run; p++) {
+                table.setState(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
+                if (out && zero) {
+                    table.clear(p, PageTable.HAS_REMOTE_COPY);
+                }
+            }
+            counters.evictions().add(out ? run : 0);
+            i += run;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Write protection of one address space's pages (UFFDIO_WRITEPROTECT): a store to a protected page faults, so that the pager knows which pages are
+ * newer than at their homes. Without it nothing can be evicted. A range that is not in one mapping is halved until it fits. The shard's thread
+ * only.
+ */
+final class WriteProtection {
+    private static final Logger log = LoggerFactory.getLogger(WriteProtection.class);
+
+    private final AddressSpace memory;
+    private boolean supported;
+    private boolean worked;
+
+    /** @param supported whether it is used */
+    WriteProtection(AddressSpace memory, boolean supported) {
+        this.memory = memory;
+        this.supported = supported;
+    }
+
+    /** Whether pages can be write-protected: without that none can be evicted. */
+    boolean isSupported() {
+        return supported;
+    }
+
+    /** Pages were installed write-protected. */
+    void installed() {
+        worked = true;
+    }
+
+    /** The kernel has refused to protect memory: nothing is protected any more. */
+    void disable(String why) {
+        supported = false;
+        log.warn("space {}: {}; nothing of it can be evicted", memory.context().space(), why);
+    }
+
+    /**
+     * Lets the guest write to pages that are resident, and wakes threads that wait to.
+     *
+     * @return how many from the first on may be written to, or are no longer mapped; 0 if the call has to be repeated
+     */
+    int unprotect(int page, int count) {
+        GuestLayout layout = memory.layout();
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return 1;
+        }
+        for (int run = layout.contiguous(page, count); ; run /= 2) {
+            int result = memory.uffd().writeProtect(address, (long) run * layout.pageBytes(), false);
+            if (result == 0) {
+                return run;
+            }
+            if (result == -Errno.ESRCH) {
+                memory.markGone();
+                return 0;
+            }
+            if (result != -Errno.ENOENT) {
+                return 0;
+            }
+            if (run == 1) {
+                memory.wakeAt(address);
+                return 1;
+            }
+        }
+    }
+
+    /**
+     * Keeps the guest from writing to pages that are resident.
+     *
+     * @return how many pages are protected; 0 if the first cannot be protected now, or is no longer mapped
+     */
+    int protect(int page, int count) {
+        GuestLayout layout = memory.layout();
+        long address = layout.addressOf(page);
+        if (address == GuestLayout.NONE) {
+            return 0;
+        }
+        for (int run = layout.contiguous(page, count); ; run /= 2) {
+            int result = memory.uffd().writeProtect(address, (long) run * layout.pageBytes(), true);
+            if (result == 0) {
+                worked = true;
+                return run;
+            }
+            if (result == -Errno.ENOENT && run > 1) {
+                continue;
+            }
+            refused(-result);
+            return 0;
+        }
+    }
+
+    private void refused(int errno) {
+        switch (errno) {
+            case Errno.ESRCH -> memory.markGone();
+            case Errno.EAGAIN, Errno.EINTR, Errno.ENOMEM -> {}
+            default -> {
+                // Other pages could be protected, so the VMM has unmapped this one without an event.
+                if (errno != Errno.ENOENT || !worked) {
+                    disable("memory cannot be write-protected: " + ErrnoName.of(errno));
+                }
+            }
+        }
+    }
+}

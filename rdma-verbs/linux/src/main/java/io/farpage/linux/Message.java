@@ -15,7 +15,7 @@ import java.lang.foreign.MemorySegment;
  * }</pre>
  */
 public final class Message {
-    /** Buffers that one call takes at most ({@code IOV_MAX}). */
+    /** The most buffers of one call ({@code IOV_MAX}). */
     public static final int MAX_BUFFERS = 1024;
 
     private static final int HEADER_SIZE = 56;
@@ -67,7 +67,7 @@ public final class Message {
         return capacity - count;
     }
 
-    /** Takes all buffers out. */
+    /** Removes all buffers. */
     public void clear() {
         count = 0;
         bytes = 0;
@@ -96,8 +96,21 @@ public final class Message {
         add(base, length);
     }
 
+    /**
+     * Appends a buffer less its first {@code skip} bytes; nothing if it has no more than these.
+     *
+     * @return how many bytes of what follows are still to be skipped
+     */
+    public long append(long base, long length, long skip) {
+        if (length > skip) {
+            append(base + skip, length - skip);
+            return 0;
+        }
+        return skip - length;
+    }
+
     /** Address of the first buffer, of which there must be one. */
-    public long firstBase() {
+    long firstBase() {
         return memory.get(JAVA_LONG, HEADER_SIZE);
     }
 
@@ -127,7 +140,7 @@ public final class Message {
         memory.set(JAVA_LONG, CONTROL_LENGTH, length);
     }
 
-    /** Bytes of ancillary data that the last receive brought. */
+    /** Bytes of ancillary data of the last receive. */
     public long controlLength() {
         return memory.get(JAVA_LONG, CONTROL_LENGTH);
     }

@@ -6,13 +6,12 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
-/** Moving bytes through sockets: the hot path (recv(2), send(2), recvmsg(2), sendmsg(2)). Nothing here allocates. */
+/** Moving bytes through sockets: the hot path (recv(2), send(2), recvmsg(2), sendmsg(2)). No call allocates. */
 public final class SocketIo {
     public static final int MSG_PEEK = 0x2;
     public static final int MSG_DONTWAIT = 0x40;
     public static final int MSG_WAITALL = 0x100;
     public static final int MSG_NOSIGNAL = 0x4000;
-    public static final int MSG_MORE = 0x8000;
     public static final int MSG_CMSG_CLOEXEC = 0x40000000;
 
     private static final MethodHandle recv$mh = ofBuffer("recv");
@@ -58,6 +57,14 @@ public final class SocketIo {
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }
+    }
+
+    /** Returns bytes sent of a message that is not empty, or a negative error number; never raises SIGPIPE */
+    public static long send(Errno errno, int fd, Message message, int flags) {
+        // send(2) is the cheaper call, and many messages are one run of headers.
+        return message.count() == 1
+                ? send(errno, fd, message.firstBase(), message.bytes(), flags)
+                : sendmsg(errno, fd, message, flags);
     }
 
     /** Returns bytes sent, or a negative error number; never raises SIGPIPE */

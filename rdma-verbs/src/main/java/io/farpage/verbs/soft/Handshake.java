@@ -95,10 +95,10 @@ final class Handshake {
             return true;
         }
         SoftQueuePair queuePair = found.get();
-        if (queuePair.judge(greeting).isEmpty()) {
+        if (queuePair.isTooEarlyFor(greeting)) {
             return isGone();
         }
-        HelloReply.Verdict verdict = queuePair.accept(greeting, fd, () -> send(queuePair.greeting()));
+        HelloReply.Verdict verdict = queuePair.accept(greeting, fd, () -> send(queuePair.acceptance()));
         if (verdict != HelloReply.Verdict.ACCEPTED) {
             refuse(verdict, greeting.targetQpn());
         }

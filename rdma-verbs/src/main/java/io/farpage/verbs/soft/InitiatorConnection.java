@@ -2,7 +2,9 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Epoll;
 import io.farpage.linux.Errno;
+import io.farpage.linux.ErrnoName;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Message;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.SocketIo;
 import io.farpage.linux.Sockets;
@@ -36,9 +38,9 @@ final class InitiatorConnection {
     private static final long FIRST_PAUSE_NANOS = 1_000_000;
     private static final long LONGEST_PAUSE_NANOS = 50_000_000;
 
-    private final SoftQueuePair owner;
+    private final QpInit init;
     private final Optional<SoftCompletionChannel> channel;
-    private final Errno errno;
+    private final Errno errno = Errno.create();
     private final MemorySegment hello = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
     private final MemorySegment reply = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
 
@@ -53,10 +55,9 @@ final class InitiatorConnection {
     private long pause = FIRST_PAUSE_NANOS;
     private HelloReply accepted = HelloReply.refusal(HelloReply.Verdict.NOT_READY, 0);
 
-    InitiatorConnection(SoftQueuePair owner, Optional<SoftCompletionChannel> channel, Errno errno) {
-        this.owner = owner;
-        this.channel = channel;
-        this.errno = errno;
+    InitiatorConnection(QpInit init) {
+        this.init = init;
+        this.channel = init.queues().sends().channel();
     }
 
     /** Begins to connect. */
@@ -72,9 +73,14 @@ final class InitiatorConnection {
         return phase == Phase.READY;
     }
 
-    /** The socket, or -1. */
-    int fd() {
-        return fd;
+    /** Sends without blocking. Returns bytes sent, or a negative error number. */
+    long send(Message requests) {
+        return SocketIo.send(errno, fd, requests, SocketIo.MSG_DONTWAIT);
+    }
+
+    /** Returns bytes received, 0 at the end of the stream, or a negative error number. */
+    long receive(Message replies, int flags) {
+        return SocketIo.recvmsg(errno, fd, replies, flags);
     }
 
     /** The peer's reply; meaningful once ready. */
@@ -88,7 +94,7 @@ final class InitiatorConnection {
     }
 
     /**
-     * Takes the next steps, if the peer has answered or a pause is over.
+     * Continues if the peer has answered or a pause is over.
      *
      * @return whether requests may be sent
      */
@@ -107,7 +113,7 @@ final class InitiatorConnection {
 
     private void connect() {
         try {
-            fd = owner.device().openSocket(errno, peer.getAddress(), Sockets.SOCK_NONBLOCK);
+            fd = init.device().openSocket(errno, peer.getAddress(), Sockets.SOCK_NONBLOCK);
             // A WRITE that waits in the socket's buffer when the queue pair ends must not reach the peer afterwards.
             Sockets.resetOnClose(errno, fd);
         } catch (PosixException e) {
@@ -116,7 +122,7 @@ final class InitiatorConnection {
         }
         int result = Sockets.connect(errno, fd, peer);
         if (result < 0 && result != -Errno.EINPROGRESS) {
-            retry("connect: " + io.farpage.linux.ErrnoName.of(-result));
+            retry("connect: " + ErrnoName.of(-result));
             return;
         }
         phase = Phase.CONNECTING;
@@ -128,7 +134,7 @@ final class InitiatorConnection {
         if (result == Wire.HELLO_SIZE) {
             phase = Phase.HELLO_SENT;
         } else if (result != -Errno.EAGAIN && result != -Errno.ENOTCONN && result != -Errno.EINTR) {
-            retry(result < 0 ? io.farpage.linux.ErrnoName.of((int) -result) : "short send");
+            retry(result < 0 ? ErrnoName.of((int) -result) : "short send");
         }
     }
 
@@ -149,13 +155,13 @@ final class InitiatorConnection {
         Optional<HelloReply> decoded = HelloReply.decode(reply);
         if (decoded.isPresent() && decoded.get().verdict() == HelloReply.Verdict.ACCEPTED) {
             accepted = decoded.get();
-            becomeReady();
+            enterReady();
         } else {
             retry(decoded.map(r -> "refused: " + r.verdict()).orElse("malformed reply"));
         }
     }
 
-    private void becomeReady() {
+    private void enterReady() {
         try {
             // Every call on the socket passes MSG_DONTWAIT, except the one that sleeps until a reply comes.
             Sockets.setReceiveTimeout(errno, fd, LONGEST_SLEEP);
@@ -167,7 +173,7 @@ final class InitiatorConnection {
     }
 
     private void retry(String reason) {
-        LOG.debug("{} cannot reach {} yet: {}", owner, peer, reason);
+        LOG.debug("{} cannot reach {} yet: {}", init, peer, reason);
         closeSocket();
         phase = Phase.PAUSED;
         pausedUntil = System.nanoTime() + pause;
@@ -175,39 +181,26 @@ final class InitiatorConnection {
     }
 
     /**
-     * Checks a socket that became readable. If no reply is expected on it, it is broken or closed: the channel stops watching it, since it would end every
-     * sleep at once, and the next request finds the failure.
-     *
-     * @return whether it was forgotten
-     */
-    boolean forgetIfIdle() {
-        if (!owner.isSendIdle()) {
-            return false;
-        }
-        unwatch();
-        return true;
-    }
-
-    /**
      * Makes the channel wake when this connection can continue. The channel watches a socket from the first sleep with work outstanding on it;
      * before that, nothing that arrives matters to a thread that sleeps.
      *
-     * @param sendBlocked whether there is something to send that the socket does not take
+     * @param initiator whose connection this is
+     * @param sendBlocked whether there is something to send that the socket's buffer has no space for
      */
-    void arm(boolean sendBlocked) {
+    void arm(Initiator initiator, boolean sendBlocked) {
         int events = Epoll.EPOLLIN | (sendBlocked || phase == Phase.CONNECTING ? Epoll.EPOLLOUT : 0);
         if (channel.isEmpty() || fd < 0 || events == watched) {
             return;
         }
         if (watched == 0) {
-            channel.get().watch(owner, fd, events);
+            channel.get().watch(initiator, fd, events);
         } else {
             channel.get().rewatch(fd, events);
         }
         watched = events;
     }
 
-    private void unwatch() {
+    void unwatch() {
         if (watched != 0) {
             watched = 0;
             channel.ifPresent(c -> c.unwatch(fd));

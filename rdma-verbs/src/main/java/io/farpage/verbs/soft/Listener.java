@@ -37,6 +37,7 @@ final class Listener implements AutoCloseable {
             HelloReply.class,
             HelloReply.Verdict.class,
             Responder.class,
+            ResponderConnection.class,
             RequestStream.class,
             RequestHeader.class,
             RequestExecutor.class,

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /** Completions of receives on their way from the responders, which produce them, to the thread that polls. */
 final class ReceiveCompletions {
     private final int mask;
-    private final @Nullable SoftQueuePair[] queuePairs;
+    private final @Nullable ReceiveSide[] sides;
     private final int[] generations;
     private final int[] slots;
     private final long[] wrIds;
@@ -25,7 +25,7 @@ final class ReceiveCompletions {
     ReceiveCompletions(int capacity) {
         int size = Integer.highestOneBit(Math.max(1, capacity * 2 - 1));
         this.mask = size - 1;
-        this.queuePairs = new @Nullable SoftQueuePair[size];
+        this.sides = new @Nullable ReceiveSide[size];
         this.generations = new int[size];
         this.slots = new int[size];
         this.wrIds = new long[size];
@@ -39,11 +39,11 @@ final class ReceiveCompletions {
     /**
      * Adds one; from any thread.
      *
-     * @return false if there is no room, which reservations rule out
+     * @return false if the ring is full, which reservations rule out
      */
     @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without
     synchronized boolean add(
-            SoftQueuePair queuePair,
+            ReceiveSide side,
             int generation,
             int slot,
             long wrId,
@@ -57,7 +57,7 @@ final class ReceiveCompletions {
             return false;
         }
         int i = (int) at & mask;
-        queuePairs[i] = queuePair;
+        sides[i] = side;
         generations[i] = generation;
         slots[i] = slot;
         wrIds[i] = wrId;
@@ -81,19 +81,12 @@ final class ReceiveCompletions {
         int n = count;
         while (at < end && n < into.length) {
             int i = (int) at & mask;
-            SoftQueuePair queuePair = Objects.requireNonNull(queuePairs[i]);
-            queuePairs[i] = null;
-            queuePair.receives().release(slots[i]);
-            if (queuePair.generation() == generations[i]) {
+            ReceiveSide side = Objects.requireNonNull(sides[i]);
+            sides[i] = null;
+            side.queue().release(slots[i]);
+            if (side.generation() == generations[i]) {
                 into[n++].set(
-                        wrIds[i],
-                        statuses[i],
-                        opcodes[i],
-                        0,
-                        lengths[i],
-                        immediates[i],
-                        hasImmediates[i],
-                        queuePair.qpn());
+                        wrIds[i], statuses[i], opcodes[i], 0, lengths[i], immediates[i], hasImmediates[i], side.qpn());
             }
             consumed = ++at;
         }

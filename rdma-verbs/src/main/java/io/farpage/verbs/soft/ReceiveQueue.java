@@ -22,7 +22,7 @@ final class ReceiveQueue {
     private final int[] free;
     private int freeCount;
     private final int[] fifo;
-    private long taken;
+    private long acquired;
     private long posted;
     private long prepared;
 
@@ -83,26 +83,26 @@ final class ReceiveQueue {
         notifyAll();
     }
 
-    /** Forgets what is prepared and not posted. */
+    /** Discards what is prepared and not posted. */
     synchronized void unprepare() {
         while (prepared > posted) {
             free[freeCount++] = fifo[(int) (--prepared % capacity)];
         }
     }
 
-    /** Takes the oldest posted receive, or {@link #NONE}. */
-    synchronized int take() {
-        return taken == posted ? NONE : fifo[(int) (taken++ % capacity)];
+    /** The oldest posted receive, which the caller owns from now on; or {@link #NONE}. */
+    synchronized int acquire() {
+        return acquired == posted ? NONE : fifo[(int) (acquired++ % capacity)];
     }
 
-    /** Puts back a receive that was taken and not used. */
-    synchronized void untake(int slot) {
-        fifo[(int) (--taken % capacity)] = slot;
+    /** Puts an acquired receive that was not used back in front. */
+    synchronized void restore(int slot) {
+        fifo[(int) (--acquired % capacity)] = slot;
     }
 
     /** Waits until a receive is posted, {@link #wakeWaiters} is called, or the timeout is over. */
     synchronized void awaitPosted(long nanos) throws InterruptedException {
-        if (taken == posted) {
+        if (acquired == posted) {
             TimeUnit.NANOSECONDS.timedWait(this, nanos);
         }
     }
@@ -115,19 +115,19 @@ final class ReceiveQueue {
         free[freeCount++] = slot;
     }
 
-    /** Forgets everything posted. Completions that are still to be polled keep their slots. */
+    /** Discards everything prepared or posted. Completions that are still to be polled keep their slots. */
     synchronized void clear() {
         unprepare();
-        while (taken < posted) {
-            free[freeCount++] = fifo[(int) (taken++ % capacity)];
+        while (acquired < posted) {
+            free[freeCount++] = fifo[(int) (acquired++ % capacity)];
         }
     }
 
     synchronized boolean isEmpty() {
-        return taken == posted;
+        return acquired == posted;
     }
 
-    // What follows reads a slot that the caller has taken and owns.
+    // What follows reads a slot that the caller owns.
 
     long wrId(int slot) {
         return wrIds[slot];

@@ -30,7 +30,7 @@ final class ReplyBatch {
         return count == MAX_REPLIES || message.bytes() >= MAX_BYTES;
     }
 
-    /** Whether replies wait that take their data from registered memory, which must not change before they are sent. */
+    /** Whether a reply that waits has its data in registered memory, which must not change before it is sent. */
     boolean hasMemory() {
         return hasMemory;
     }
@@ -68,15 +68,13 @@ final class ReplyBatch {
     }
 
     /**
-     * Sends what waits, blocking as long as the peer does not take it.
+     * Sends what waits; blocks while the peer reads nothing.
      *
      * @return whether the connection still works
      */
     boolean flush() {
         while (message.bytes() > 0) {
-            long result = message.count() == 1
-                    ? SocketIo.send(errno, fd, message.firstBase(), message.bytes(), 0)
-                    : SocketIo.sendmsg(errno, fd, message, 0);
+            long result = SocketIo.send(errno, fd, message, 0);
             if (result == message.bytes()) {
                 break;
             }

@@ -1,6 +1,7 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WcStatus;
 import org.jspecify.annotations.Nullable;
@@ -9,29 +10,35 @@ import org.jspecify.annotations.Nullable;
 final class RequestExecutor {
     private static final long LONGEST_WAIT_NANOS = 100_000_000;
 
-    private final SoftQueuePair queuePair;
-    private final Responder responder;
-    private final RequestStream stream;
+    private final SoftProtectionDomain domain;
+    private final QpLifecycle lifecycle;
+    private final ReceiveSide receives;
+    private final ReceiveQueue receiveQueue;
+    private final ResponderConnection connection;
+    private final RequestStream requests;
     private final ReplyBatch replies;
     private final int accessBits;
     private final long rnrBudgetNanos;
     private final int responderDepth;
 
     RequestExecutor(
-            SoftQueuePair queuePair, Responder responder, RequestStream stream, ReplyBatch replies, Hello hello) {
-        this.queuePair = queuePair;
-        this.responder = responder;
-        this.stream = stream;
-        this.replies = replies;
-        this.accessBits = AccessFlag.bits(queuePair.options().access());
-        this.rnrBudgetNanos = hello.rnrRetry() == 7
-                ? Long.MAX_VALUE
-                : hello.rnrRetry() * RnrTimer.nanos(queuePair.options().minRnrTimer());
-        this.responderDepth = Math.min(hello.maxRdAtomic(), queuePair.options().maxRdAtomic());
+            QpInit init, QpLifecycle lifecycle, ReceiveSide receives, ResponderConnection connection, Hello hello) {
+        this.domain = init.domain();
+        this.lifecycle = lifecycle;
+        this.receives = receives;
+        this.receiveQueue = receives.queue();
+        this.connection = connection;
+        this.requests = connection.requests();
+        this.replies = connection.replies();
+        QpOptions options = init.options();
+        this.accessBits = AccessFlag.bits(options.access());
+        this.rnrBudgetNanos =
+                hello.rnrRetry() == 7 ? Long.MAX_VALUE : hello.rnrRetry() * RnrTimer.nanos(options.minRnrTimer());
+        this.responderDepth = Math.min(hello.maxRdAtomic(), options.maxRdAtomic());
     }
 
     /**
-     * Executes {@code request}, whose payload is next in the stream, and adds the reply if it succeeds.
+     * Executes {@code request}, whose payload comes next, and adds the reply if it succeeds.
      *
      * @return success, the refusal to send, or null if the connection ended meanwhile
      */
@@ -62,7 +69,7 @@ final class RequestExecutor {
         if (status != WcStatus.SUCCESS) {
             return status;
         }
-        if (!flushBefore(request.length) || !stream.take(request.remoteAddress, request.length)) {
+        if (!flushBefore(request.length) || !requests.moveTo(request.remoteAddress, request.length)) {
             return null;
         }
         replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
@@ -74,7 +81,7 @@ final class RequestExecutor {
         if (status != WcStatus.SUCCESS) {
             return status;
         }
-        int slot = queuePair.receives().take();
+        int slot = receiveQueue.acquire();
         if (slot == ReceiveQueue.NONE) {
             slot = awaitReceive();
             // No region is held while the thread waits, so it may have been deregistered.
@@ -84,52 +91,50 @@ final class RequestExecutor {
             return notReady();
         }
         if (status != WcStatus.SUCCESS) {
-            queuePair.receives().untake(slot);
+            receiveQueue.restore(slot);
             return status;
         }
-        if (!flushBefore(request.length) || !stream.take(request.remoteAddress, request.length)) {
-            queuePair.receives().untake(slot);
+        if (!flushBefore(request.length) || !requests.moveTo(request.remoteAddress, request.length)) {
+            receiveQueue.restore(slot);
             return null;
         }
-        queuePair.completeReceive(
-                slot, WcStatus.SUCCESS, WcOpcode.RECV_RDMA_WITH_IMM, request.length, request.immediate, true);
+        receives.complete(slot, WcStatus.SUCCESS, WcOpcode.RECV_RDMA_WITH_IMM, request.length, request.immediate, true);
         replies.add(request.opcode, WcStatus.SUCCESS, request.psn);
         return WcStatus.SUCCESS;
     }
 
     private @Nullable WcStatus send(RequestHeader request) {
-        int slot = queuePair.receives().take();
+        int slot = receiveQueue.acquire();
         if (slot == ReceiveQueue.NONE) {
             slot = awaitReceive();
         }
         if (slot == ReceiveQueue.NONE) {
             return notReady();
         }
-        ReceiveQueue receives = queuePair.receives();
-        RegionTable table = queuePair.regions();
-        long room = 0;
+        RegionTable table = domain.regions();
+        long space = 0;
         boolean permitted = true;
-        for (int i = 0; i < receives.sgeCount(slot); i++) {
-            room += receives.sgeLength(slot, i);
+        for (int i = 0; i < receiveQueue.sgeCount(slot); i++) {
+            space += receiveQueue.sgeLength(slot, i);
             permitted &= table.permits(
-                    receives.sgeLkey(slot, i),
-                    receives.sgeAddress(slot, i),
-                    receives.sgeLength(slot, i),
+                    receiveQueue.sgeLkey(slot, i),
+                    receiveQueue.sgeAddress(slot, i),
+                    receiveQueue.sgeLength(slot, i),
                     AccessFlag.LOCAL_WRITE.bit());
         }
-        if (request.length > room) {
-            queuePair.completeReceive(slot, WcStatus.LOC_LEN_ERR, WcOpcode.RECV, 0, 0, false);
+        if (request.length > space) {
+            receives.complete(slot, WcStatus.LOC_LEN_ERR, WcOpcode.RECV, 0, 0, false);
             return WcStatus.REM_INV_REQ_ERR;
         }
         if (!permitted) {
-            queuePair.completeReceive(slot, WcStatus.LOC_PROT_ERR, WcOpcode.RECV, 0, 0, false);
+            receives.complete(slot, WcStatus.LOC_PROT_ERR, WcOpcode.RECV, 0, 0, false);
             return WcStatus.REM_OP_ERR;
         }
-        if (!flushBefore(request.length) || !scatter(receives, slot, request.length)) {
-            queuePair.receives().untake(slot);
+        if (!flushBefore(request.length) || !scatter(slot, request.length)) {
+            receiveQueue.restore(slot);
             return null;
         }
-        queuePair.completeReceive(
+        receives.complete(
                 slot,
                 WcStatus.SUCCESS,
                 WcOpcode.RECV,
@@ -140,11 +145,11 @@ final class RequestExecutor {
         return WcStatus.SUCCESS;
     }
 
-    private boolean scatter(ReceiveQueue receives, int slot, int length) {
+    private boolean scatter(int slot, int length) {
         int rest = length;
         for (int i = 0; rest > 0; i++) {
-            int part = Math.min(rest, receives.sgeLength(slot, i));
-            if (!stream.take(receives.sgeAddress(slot, i), part)) {
+            int part = Math.min(rest, receiveQueue.sgeLength(slot, i));
+            if (!requests.moveTo(receiveQueue.sgeAddress(slot, i), part)) {
                 return false;
             }
             rest -= part;
@@ -153,9 +158,9 @@ final class RequestExecutor {
     }
 
     private @Nullable WcStatus atomic(RequestHeader request) {
-        long first = stream.bytes().get(Wire.LONG, stream.position());
-        long second = stream.bytes().get(Wire.LONG, stream.position() + Long.BYTES);
-        stream.skip(Wire.ATOMIC_OPERANDS_SIZE);
+        long first = requests.bytes().get(Wire.LONG, requests.position());
+        long second = requests.bytes().get(Wire.LONG, requests.position() + Long.BYTES);
+        requests.skip(Wire.ATOMIC_OPERANDS_SIZE);
         if ((request.remoteAddress & (Long.BYTES - 1)) != 0) {
             return WcStatus.REM_INV_REQ_ERR;
         }
@@ -177,7 +182,7 @@ final class RequestExecutor {
         if ((accessBits & bit) == 0) {
             return WcStatus.REM_INV_REQ_ERR;
         }
-        return queuePair.regions().permits(request.rkey, request.remoteAddress, request.length, bit)
+        return domain.regions().permits(request.rkey, request.remoteAddress, request.length, bit)
                 ? WcStatus.SUCCESS
                 : WcStatus.REM_ACCESS_ERR;
     }
@@ -187,35 +192,35 @@ final class RequestExecutor {
      * {@code length} bytes that have not arrived.
      */
     private boolean flushBefore(int length) {
-        return (!replies.hasMemory() && length <= stream.available()) || replies.flush();
+        return (!replies.hasMemory() && length <= requests.available()) || replies.flush();
     }
 
     private int awaitReceive() {
         if (!replies.flush()) {
             return ReceiveQueue.NONE;
         }
-        responder.quiescence().leave();
+        connection.quiescence().leave();
         try {
             long start = System.nanoTime();
             long waited = 0;
-            while (waited < rnrBudgetNanos && !responder.isStopping() && queuePair.isResponding()) {
-                int slot = queuePair.receives().take();
+            while (waited < rnrBudgetNanos && !connection.isStopping() && lifecycle.isResponding()) {
+                int slot = receiveQueue.acquire();
                 if (slot != ReceiveQueue.NONE) {
                     return slot;
                 }
-                queuePair.receives().awaitPosted(Math.min(LONGEST_WAIT_NANOS, rnrBudgetNanos - waited));
+                receiveQueue.awaitPosted(Math.min(LONGEST_WAIT_NANOS, rnrBudgetNanos - waited));
                 waited = System.nanoTime() - start;
             }
-            return queuePair.receives().take();
+            return receiveQueue.acquire();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return ReceiveQueue.NONE;
         } finally {
-            responder.quiescence().enter();
+            connection.quiescence().enter();
         }
     }
 
     private @Nullable WcStatus notReady() {
-        return responder.isStopping() || !queuePair.isResponding() ? null : WcStatus.RNR_RETRY_EXC_ERR;
+        return connection.isStopping() || !lifecycle.isResponding() ? null : WcStatus.RNR_RETRY_EXC_ERR;
     }
 }

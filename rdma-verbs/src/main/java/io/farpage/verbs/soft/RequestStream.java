@@ -7,7 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The incoming bytes of one connection. One receive brings many requests. The part of a payload that did not arrive with its header is received
+ * The incoming bytes of one connection. One receive call returns many requests. The part of a payload that did not arrive with its header is received
  * straight into its destination. Owned by one responder.
  */
 final class RequestStream {
@@ -101,7 +101,7 @@ final class RequestStream {
      *
      * @return whether all came
      */
-    boolean take(long destination, int length) {
+    boolean moveTo(long destination, int length) {
         int arrived = Math.min(length, available());
         NativeMemory.copy(address + position, destination, arrived);
         position += arrived;

@@ -1,10 +1,7 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.linux.Errno;
-import io.farpage.linux.FileIo;
 import io.farpage.linux.NativeThread;
 import io.farpage.linux.PosixException;
-import io.farpage.linux.Sockets;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.WcStatus;
@@ -16,39 +13,40 @@ import org.slf4j.LoggerFactory;
 /** Serves the connection that the peer of a queue pair opened, in a thread of its own, until it ends or a request is refused. */
 final class Responder {
     private static final Logger LOG = LoggerFactory.getLogger(Responder.class);
-    private static final long LINGER_NANOS = 500_000_000;
 
-    private final SoftQueuePair queuePair;
-    private final int fd;
-    private final Errno errno = Errno.create();
-    private final OptionalInt cpu;
-    private final ThreadScheduling scheduling;
-    private final RequestStream stream;
+    private final QpInit init;
+    private final QpLifecycle lifecycle;
+    private final ReceiveSide receives;
+    private final ResponderConnection connection;
+    private final RequestStream requests;
     private final ReplyBatch replies;
     private final RequestExecutor executor;
-    private final Quiescence quiescence = new Quiescence();
     private final RequestHeader request = new RequestHeader();
+    private final OptionalInt cpu;
+    private final ThreadScheduling scheduling;
     private final Thread thread;
-    private volatile boolean stopping;
-    private boolean closed;
+    private volatile boolean done;
+    private volatile boolean ended;
     private int expectedPsn;
 
-    /** Takes over {@code fd}. Nothing is read before {@link #start()}. */
-    Responder(SoftQueuePair queuePair, int fd, Hello hello, SoftOptions options, OptionalInt cpu) {
-        this.queuePair = queuePair;
-        this.fd = fd;
-        this.cpu = cpu;
+    /** The responder owns {@code fd} from {@link #start()} on. */
+    Responder(QpInit init, QpLifecycle lifecycle, ReceiveSide receives, Hello hello, int fd) {
+        SoftOptions options = init.device().options();
+        this.init = init;
+        this.lifecycle = lifecycle;
+        this.receives = receives;
+        this.connection = new ResponderConnection(fd, options);
+        this.requests = connection.requests();
+        this.replies = connection.replies();
+        this.executor = new RequestExecutor(init, lifecycle, receives, connection, hello);
+        this.expectedPsn = hello.sourcePsn();
+        this.cpu = init.device().nextResponderCpu();
         this.scheduling = options.idle() == IdleStrategy.SPIN || options.realTimePriority() == 0
                 ? ThreadScheduling.ordinary()
                 : ThreadScheduling.realTime(options.realTimePriority());
-        this.expectedPsn = hello.sourcePsn();
-        this.stream =
-                new RequestStream(fd, errno, options.idle(), options.spin().toNanos());
-        this.replies = new ReplyBatch(fd, errno);
-        this.executor = new RequestExecutor(queuePair, this, stream, replies, hello);
         this.thread = Thread.ofPlatform()
                 .daemon()
-                .name("soft-responder-%06x".formatted(queuePair.qpn()))
+                .name("soft-responder-%06x".formatted(init.qpn()))
                 .unstarted(this::run);
     }
 
@@ -57,26 +55,23 @@ final class Responder {
     }
 
     Quiescence quiescence() {
-        return quiescence;
+        return connection.quiescence();
     }
 
-    boolean isStopping() {
-        return stopping;
+    /** Whether no receive will be used any more. */
+    boolean isDone() {
+        return done;
     }
 
-    boolean isAlive() {
-        return thread.isAlive();
+    /** Whether the connection is closed and the thread is about to end. */
+    boolean hasEnded() {
+        return ended;
     }
 
     /** Ends the connection, and then the thread. Any thread. */
     void stop() {
-        stopping = true;
-        synchronized (this) {
-            if (!closed) {
-                Sockets.shutdown(Errno.create(), fd, Sockets.SHUT_RDWR);
-            }
-        }
-        queuePair.receives().wakeWaiters();
+        connection.stop();
+        receives.queue().wakeWaiters();
     }
 
     /**
@@ -106,15 +101,12 @@ final class Responder {
             scheduling.start();
             serve();
         } catch (RuntimeException | Error e) {
-            LOG.error("{}: responder failed", queuePair, e);
-            queuePair.responderFailed(AsyncEvent.Type.QP_FATAL);
+            LOG.error("{}: responder failed", init, e);
+            fail(AsyncEvent.Type.QP_FATAL);
         } finally {
-            queuePair.responderDone(this);
-            synchronized (this) {
-                closed = true;
-                FileIo.close(errno, fd);
-            }
-            queuePair.responderEnded(this);
+            finish();
+            connection.close();
+            ended = true;
         }
     }
 
@@ -123,20 +115,20 @@ final class Responder {
             try {
                 NativeThread.pinTo(cpu.getAsInt());
             } catch (PosixException e) {
-                LOG.warn("{}: responder stays unpinned: {}", queuePair, e.getMessage());
+                LOG.warn("{}: responder stays unpinned: {}", init, e.getMessage());
             }
         }
     }
 
     private void serve() {
         boolean open = true;
-        while (open && !stopping && stream.fill()) {
+        while (open && !connection.isStopping() && requests.fill()) {
             scheduling.onDutyCycle();
-            quiescence.enter();
+            quiescence().enter();
             try {
                 open = serveAvailable();
             } finally {
-                quiescence.leave();
+                quiescence().leave();
             }
         }
     }
@@ -147,17 +139,17 @@ final class Responder {
      * @return whether the connection continues
      */
     private boolean serveAvailable() {
-        while (stream.available() >= Wire.REQUEST_SIZE) {
-            if (stopping || !queuePair.isResponding()) {
+        while (requests.available() >= Wire.REQUEST_SIZE) {
+            if (connection.isStopping() || !lifecycle.isResponding()) {
                 return false;
             }
-            if (!request.decode(stream.bytes(), stream.position(), expectedPsn)) {
+            if (!request.decode(requests.bytes(), requests.position(), expectedPsn)) {
                 return refuse(WcStatus.REM_INV_REQ_ERR);
             }
-            if (Wire.isAtomic(request.opcode) && stream.available() < Wire.REQUEST_SIZE + Wire.ATOMIC_OPERANDS_SIZE) {
+            if (Wire.isAtomic(request.opcode) && requests.available() < Wire.REQUEST_SIZE + Wire.ATOMIC_OPERANDS_SIZE) {
                 break;
             }
-            stream.skip(Wire.REQUEST_SIZE);
+            requests.skip(Wire.REQUEST_SIZE);
             WcStatus status = executor.execute(request);
             if (status == null) {
                 return false;
@@ -178,17 +170,23 @@ final class Responder {
         replies.add(request.opcode & ~Wire.REPLY_BIT, status, request.psn);
         boolean sent = replies.flush();
         if (status != WcStatus.RNR_RETRY_EXC_ERR) {
-            queuePair.responderFailed(
-                    status == WcStatus.REM_ACCESS_ERR ? AsyncEvent.Type.QP_ACCESS_ERR : AsyncEvent.Type.QP_REQ_ERR);
+            fail(status == WcStatus.REM_ACCESS_ERR ? AsyncEvent.Type.QP_ACCESS_ERR : AsyncEvent.Type.QP_REQ_ERR);
         }
-        queuePair.responderDone(this);
+        finish();
         if (sent) {
-            // Closing while unread bytes wait would reset the connection and could overtake the refusal.
-            Sockets.shutdown(errno, fd, Sockets.SHUT_WR);
-            quiescence.leave();
-            stream.drain(LINGER_NANOS);
-            quiescence.enter();
+            connection.linger();
         }
         return false;
+    }
+
+    private void fail(AsyncEvent.Type type) {
+        lifecycle.fail();
+        init.device().raise(new AsyncEvent(type, init.qpn()));
+    }
+
+    /** Uses no receive any more: what is left of them can be flushed. */
+    private void finish() {
+        done = true;
+        receives.flushIfFailed();
     }
 }

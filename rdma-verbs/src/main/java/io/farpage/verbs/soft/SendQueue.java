@@ -1,14 +1,17 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.linux.Message;
+import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.QueueFullException;
 import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WcStatus;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
  * The send work requests of a queue pair: a ring that is also the output queue, since each slot holds its encoded request. Positions
- * count up for ever; {@code head ≤ acked ≤ sent ≤ posted ≤ prepared}.
+ * only ever grow; {@code head ≤ acked ≤ sent ≤ posted ≤ prepared}.
  */
 final class SendQueue {
     private static final int EINVAL = 22;
@@ -47,6 +50,8 @@ final class SendQueue {
     long posted;
     long prepared;
 
+    private long readsSent;
+    private long readsAcked;
     private int firstPsn;
 
     SendQueue(String owner, int capacity, int maxSge, int maxInline) {
@@ -77,13 +82,15 @@ final class SendQueue {
         }
     }
 
-    /** Forgets everything; the next work request goes out with {@code psn}. */
+    /** Discards everything; the next work request goes out with {@code psn}. */
     void reset(int psn) {
         head = 0;
         acked = 0;
         sent = 0;
         posted = 0;
         prepared = 0;
+        readsSent = 0;
+        readsAcked = 0;
         firstPsn = psn;
     }
 
@@ -174,6 +181,23 @@ final class SendQueue {
         requests.set(Wire.INT, requestOffset(slot) + RequestHeader.LENGTH, payloads[slot]);
     }
 
+    /** READs and atomics that are sent and not replied to. */
+    long readsInFlight() {
+        return readsSent - readsAcked;
+    }
+
+    /** The oldest unsent work request, in {@code slot}, is sent. */
+    void countSent(int slot) {
+        readsSent += Wire.isReadOrAtomic(opcodes[slot]) ? 1 : 0;
+        sent++;
+    }
+
+    /** The oldest outstanding work request, in {@code slot}, has its reply. */
+    void countAcked(int slot) {
+        readsAcked += Wire.isReadOrAtomic(opcodes[slot]) ? 1 : 0;
+        acked++;
+    }
+
     int slot(long position) {
         return (int) position & mask;
     }
@@ -207,20 +231,8 @@ final class SendQueue {
         return payloads[slot];
     }
 
-    int sgeCount(int slot) {
-        return sgeCounts[slot];
-    }
-
     long sgeAddress(int slot, int sge) {
         return addresses[slot * maxSge + sge];
-    }
-
-    int sgeLength(int slot, int sge) {
-        return lengths[slot * maxSge + sge];
-    }
-
-    int sgeLkey(int slot, int sge) {
-        return lkeys[slot * maxSge + sge];
     }
 
     /** Bytes that follow the request's header on the wire. */
@@ -239,7 +251,7 @@ final class SendQueue {
         if (isInline(slot)) {
             return true;
         }
-        int bits = Wire.isReadOrAtomic(opcodes[slot]) ? io.farpage.verbs.AccessFlag.LOCAL_WRITE.bit() : 0;
+        int bits = Wire.isReadOrAtomic(opcodes[slot]) ? AccessFlag.LOCAL_WRITE.bit() : 0;
         for (int i = slot * maxSge, end = i + sgeCounts[slot]; i < end; i++) {
             if (!table.permits(lkeys[i], addresses[i], lengths[i], bits)) {
                 return false;
@@ -248,26 +260,50 @@ final class SendQueue {
         return true;
     }
 
-    long requestAddress(int slot) {
-        return requests.address() + requestOffset(slot);
+    /** Appends what goes on the wire for a work request, less the first {@code skip} bytes of it. */
+    void appendRequest(Message out, int slot, long skip) {
+        long rest = out.append(requests.address() + requestOffset(slot), Wire.REQUEST_SIZE, skip);
+        if (isInline(slot) || Wire.isAtomic(opcodes[slot])) {
+            out.append(inlineAddress(slot), outgoing(slot), rest);
+        } else if (opcodes[slot] != Wire.READ) {
+            appendEntries(out, slot, rest);
+        }
     }
 
-    MemorySegment replies() {
-        return replies;
+    /** Appends where the reply to a work request goes, less the first {@code skip} bytes of it. */
+    void appendReply(Message in, int slot, long skip) {
+        long rest = in.append(replies.address() + replyOffset(slot), Wire.REPLY_SIZE, skip);
+        if (Wire.isAtomic(opcodes[slot])) {
+            in.append(inlineAddress(slot), incoming(slot), rest);
+        } else if (opcodes[slot] == Wire.READ) {
+            appendEntries(in, slot, rest);
+        }
     }
 
-    static long replyOffset(int slot) {
-        return (long) slot * Wire.REPLY_SIZE;
+    private void appendEntries(Message to, int slot, long skip) {
+        long rest = skip;
+        for (int i = slot * maxSge, end = i + sgeCounts[slot]; i < end; i++) {
+            rest = to.append(addresses[i], lengths[i], rest);
+        }
+    }
+
+    /** What the reply to the oldest outstanding work request, in {@code slot}, means. */
+    WcStatus checkReply(int slot) {
+        return ReplyHeader.check(replies, replyOffset(slot), opcodes[slot], psn(acked), incoming(slot));
+    }
+
+    /** The result that an atomic's reply carried. */
+    long atomicResult(int slot) {
+        return inline.get(Wire.LONG, (long) slot * inlineStride);
     }
 
     /** Address of the slot's inline data, atomic operands or atomic result. */
-    long inlineAddress(int slot) {
+    private long inlineAddress(int slot) {
         return inline.address() + (long) slot * inlineStride;
     }
 
-    /** The result that an atomic's reply brought. */
-    long atomicResult(int slot) {
-        return inline.get(Wire.LONG, (long) slot * inlineStride);
+    private static long replyOffset(int slot) {
+        return (long) slot * Wire.REPLY_SIZE;
     }
 
     private static long requestOffset(int slot) {

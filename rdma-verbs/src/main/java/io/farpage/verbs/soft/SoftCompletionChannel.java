@@ -10,13 +10,13 @@ import java.util.Arrays;
  * An epoll descriptor over two kinds of descriptors: the initiator sockets of the queue pairs that complete to this channel, where replies arrive, and
  * an event descriptor that responders signal.
  *
- * <p>The expiry of a requester's timer makes no descriptor readable. So a thread that polls the channel among other descriptors also has to poll the
+ * <p>The expiry of an initiator's timer makes no descriptor readable. So a thread that polls the channel among other descriptors also has to poll the
  * completion queue now and then while work is outstanding; {@link #await} does so by itself.
  */
 final class SoftCompletionChannel implements CompletionChannel {
     private static final int EVENTS = 16;
 
-    private record Watch(SoftQueuePair queuePair, int fd) {}
+    private record Watch(Initiator initiator, int fd) {}
 
     private final SoftDevice device;
     private final int number;
@@ -50,10 +50,10 @@ final class SoftCompletionChannel implements CompletionChannel {
         queues = Arrays.stream(queues).filter(q -> q != queue).toArray(SoftCompletionQueue[]::new);
     }
 
-    synchronized void watch(SoftQueuePair queuePair, int fd, int interest) {
+    synchronized void watch(Initiator initiator, int fd, int interest) {
         epoll.add(fd, interest);
         Watch[] more = Arrays.copyOf(watches, watches.length + 1);
-        more[watches.length] = new Watch(queuePair, fd);
+        more[watches.length] = new Watch(initiator, fd);
         watches = more;
     }
 
@@ -86,7 +86,7 @@ final class SoftCompletionChannel implements CompletionChannel {
     public boolean await(long timeoutNanos) {
         long now = System.nanoTime();
         if (timeoutNanos > InitiatorConnection.LONGEST_SLEEP.toNanos()) {
-            SoftQueuePair only = SoftCompletionQueue.onlyActive(queues);
+            Initiator only = SoftCompletionQueue.onlyActive(queues);
             // Two system calls fewer, and one wake-up instead of two stacked ones.
             if (only != null && only.sleepInReceive(now)) {
                 return true;
@@ -100,7 +100,8 @@ final class SoftCompletionChannel implements CompletionChannel {
         }
         int ready = epoll.await(errno, Math.max(0, due - now));
         if (ready <= 0) {
-            // A requester's timer has expired: the completion queue has to be polled, though no descriptor is readable.
+            // An initiator's timer has expired: the completion queue has to be polled, though no descriptor is
+            // readable.
             return due - end < 0;
         }
         for (SoftCompletionQueue queue : queues) {
@@ -123,7 +124,7 @@ final class SoftCompletionChannel implements CompletionChannel {
     private boolean isIdle(int fd) {
         for (Watch watch : watches) {
             if (watch.fd() == fd) {
-                return watch.queuePair().forgetIfIdle();
+                return watch.initiator().unwatchIfIdle();
             }
         }
         return true;

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A completion queue. A poll reads the replies of each queue pair and completes its sends. Responders complete receives, which a poll takes from
+ * A completion queue. A poll reads the replies of each queue pair and completes its sends. Responders complete receives; a poll reads them from
  * {@link ReceiveCompletions}.
  */
 final class SoftCompletionQueue implements CompletionQueue {
@@ -91,15 +91,17 @@ final class SoftCompletionQueue implements CompletionQueue {
 
     private long demand(SoftQueuePair[] all) {
         long sends = Arrays.stream(all)
-                .filter(q -> q.sendCompletions() == this)
+                .filter(q -> q.queues().sends() == this)
                 .mapToLong(q -> q.options().maxSendWr())
                 .sum();
         long own = Arrays.stream(all)
-                .filter(q -> q.receiveCompletions() == this && q.shared().isEmpty())
+                .filter(q ->
+                        q.queues().receives() == this && q.queues().shared().isEmpty())
                 .mapToLong(q -> q.receives().capacity())
                 .sum();
         long shared = Arrays.stream(all)
-                .filter(q -> q.receiveCompletions() == this && q.shared().isPresent())
+                .filter(q ->
+                        q.queues().receives() == this && q.queues().shared().isPresent())
                 .map(SoftQueuePair::receives)
                 .distinct()
                 .mapToLong(ReceiveQueue::capacity)
@@ -124,10 +126,10 @@ final class SoftCompletionQueue implements CompletionQueue {
         for (int i = 0; i < length && count < into.length; i++) {
             int at = begin + i < length ? begin + i : begin + i - length;
             SoftQueuePair queuePair = all[at];
-            if (queuePair.hasSendWork() && queuePair.sendCompletions() == this) {
-                count = queuePair.pollSends(into, count, rest);
+            if (queuePair.pending().hasSends() && queuePair.queues().sends() == this) {
+                count = queuePair.initiator().poll(into, count, rest);
             }
-            if (queuePair.hasFlushWork() && queuePair.receiveCompletions() == this) {
+            if (queuePair.pending().hasReceiveFlush() && queuePair.queues().receives() == this) {
                 count = queuePair.flushReceives(into, count);
             }
         }
@@ -170,18 +172,18 @@ final class SoftCompletionQueue implements CompletionQueue {
         postedSinceRest = false;
     }
 
-    /** Makes the channel wake when this queue's sends can go on. */
+    /** Makes the channel wake when this queue's sends can continue. */
     void arm() {
         for (SoftQueuePair queuePair : queuePairs) {
-            if (queuePair.sendCompletions() == this) {
-                queuePair.arm();
+            if (queuePair.queues().sends() == this) {
+                queuePair.initiator().arm();
             }
         }
     }
 
-    /** The only queue pair that can complete something to these queues; null if there are several, or none. */
-    static @Nullable SoftQueuePair onlyActive(SoftCompletionQueue[] queues) {
-        SoftQueuePair only = null;
+    /** The initiator of the only queue pair that can complete something to these queues; null if there are several, or none. */
+    static @Nullable Initiator onlyActive(SoftCompletionQueue[] queues) {
+        Initiator only = null;
         int seen = 0;
         for (SoftCompletionQueue queue : queues) {
             if (!queue.receives.isEmpty()) {
@@ -189,16 +191,16 @@ final class SoftCompletionQueue implements CompletionQueue {
             }
             for (SoftQueuePair queuePair : queue.queuePairs) {
                 if (++seen > FEW
-                        || queuePair.hasFlushWork()
-                        || (queuePair.receiveCompletions() == queue
+                        || queuePair.pending().hasReceiveFlush()
+                        || (queuePair.queues().receives() == queue
                                 && !queuePair.receives().isEmpty())) {
                     return null;
                 }
-                if (queuePair.hasSendWork() && queuePair.sendCompletions() == queue) {
+                if (queuePair.pending().hasSends() && queuePair.queues().sends() == queue) {
                     if (only != null) {
                         return null;
                     }
-                    only = queuePair;
+                    only = queuePair.initiator();
                 }
             }
         }
@@ -209,8 +211,8 @@ final class SoftCompletionQueue implements CompletionQueue {
     long due(long now, long latest) {
         long due = latest;
         for (SoftQueuePair queuePair : queuePairs) {
-            if (queuePair.sendCompletions() == this) {
-                due = queuePair.due(now, due);
+            if (queuePair.queues().sends() == this) {
+                due = queuePair.initiator().due(now, due);
             }
         }
         return due;

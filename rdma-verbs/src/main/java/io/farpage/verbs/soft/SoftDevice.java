@@ -145,8 +145,8 @@ final class SoftDevice implements Device {
         return queuePairs.getOrDefault(qpn, Optional.empty());
     }
 
-    /** A queue pair became ready to receive, or gone: a parked handshake may go on. */
-    void peerMayBeWaiting() {
+    /** Has the listener check parked handshakes again: a queue pair is ready to receive. */
+    void recheckHandshakes() {
         listener.recheck();
     }
 

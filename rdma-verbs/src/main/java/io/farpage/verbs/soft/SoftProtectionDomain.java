@@ -107,7 +107,8 @@ final class SoftProtectionDomain implements ProtectionDomain {
         SoftCompletionQueue receives = ownQueue(receiveQueue);
         QpOptions clamped = device.clamp(options);
         int qpn = device.reserveQpn();
-        SoftQueuePair queuePair = new SoftQueuePair(this, sends, receives, shared, clamped, qpn);
+        QpQueues queues = new QpQueues(sends, receives, shared);
+        SoftQueuePair queuePair = new SoftQueuePair(new QpInit(this, queues, clamped, qpn));
         try {
             children.add(queuePair);
             sends.attach(queuePair);
@@ -135,7 +136,7 @@ final class SoftProtectionDomain implements ProtectionDomain {
 
     void removeQueuePair(SoftQueuePair queuePair) {
         queuePairs.remove(queuePair);
-        queuePair.shared().ifPresent(s -> s.users().remove(queuePair));
+        queuePair.queues().shared().ifPresent(s -> s.users().remove(queuePair));
         children.remove(queuePair);
     }
 

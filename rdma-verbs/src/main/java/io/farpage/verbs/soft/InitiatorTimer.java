@@ -3,11 +3,11 @@ package io.farpage.verbs.soft;
 import io.farpage.verbs.QpOptions;
 
 /**
- * Decides when a requester has waited long enough: 4.096 µs × 2^timeout × (retry_cnt + 1) without progress, and for an operation that
- * needs a receive at the peer also what the peer may make it wait (rnr_retry × the peer's min_rnr_timer; for ever if rnr_retry is 7).
+ * Decides when an initiator has waited long enough: 4.096 µs × 2^timeout × (retry_cnt + 1) without progress, and for an operation that
+ * needs a receive at the peer also rnr_retry × the peer's min_rnr_timer, without limit if rnr_retry is 7.
  * Reads the clock only now and then, so that it costs a spinning poll nothing.
  */
-final class RequesterTimer {
+final class InitiatorTimer {
     private static final int CALLS_PER_CLOCK_READ = 64;
     /** The specification lets a device wait four times as long, and a process waits for a CPU where a NIC does not. */
     private static final int TOLERANCE = 4;
@@ -23,13 +23,13 @@ final class RequesterTimer {
     private int calls;
     private boolean hurry;
 
-    RequesterTimer(QpOptions options) {
+    InitiatorTimer(QpOptions options) {
         // The shift stays below 2^49 ns for every legal timeout.
         this.answerBudget = TOLERANCE * (4096L << options.timeout()) * (options.retryCnt() + 1);
         this.rnrRetry = options.rnrRetry();
     }
 
-    /** Takes notice of the peer's {@code min_rnr_timer} code. */
+    /** @param minRnrTimer the code that the peer answered with */
     void connected(int minRnrTimer) {
         receiverBudget = rnrRetry == 7 ? FOREVER : rnrRetry * RnrTimer.nanos(minRnrTimer);
         progressed();
@@ -40,12 +40,12 @@ final class RequesterTimer {
         calls = 0;
     }
 
-    /** Reads the clock at the next call whatever happens: the caller comes seldom. */
+    /** Makes the next call read the clock: the caller is about to sleep. */
     void hurry() {
         hurry = true;
     }
 
-    /** When the oldest outstanding request of {@code queue} is given up (nanoTime), if nothing happens until then. */
+    /** When the oldest outstanding request of {@code queue} times out (nanoTime), if nothing arrives until then. */
     long deadline(SendQueue queue, long now) {
         if (!running) {
             running = true;
@@ -70,7 +70,7 @@ final class RequesterTimer {
     }
 
     private long budget(SendQueue queue) {
-        // Requests behind the oldest one wait for it, so its kind decides.
+        // Requests behind the oldest one wait for it, so its opcode decides.
         boolean needsReceive = Wire.consumesReceive(queue.opcode(queue.slot(queue.acked)));
         return needsReceive ? Math.min(answerBudget + receiverBudget, FOREVER) : answerBudget;
     }

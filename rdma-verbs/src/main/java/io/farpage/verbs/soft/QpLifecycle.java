@@ -1,0 +1,178 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.IllegalTransitionException;
+import io.farpage.verbs.PathLimits;
+import io.farpage.verbs.QpEndpoint;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpState;
+import io.farpage.verbs.VerbsException;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of a queue pair and the attributes that its transitions set (IBTA volume 1, section 10.3). Written under its own lock, read without one by
+ * any thread.
+ */
+final class QpLifecycle {
+    private static final int EINVAL = 22;
+
+    private final QpInit init;
+    private final PendingWork pending;
+    private volatile QpState state = QpState.RESET;
+    private volatile int generation;
+    private volatile int psn;
+    private volatile @Nullable QpEndpoint remote;
+    private volatile int initiatorDepth = 1;
+    private volatile boolean closed;
+
+    QpLifecycle(QpInit init, PendingWork pending) {
+        this.init = init;
+        this.pending = pending;
+        this.psn = init.device().randomPsn();
+    }
+
+    QpState state() {
+        return state;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    boolean isResponding() {
+        QpState now = state;
+        return now == QpState.RTR || now == QpState.RTS;
+    }
+
+    /** How often the queue pair was reset: completions of an earlier generation are dropped. */
+    int generation() {
+        return generation;
+    }
+
+    /** PSN of the first request of this side. */
+    int psn() {
+        return psn;
+    }
+
+    /** READs and atomics of this side that may be in flight at once, as the endpoints agreed. */
+    int initiatorDepth() {
+        return initiatorDepth;
+    }
+
+    QpEndpoint endpoint() {
+        return new QpEndpoint(init.qpn(), init.device().port(), init.device().gid(), psn);
+    }
+
+    // ---- transitions
+
+    /** @throws VerbsException if the queue pair is closed or the transition is not legal */
+    synchronized void moveTo(QpState to) {
+        requireMove(to);
+        state = to;
+    }
+
+    private void requireMove(QpState to) {
+        if (closed) {
+            throw new VerbsException(init + " is closed");
+        }
+        if (!state.canMoveTo(to)) {
+            throw new IllegalTransitionException(init.toString(), state, to);
+        }
+    }
+
+    synchronized void moveToRtr(QpEndpoint peer, PathLimits limits) {
+        if (state == QpState.INIT && (peer.gid().isZero() || peer.lid() == 0)) {
+            throw new VerbsException(
+                    "modify_qp(INIT→RTR) on " + init + ": EINVAL; remote endpoint (" + peer
+                            + ") is not one of the soft provider: its gid must be an address and its lid a TCP port",
+                    EINVAL);
+        }
+        requireMove(QpState.RTR);
+        // The listener reads the state first, so in RTR it finds these.
+        remote = peer;
+        initiatorDepth = Math.min(init.options().maxRdAtomic(), limits.maxRdAtomic());
+        state = QpState.RTR;
+    }
+
+    /** Moves to ERR, which is legal in every state, unless the queue pair is closed; polling then flushes what is outstanding. Any thread. */
+    void fail() {
+        synchronized (this) {
+            if (!closed) {
+                state = QpState.ERR;
+            }
+        }
+        pending.flushAll();
+    }
+
+    /** Returns whether this call closed it. */
+    synchronized boolean close() {
+        boolean first = !closed;
+        closed = true;
+        state = QpState.RESET;
+        return first;
+    }
+
+    /** Discards the peer and begins another generation, with a PSN of its own. */
+    synchronized void renew() {
+        generation++;
+        psn = init.device().randomPsn();
+        remote = null;
+    }
+
+    // ---- what the two ends tell each other
+
+    /** Where to connect to, in RTS. */
+    InetSocketAddress peerAddress() {
+        QpEndpoint peer = requirePeer();
+        return new InetSocketAddress(peer.gid().toInetAddress(), peer.lid());
+    }
+
+    /** What to say to the peer, in RTS. */
+    Hello hello() {
+        QpEndpoint peer = requirePeer();
+        QpOptions options = init.options();
+        return new Hello(
+                init.qpn(),
+                peer.qpn(),
+                psn,
+                peer.psn(),
+                initiatorDepth,
+                options.rnrRetry(),
+                options.mtu().code());
+    }
+
+    private QpEndpoint requirePeer() {
+        QpEndpoint peer = remote;
+        if (peer == null) {
+            throw new IllegalStateException(init + " is in RTS without a remote endpoint");
+        }
+        return peer;
+    }
+
+    /** Whether {@code hello} may be served now. Empty if it is too early to tell. */
+    Optional<HelloReply.Verdict> judge(Hello hello) {
+        return switch (state) {
+            case RESET, INIT -> Optional.empty();
+            case ERR -> Optional.of(HelloReply.Verdict.NOT_READY);
+            case RTR, RTS -> {
+                QpEndpoint peer = remote;
+                boolean known = peer != null
+                        && peer.qpn() == hello.sourceQpn()
+                        && peer.psn() == hello.sourcePsn()
+                        && psn == hello.targetPsn();
+                yield Optional.of(known ? HelloReply.Verdict.ACCEPTED : HelloReply.Verdict.NOT_PEER);
+            }
+        };
+    }
+
+    HelloReply acceptance() {
+        QpOptions options = init.options();
+        return new HelloReply(
+                HelloReply.Verdict.ACCEPTED,
+                init.qpn(),
+                options.maxRdAtomic(),
+                options.minRnrTimer(),
+                options.mtu().code());
+    }
+}

@@ -1,0 +1,121 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.AsyncEvent;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpState;
+import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WcOpcode;
+import io.farpage.verbs.WcStatus;
+import io.farpage.verbs.WorkCompletion;
+
+/** The receives of a queue pair, its own or a shared queue's, from their posting to their completion. */
+final class ReceiveSide {
+    private static final int EINVAL = 22;
+
+    private final QpInit init;
+    private final QpLifecycle lifecycle;
+    private final PendingWork pending;
+    private final ReceiveQueue queue;
+    private final boolean isShared;
+    private final SoftCompletionQueue completions;
+
+    ReceiveSide(QpInit init, QpLifecycle lifecycle, PendingWork pending) {
+        this.init = init;
+        this.lifecycle = lifecycle;
+        this.pending = pending;
+        this.completions = init.queues().receives();
+        this.isShared = init.queues().shared().isPresent();
+        QpOptions options = init.options();
+        this.queue = init.queues()
+                .shared()
+                .map(SoftSharedReceiveQueue::queue)
+                .orElseGet(() -> new ReceiveQueue(init.toString(), options.maxRecvWr(), options.maxSge()));
+    }
+
+    ReceiveQueue queue() {
+        return queue;
+    }
+
+    int qpn() {
+        return init.qpn();
+    }
+
+    int generation() {
+        return lifecycle.generation();
+    }
+
+    /** The queue to prepare receives on. */
+    ReceiveQueue requireOwn() {
+        if (isShared) {
+            throw new VerbsException(
+                    "post_recv on " + init + ": EINVAL; its receives come from "
+                            + init.queues().shared().get() + "; post them on that queue",
+                    EINVAL);
+        }
+        return queue;
+    }
+
+    void post() {
+        requireOwn();
+        if (lifecycle.state() == QpState.RESET) {
+            queue.unprepare();
+            throw new VerbsException(
+                    "post_recv on " + init + ": EINVAL; it is " + (lifecycle.isClosed() ? "closed" : "in RESET")
+                            + ", receives need INIT or later",
+                    EINVAL);
+        }
+        queue.post();
+        flushIfFailed();
+    }
+
+    /** In ERR, has the next poll flush receives. Any thread. */
+    void flushIfFailed() {
+        if (lifecycle.state() == QpState.ERR) {
+            pending.flushReceives();
+        }
+    }
+
+    /** Completes a receive that {@link ReceiveQueue#acquire} returned. On a responder's thread. */
+    void complete(int slot, WcStatus status, WcOpcode opcode, int length, int immediate, boolean hasImmediate) {
+        boolean added = completions
+                .receives()
+                .add(this, generation(), slot, queue.wrId(slot), status, opcode, length, immediate, hasImmediate);
+        if (!added) {
+            init.device().raise(new AsyncEvent(AsyncEvent.Type.CQ_ERR, 0));
+        }
+        completions.wake();
+    }
+
+    /**
+     * Completes the receives that are left in ERR, behind those that a responder completed. Called only when no responder uses a receive.
+     *
+     * @return the number of completions in {@code into}
+     */
+    int flush(WorkCompletion[] into, int count) {
+        if (!completions.receives().isEmpty()) {
+            return count;
+        }
+        pending.setReceiveFlush(false);
+        if (lifecycle.state() != QpState.ERR || isShared) {
+            return count;
+        }
+        int n = count;
+        while (n < into.length) {
+            int slot = queue.acquire();
+            if (slot == ReceiveQueue.NONE) {
+                return n;
+            }
+            into[n++].set(queue.wrId(slot), WcStatus.WR_FLUSH_ERR, WcOpcode.RECV, 0, 0, 0, false, init.qpn());
+            queue.release(slot);
+        }
+        pending.setReceiveFlush(true);
+        return n;
+    }
+
+    /** Discards posted receives, unless they are a shared queue's. */
+    void clear() {
+        if (!isShared) {
+            queue.clear();
+        }
+    }
+}

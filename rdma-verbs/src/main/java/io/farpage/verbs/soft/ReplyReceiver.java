@@ -1,0 +1,150 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.linux.Errno;
+import io.farpage.linux.Message;
+import io.farpage.verbs.WcStatus;
+
+/**
+ * Receives the replies to a queue pair's requests. Guarded by the queue pair's lock.
+ *
+ * <p>Replies come in the order of requests, so the destination of every byte is known before it arrives: one receive scatters headers and pages of
+ * many replies to their destinations. A reply that is not the expected one ends the connection. Bytes behind it can land only in the destinations of
+ * work requests that then fail.
+ */
+final class ReplyReceiver {
+    private static final int BUFFERS = 128;
+    private static final long BYTES = 256 * 1024;
+    private static final long NEVER = -1;
+
+    private final SendQueue queue;
+    private final InitiatorConnection connection;
+    private final LocalFault fault;
+    private final Message in;
+
+    /** Bytes of reply {@code queue.acked} that are received. */
+    private long ackedBytes;
+
+    /** The range that {@link #in} was built for; it is valid while these do not change. */
+    private long begin = NEVER;
+
+    private long end;
+    private RegionTable table = RegionTable.EMPTY;
+
+    private WcStatus failure = WcStatus.SUCCESS;
+    private int failureDetail;
+
+    ReplyReceiver(SendQueue queue, InitiatorConnection connection, LocalFault fault, int maxSge) {
+        this.queue = queue;
+        this.connection = connection;
+        this.fault = fault;
+        this.in = new Message(BUFFERS + 1 + maxSge);
+    }
+
+    void reset() {
+        ackedBytes = 0;
+        begin = NEVER;
+        table = RegionTable.EMPTY;
+        failure = WcStatus.SUCCESS;
+        failureDetail = 0;
+    }
+
+    /** Regions were registered or deregistered: a vector that was built with the old ones is void. */
+    void regionsChanged() {
+        begin = NEVER;
+    }
+
+    /** How receiving failed, after which no reply is received; {@link WcStatus#SUCCESS} if it has not. */
+    WcStatus failure() {
+        return failure;
+    }
+
+    /** The error number of {@link #failure()}, 0 if it has none. */
+    int failureDetail() {
+        return failureDetail;
+    }
+
+    /**
+     * Receives replies to the requests before position {@code to}, of which one at least is outstanding.
+     *
+     * @return whether any byte came
+     */
+    boolean receive(long to, RegionTable regions, int flags) {
+        if (begin != queue.acked || end != to || table != regions) {
+            scatter(to, regions);
+            if (in.count() == 0) {
+                return false;
+            }
+        }
+        long result = connection.receive(in, flags);
+        if (result > 0) {
+            begin = NEVER;
+            advance(result);
+            return true;
+        }
+        if (result == 0 || (result != -Errno.EAGAIN && result != -Errno.EINTR)) {
+            fail(WcStatus.RETRY_EXC_ERR, (int) -result);
+        }
+        return false;
+    }
+
+    private void scatter(long to, RegionTable regions) {
+        in.clear();
+        begin = queue.acked;
+        end = to;
+        table = regions;
+        long skip = ackedBytes;
+        for (long at = queue.acked; at < to && in.count() < BUFFERS && in.bytes() < BYTES; at++) {
+            int slot = queue.slot(at);
+            if (queue.incoming(slot) > 0 && !queue.permitted(slot, regions)) {
+                // The region was deregistered while the data was on its way.
+                fault.add(at);
+                return;
+            }
+            queue.appendReply(in, slot, skip);
+            skip = 0;
+        }
+    }
+
+    private void advance(long bytes) {
+        long rest = bytes;
+        while (rest > 0) {
+            int slot = queue.slot(queue.acked);
+            if (ackedBytes < Wire.REPLY_SIZE) {
+                long part = Math.min(Wire.REPLY_SIZE - ackedBytes, rest);
+                ackedBytes += part;
+                rest -= part;
+                if (ackedBytes < Wire.REPLY_SIZE) {
+                    return;
+                }
+                WcStatus status = queue.checkReply(slot);
+                boolean early = status == WcStatus.SUCCESS && queue.acked == queue.sent;
+                if (status != WcStatus.SUCCESS || early) {
+                    fail(early ? WcStatus.BAD_RESP_ERR : status, 0);
+                    return;
+                }
+            }
+            long size = Wire.REPLY_SIZE + (long) queue.incoming(slot);
+            long part = Math.min(size - ackedBytes, rest);
+            ackedBytes += part;
+            rest -= part;
+            if (ackedBytes == size) {
+                finish(slot);
+            }
+        }
+    }
+
+    private void finish(int slot) {
+        if (Wire.isAtomic(queue.opcode(slot))) {
+            // SAFETY: scatter() checked this address against the table that is still in force under the queue pair's
+            // lock.
+            NativeMemory.put(queue.sgeAddress(slot, 0), queue.atomicResult(slot));
+        }
+        ackedBytes = 0;
+        queue.countAcked(slot);
+    }
+
+    private void fail(WcStatus status, int detail) {
+        failure = status;
+        failureDetail = detail;
+    }
+}

@@ -1,0 +1,85 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.VerbsException;
+import org.jspecify.annotations.Nullable;
+
+/** The responder of a queue pair: one at most, for the one connection of its peer. Thread-safe; its lock is held for moments only. */
+final class ResponderSlot {
+    private static final long JOIN_NANOS = 5_000_000_000L;
+
+    private final QpInit init;
+    private final QpLifecycle lifecycle;
+    private final ReceiveSide receives;
+    private volatile @Nullable Responder responder;
+
+    ResponderSlot(QpInit init, QpLifecycle lifecycle, ReceiveSide receives) {
+        this.init = init;
+        this.lifecycle = lifecycle;
+        this.receives = receives;
+    }
+
+    /**
+     * Gives the connection that {@code hello} came on to a new responder, if {@link QpLifecycle#judge} still allows it. If not, or if it throws, the
+     * caller keeps the connection.
+     *
+     * @param beforeStart what to do before the responder reads from the connection
+     */
+    synchronized HelloReply.Verdict accept(Hello hello, int fd, Runnable beforeStart) {
+        HelloReply.Verdict verdict = lifecycle.judge(hello).orElse(HelloReply.Verdict.NOT_READY);
+        if (verdict == HelloReply.Verdict.ACCEPTED && responder != null && !responder.hasEnded()) {
+            verdict = HelloReply.Verdict.BUSY;
+        }
+        if (verdict == HelloReply.Verdict.ACCEPTED) {
+            beforeStart.run();
+            Responder next = new Responder(init, lifecycle, receives, hello, fd);
+            responder = next;
+            try {
+                next.start();
+            } catch (Throwable e) { // the system has no thread left: the connection stays the caller's
+                responder = null;
+                throw e;
+            }
+        }
+        return verdict;
+    }
+
+    /** Whether a responder may still use a receive. */
+    boolean isServing() {
+        Responder now = responder;
+        return now != null && !now.isDone();
+    }
+
+    /** Ends the connection. */
+    synchronized void stop() {
+        if (responder != null) {
+            responder.stop();
+        }
+    }
+
+    /** Ends the connection and waits until its responder has ended. The queue pair is in a state in which no other starts. */
+    void end() {
+        Responder ending = responder;
+        if (ending != null) {
+            ending.stop();
+            if (!ending.join(JOIN_NANOS)) {
+                throw new VerbsException(init + ": its responder did not end within 5 s");
+            }
+            responder = null;
+        }
+    }
+
+    /**
+     * Waits until the responder uses no region that it found in the table before this call. See {@link Quiescence}.
+     *
+     * @return whether that is so; if not, the responder may still use memory
+     */
+    boolean awaitQuiescence(long deadline) {
+        Responder now = responder;
+        if (now == null || now.quiescence().awaitPassed(deadline)) {
+            return true;
+        }
+        // The responder waits for a peer that sends nothing: end that connection.
+        now.stop();
+        return now.join(JOIN_NANOS);
+    }
+}

@@ -13,7 +13,6 @@ import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.RemoteAddress;
-import io.farpage.coordinator.model.TransportKind;
 import io.farpage.pool.PagePool;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.PortAttributes;
@@ -37,7 +36,7 @@ record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Tr
                 Host.memoryBytes(),
                 transports.devices().stream().map(Announcement::info).toList(),
                 new PoolInfo(pool.exported().byteSize(), pool.frameBytes()),
-                transports.devices().stream().map(Announcement::kind).toList(),
+                transports.devices().stream().map(OpenDevice::transport).toList(),
                 Optional.of(NodeStatus.ACTIVE));
     }
 
@@ -63,16 +62,9 @@ record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Tr
         int numaNode = open.device().attributes().numaNode();
         return new DeviceInfo(
                 open.device().name(),
-                kind(open),
+                open.transport(),
                 port.number(),
                 port.linkLayer().toString(),
                 numaNode < 0 ? OptionalInt.empty() : OptionalInt.of(numaNode));
-    }
-
-    private static TransportKind kind(OpenDevice open) {
-        return switch (open.transport()) {
-            case RDMA -> TransportKind.RDMA;
-            case TCP -> TransportKind.TCP;
-        };
     }
 }

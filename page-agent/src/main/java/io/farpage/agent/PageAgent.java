@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.DeviceWatch;
 import io.farpage.agent.control.device.OpenDevice;
@@ -105,8 +106,7 @@ public final class PageAgent implements AutoCloseable {
         Latch noticed = new Latch();
         shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
         LocalNode self = new LocalNode(node, incarnation, pool, coordinator);
-        links = movers.add(
-                new LinkControl(self, transports, shards.loops(), shards.rails(), AgentOptions.links(config)));
+        links = movers.add(new LinkControl(self, transports, shards.all(), AgentOptions.links(config)));
         noticed.target = links::noticed;
         PageTool pages = new PageTool(
                 self,
@@ -188,8 +188,8 @@ public final class PageAgent implements AutoCloseable {
         try {
             return new PageAgent(parts, movers, config, rdma, tcp, ended);
         } catch (PoolException | RuntimeException e) {
-            movers.close();
-            parts.close();
+            movers.closeAfter(e);
+            parts.closeAfter(e);
             throw e;
         }
     }
@@ -226,7 +226,7 @@ public final class PageAgent implements AutoCloseable {
                                         .refusal()
                                         .map(reason -> "not obeyed: " + reason)
                                         .orElse("obeyed"),
-                        "transport", transports.preferred().word(),
+                        "transport", transports.preferred().toString(),
                         "pool", pool.backing().toString()));
     }
 
@@ -279,7 +279,7 @@ public final class PageAgent implements AutoCloseable {
         }
         membership.close();
         if (stopped) {
-            parts.close();
+            parts.closeLogged();
         } else {
             log.error("pages may still be moved {} after the agent began to end; its memory stays mapped", DRAIN);
         }

@@ -2,8 +2,10 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.link.LinkShard;
 import io.farpage.agent.control.link.ShardRails;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
@@ -17,8 +19,8 @@ import java.util.OptionalInt;
 
 /** The threads that move pages, {@code shard-0} and on, each with completion queues and header frames of its own. */
 final class Shards implements AutoCloseable {
-    private final List<ShardLoop> loops = new ArrayList<>();
-    private final List<ShardRails> rails = new ArrayList<>();
+    private final CloseStack open = new CloseStack();
+    private final List<LinkShard> all = new ArrayList<>();
 
     /**
      * @param cpus that their threads are bound to: one for each shard
@@ -28,19 +30,19 @@ final class Shards implements AutoCloseable {
     Shards(Config config, List<OptionalInt> cpus, PagePool pool, Transports transports, Runnable noticed) {
         try {
             for (OptionalInt cpu : cpus) {
-                ShardRails ownRails = new ShardRails(
-                        transports.devices(), AgentOptions.links(config).completionsOfAShard());
-                rails.add(ownRails);
-                loops.add(new ShardLoop(
-                        "shard-" + loops.size(),
-                        new Shard(ownRails.rails(), headerFrames(config, pool), System::nanoTime, noticed),
+                ShardRails rails = open.add(new ShardRails(
+                        transports.devices(), AgentOptions.links(config).completionsOfAShard()));
+                ShardLoop loop = open.add(new ShardLoop(
+                        "shard-" + all.size(),
+                        new Shard(rails.rails(), headerFrames(config, pool), System::nanoTime, noticed),
                         config.get(AgentKeys.SHARD_IDLE),
                         config.get(AgentKeys.SHARD_SPIN),
                         cpu,
                         AgentOptions.shardScheduling(config)));
+                all.add(new LinkShard(loop, rails));
             }
         } catch (RuntimeException e) {
-            close();
+            open.closeAfter(e);
             throw e;
         }
     }
@@ -62,34 +64,32 @@ final class Shards implements AutoCloseable {
     }
 
     void start() {
-        loops.forEach(ShardLoop::start);
+        loops().forEach(ShardLoop::start);
     }
 
     /** Whether no thread runs and every queue pair is destroyed. */
     boolean haveStopped() {
-        return loops.stream().noneMatch(loop -> loop.thread().isAlive())
-                && loops.stream().allMatch(ShardLoop::isClean);
+        return loops().stream().noneMatch(loop -> loop.thread().isAlive())
+                && loops().stream().allMatch(ShardLoop::isClean);
+    }
+
+    /** In the order of their numbers. */
+    List<LinkShard> all() {
+        return List.copyOf(all);
     }
 
     List<ShardLoop> loops() {
-        return List.copyOf(loops);
-    }
-
-    List<ShardRails> rails() {
-        return List.copyOf(rails);
+        return all.stream().map(LinkShard::loop).toList();
     }
 
     /** Creates a completion queue for each shard on a device that was opened later. */
     void add(OpenDevice device) {
-        for (int shard = 0; shard < loops.size(); shard++) {
-            rails.get(shard).add(device, loops.get(shard));
-        }
+        all.forEach(shard -> shard.rails().add(device, shard.loop()));
     }
 
-    /** Stops the threads, and then destroys the completion queues. */
+    /** Stops each thread, and then destroys its completion queues. */
     @Override
     public void close() {
-        loops.forEach(ShardLoop::close);
-        rails.forEach(ShardRails::close);
+        open.close();
     }
 }

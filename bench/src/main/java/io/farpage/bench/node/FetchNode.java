@@ -4,7 +4,7 @@ import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
-import io.farpage.agent.control.device.Transport;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.shard.Fetcher;
@@ -152,7 +152,7 @@ final class FetchNode implements AutoCloseable {
 
     Answer.Ready ready() {
         boolean rdma = agent.transports().devices().stream()
-                .anyMatch(open -> open.transport() == Transport.RDMA
+                .anyMatch(open -> open.transport() == TransportKind.RDMA
                         && open.device().name().equals(link.transport()));
         return new Answer.Ready(rdma ? "ibverbs" : "soft", agent.transports().describe());
     }

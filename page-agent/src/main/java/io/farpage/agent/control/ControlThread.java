@@ -41,9 +41,18 @@ public final class ControlThread implements AutoCloseable {
 
     /** @param name for messages and thread dumps */
     public ControlThread(String name, Pauses pauses, Step step) {
+        this(Thread.ofVirtual().name(name), pauses, step);
+    }
+
+    private ControlThread(Thread.Builder thread, Pauses pauses, Step step) {
         this.pauses = pauses;
         this.step = step;
-        thread = Thread.ofVirtual().name(name).unstarted(this::run);
+        this.thread = thread.unstarted(this::run);
+    }
+
+    /** One whose step waits in native code, where a virtual thread would hold up others. */
+    public static ControlThread ofPlatform(String name, Pauses pauses, Step step) {
+        return new ControlThread(Thread.ofPlatform().daemon().name(name), pauses, step);
     }
 
     public void start() {

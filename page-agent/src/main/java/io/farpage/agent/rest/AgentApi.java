@@ -82,7 +82,7 @@ public final class AgentApi {
     private TransportStatus transportStatus() {
         return new TransportStatus(
                 transports.mode().name().toLowerCase(Locale.ROOT),
-                transports.preferred().word(),
+                transports.preferred().toString(),
                 transports.describe(),
                 transports.findings(),
                 transports.devices().stream().map(AgentApi::port).toList(),
@@ -91,7 +91,7 @@ public final class AgentApi {
 
     private static TransportStatus.OpenPort port(OpenDevice open) {
         String name = open.device().name();
-        String transport = open.transport().word();
+        String transport = open.transport().toString();
         try {
             PortAttributes port = open.device().queryPort();
             return new TransportStatus.OpenPort(

@@ -1,5 +1,7 @@
 package io.farpage.agent.control.device;
 
+import io.farpage.agent.control.ControlThread;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.PortState;
 import io.farpage.verbs.VerbsException;
@@ -42,14 +44,14 @@ public final class DeviceWatch implements AutoCloseable {
 
     private final Transports transports;
     private final Listener listener;
-    private final Thread thread;
+    private final ControlThread thread;
     private final Set<OpenDevice> fatal = new HashSet<>();
-    private volatile boolean stopping;
 
     public DeviceWatch(Transports transports, Listener listener) {
         this.transports = transports;
         this.listener = listener;
-        this.thread = Thread.ofPlatform().name("devices").daemon().unstarted(this::run);
+        this.thread = ControlThread.ofPlatform(
+                "devices", new ControlThread.Pauses(Duration.ZERO, INTERVAL, CLOSE_TIMEOUT), this::watch);
     }
 
     /** Starts watching, unless the mode is TCP. */
@@ -59,28 +61,21 @@ public final class DeviceWatch implements AutoCloseable {
         }
     }
 
-    private void run() {
-        while (!stopping) {
-            try {
-                waitForEvent();
-                for (OpenDevice device : rdmaDevices()) {
-                    poll(device);
-                }
-                for (OpenDevice found : transports.openRdma()) {
-                    log.info("rdma device {} can be used", found);
-                    listener.found(found);
-                }
-            } catch (InterruptedException e) {
-                return;
-            } catch (RuntimeException e) {
-                log.error("watching devices: unexpected", e);
-            }
+    private Duration watch() throws InterruptedException {
+        waitForEvent();
+        for (OpenDevice device : rdmaDevices()) {
+            poll(device);
         }
+        for (OpenDevice found : transports.openRdma()) {
+            log.info("rdma device {} can be used", found);
+            listener.found(found);
+        }
+        return Duration.ZERO;
     }
 
     private List<OpenDevice> rdmaDevices() {
         return transports.devices().stream()
-                .filter(d -> d.transport() == Transport.RDMA)
+                .filter(d -> d.transport() == TransportKind.RDMA)
                 .toList();
     }
 
@@ -104,11 +99,11 @@ public final class DeviceWatch implements AutoCloseable {
     }
 
     private void poll(OpenDevice device) {
-        DeviceState now = ask(device);
+        DeviceState now = query(device);
         if (now == device.state()) {
             return;
         }
-        device.state(now);
+        device.setState(now);
         log.warn("rdma device {} is {}; {}", device, now, transports.describe());
         if (now == DeviceState.LOST) {
             abandon(device);
@@ -117,7 +112,7 @@ public final class DeviceWatch implements AutoCloseable {
         }
     }
 
-    private DeviceState ask(OpenDevice device) {
+    private DeviceState query(OpenDevice device) {
         if (fatal.remove(device)) {
             return DeviceState.LOST;
         }
@@ -145,14 +140,6 @@ public final class DeviceWatch implements AutoCloseable {
 
     @Override
     public void close() {
-        stopping = true;
-        thread.interrupt();
-        try {
-            if (thread.getState() != Thread.State.NEW && !thread.join(CLOSE_TIMEOUT)) {
-                log.warn("the device watch did not stop within {}", CLOSE_TIMEOUT);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.closeNow();
     }
 }

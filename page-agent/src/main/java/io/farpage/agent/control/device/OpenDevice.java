@@ -1,12 +1,13 @@
 package io.farpage.agent.control.device;
 
+import io.farpage.agent.control.CloseStack;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.pool.PagePool;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
 import java.util.EnumSet;
-import java.util.List;
 import java.util.Set;
 
 /**
@@ -19,7 +20,8 @@ public final class OpenDevice implements AutoCloseable {
     private static final Set<AccessFlag> EXPORTED =
             EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
 
-    private final Transport transport;
+    private final CloseStack parts = new CloseStack();
+    private final TransportKind transport;
     private final int rail;
     private final Device device;
     private final ProtectionDomain domain;
@@ -28,44 +30,27 @@ public final class OpenDevice implements AutoCloseable {
     private final MemoryRegion staging;
     private volatile DeviceState state = DeviceState.USABLE;
 
-    private OpenDevice(
-            Transport transport,
-            int rail,
-            Device device,
-            ProtectionDomain domain,
-            MemoryRegion header,
-            MemoryRegion exported,
-            MemoryRegion staging) {
-        this.transport = transport;
-        this.rail = rail;
-        this.device = device;
-        this.domain = domain;
-        this.header = header;
-        this.exported = exported;
-        this.staging = staging;
-    }
-
     /**
      * Registers the pool with an open device. The device is closed again if that fails.
      *
      * @param rail number of the device among those of the same transport, from 0
      */
-    static OpenDevice of(Transport transport, int rail, Device device, PagePool pool) {
-        Undo undo = new Undo();
+    OpenDevice(TransportKind transport, int rail, Device device, PagePool pool) {
+        this.transport = transport;
+        this.rail = rail;
+        this.device = parts.add(device);
         try {
-            undo.add(device);
-            ProtectionDomain domain = undo.add(device.allocateProtectionDomain());
-            MemoryRegion header = undo.add(domain.registerMemory(pool.header(), HEADER));
-            MemoryRegion exported = undo.add(domain.registerMemory(pool.exported(), EXPORTED));
-            MemoryRegion staging = undo.add(domain.registerMemory(pool.staging(), STAGING));
-            return new OpenDevice(transport, rail, device, domain, header, exported, staging);
+            domain = parts.add(device.allocateProtectionDomain());
+            header = parts.add(domain.registerMemory(pool.header(), HEADER));
+            exported = parts.add(domain.registerMemory(pool.exported(), EXPORTED));
+            staging = parts.add(domain.registerMemory(pool.staging(), STAGING));
         } catch (RuntimeException e) {
-            undo.run(e);
+            parts.closeAfter(e);
             throw e;
         }
     }
 
-    public Transport transport() {
+    public TransportKind transport() {
         return transport;
     }
 
@@ -102,7 +87,7 @@ public final class OpenDevice implements AutoCloseable {
         return state == DeviceState.USABLE;
     }
 
-    void state(DeviceState now) {
+    void setState(DeviceState now) {
         state = now;
     }
 
@@ -114,18 +99,7 @@ public final class OpenDevice implements AutoCloseable {
      */
     @Override
     public void close() {
-        RuntimeException failed = null;
-        for (Runnable part :
-                List.<Runnable>of(staging::close, exported::close, header::close, domain::close, device::close)) {
-            try {
-                part.run();
-            } catch (RuntimeException e) {
-                failed = failed == null ? e : failed;
-            }
-        }
-        if (failed != null) {
-            throw failed;
-        }
+        parts.close();
     }
 
     @Override

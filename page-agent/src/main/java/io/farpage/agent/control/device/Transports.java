@@ -1,5 +1,7 @@
 package io.farpage.agent.control.device;
 
+import io.farpage.agent.control.CloseStack;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.pool.PagePool;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.PortAttributes;
@@ -30,14 +32,14 @@ public final class Transports implements AutoCloseable {
         this.mode = mode;
         this.rdma = rdma;
         this.pool = pool;
-        this.rdmaFinding = new Finding(rdma.name(), false, "not looked at: transport.mode is tcp", "");
+        this.rdmaFinding = new Finding(rdma.name(), false, "not probed: transport.mode is tcp", "");
     }
 
     /**
      * Opens the devices that {@code mode} allows and logs the choice with its reason, in one line.
      *
-     * @param rdma gives RDMA devices
-     * @param tcp gives the fallback
+     * @param rdma provides RDMA devices
+     * @param tcp provides the fallback
      * @throws VerbsException if the mode is {@link TransportMode#RDMA} and no device is usable, saying why and what to do, or if the
      *     fallback cannot be opened, for one because its port is taken
      */
@@ -62,7 +64,7 @@ public final class Transports implements AutoCloseable {
     }
 
     private void openTcp(VerbsProvider provider) {
-        OpenDevice fallback = OpenDevice.of(Transport.TCP, 0, provider.open("soft0"), pool);
+        OpenDevice fallback = new OpenDevice(TransportKind.TCP, 0, provider.open("soft0"), pool);
         devices.add(fallback);
         PortAttributes port = fallback.device().queryPort();
         tcpFinding = Optional.of(
@@ -100,7 +102,7 @@ public final class Transports implements AutoCloseable {
             return Optional.empty();
         }
         try {
-            OpenDevice device = OpenDevice.of(Transport.RDMA, rail, rdma.open(name), pool);
+            OpenDevice device = new OpenDevice(TransportKind.RDMA, rail, rdma.open(name), pool);
             devices.add(device);
             devices.sort(Comparator.comparing(OpenDevice::transport).thenComparingInt(OpenDevice::rail));
             rdmaFinding = new Finding(rdma.name(), true, "device " + name, "");
@@ -113,7 +115,7 @@ public final class Transports implements AutoCloseable {
 
     private int freeRail() {
         int rail = 0;
-        while (rail < MAX_RAILS && device(Transport.RDMA, rail).isPresent()) {
+        while (rail < MAX_RAILS && device(TransportKind.RDMA, rail).isPresent()) {
             rail++;
         }
         return rail;
@@ -144,19 +146,19 @@ public final class Transports implements AutoCloseable {
     }
 
     /** The open device with this transport and rail. */
-    public Optional<OpenDevice> device(Transport transport, int rail) {
+    public Optional<OpenDevice> device(TransportKind transport, int rail) {
         return devices.stream()
                 .filter(d -> d.transport() == transport && d.rail() == rail)
                 .findFirst();
     }
 
     /** The transport that links use if the peer has it, too. */
-    public Transport preferred() {
+    public TransportKind preferred() {
         return devices.stream()
                 .filter(OpenDevice::isUsable)
                 .map(OpenDevice::transport)
                 .findFirst()
-                .orElse(Transport.TCP);
+                .orElse(TransportKind.TCP);
     }
 
     /** Whether there is a fallback when RDMA fails. */
@@ -166,7 +168,7 @@ public final class Transports implements AutoCloseable {
 
     /** The choice and its reason, one line. */
     public String describe() {
-        if (preferred() == Transport.RDMA) {
+        if (preferred() == TransportKind.RDMA) {
             return "transport: rdma on " + devices.getFirst() + (hasFallback() ? ", tcp for peers without it" : "");
         }
         Optional<OpenDevice> down =
@@ -186,18 +188,10 @@ public final class Transports implements AutoCloseable {
     /** @throws RuntimeException of the first device that does not close, after the others have been tried */
     @Override
     public void close() {
-        RuntimeException failed = null;
-        for (OpenDevice device : devices().reversed()) {
-            try {
-                device.close();
-            } catch (RuntimeException e) {
-                failed = failed == null ? e : failed;
-            }
-        }
+        CloseStack closing = new CloseStack();
+        devices.forEach(closing::add);
         devices.clear();
-        released = failed == null;
-        if (failed != null) {
-            throw failed;
-        }
+        closing.close();
+        released = true;
     }
 }

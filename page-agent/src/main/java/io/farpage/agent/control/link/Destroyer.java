@@ -7,7 +7,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,7 +24,7 @@ final class Destroyer {
     private final Queue<Runnable> finished = new ConcurrentLinkedQueue<>();
     private volatile boolean stopping;
 
-    /** @param wake called when {@link #poll} has a result; any thread */
+    /** @param wake called when {@link #runContinuations} has something to run; any thread */
     Destroyer(Runnable wake) {
         this.wake = wake;
     }
@@ -34,7 +33,7 @@ final class Destroyer {
      * Destroys {@code queuePair}.
      *
      * @param of its link, for messages
-     * @param then returned by {@link #poll} once the queue pair is destroyed
+     * @param then run by {@link #runContinuations} once the queue pair is destroyed
      */
     void destroy(QueuePair queuePair, String of, Runnable then) {
         Thread thread = Thread.ofVirtual().name("destroy " + of).unstarted(() -> run(queuePair, of, then));
@@ -51,7 +50,7 @@ final class Destroyer {
                 destroyed = true;
             } catch (RuntimeException e) {
                 log.error(
-                        "{}: its queue pair cannot be destroyed, and until it is the link stays down: {}",
+                        "{}: its queue pair cannot be destroyed yet, and the link stays down until it is: {}",
                         of,
                         e.toString());
                 sleep(pause);
@@ -73,10 +72,11 @@ final class Destroyer {
         }
     }
 
-    /** The continuation of a queue pair that was destroyed, or null. The links' thread. */
-    @Nullable
-    Runnable poll() {
-        return finished.poll();
+    /** Runs what was to follow the destruction of queue pairs that are destroyed by now. The links' thread. */
+    void runContinuations() {
+        for (Runnable then = finished.poll(); then != null; then = finished.poll()) {
+            then.run();
+        }
     }
 
     /**

@@ -12,7 +12,7 @@ import java.util.OptionalLong;
  * <ul>
  *   <li>An offer may be connected to if it answers nothing and was not connected to before, or if it answers the very attempt that one has
  *       on offer. So an offer that the peer has long since used for a link that died is never taken for a fresh one.
- *   <li>A side that is connected and sees the peer publish another attempt gives the link up: it is dead on the peer's side.
+ *   <li>A side that is connected and sees the peer publish another attempt disconnects: the link is dead on the peer's side.
  *   <li>A side without an offer answers the peer's if that is fresh, and otherwise publishes its own when it wants a link.
  *   <li>A side with more shards than the peer's offer has queue pairs cannot connect to it, and publishes its own; the peer connects to that
  *       with as many queue pairs as it asks for.
@@ -57,7 +57,7 @@ final class Handshake {
         /** Connect the queue pairs on offer to the peer's, and publish that. */
         CONNECT,
         /** Remove the queue pairs from the shards. */
-        GIVE_UP
+        DISCONNECT
     }
 
     /**
@@ -69,16 +69,16 @@ final class Handshake {
         return switch (mine) {
             case Mine.Leaving() -> Step.WAIT;
             case Mine.Connected(long attempt, long to) ->
-                theirs.isPresent() && theirs.get().attempt() != to ? Step.GIVE_UP : Step.WAIT;
+                theirs.isPresent() && theirs.get().attempt() != to ? Step.DISCONNECT : Step.WAIT;
             case Mine.Offered(long attempt) ->
                 theirs.isPresent() && mayConnect(theirs.get(), attempt, lastUsed) ? Step.CONNECT : Step.WAIT;
             case Mine.Nothing() -> {
                 if (theirs.isPresent() && isFresh(theirs.get(), lastUsed)) {
                     yield Step.ANSWER;
                 }
-                // An offer that is not fresh is connected to queue pairs of this side that are gone, or has too few:
-                // tell
-                // the peer so.
+                // An offer that is not fresh is connected to queue pairs of this side that are gone, or has too few
+                // queue
+                // pairs. This side's own offer tells the peer so.
                 yield eager || theirs.isPresent() ? Step.OFFER : Step.WAIT;
             }
         };

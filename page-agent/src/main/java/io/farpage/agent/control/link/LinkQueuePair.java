@@ -1,10 +1,10 @@
 package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.device.OpenDevice;
-import io.farpage.agent.control.device.Transport;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
@@ -24,7 +24,7 @@ record LinkQueuePair(OpenDevice device, int shard, Rail rail, QueuePair queuePai
     private QpEntry toEntry(int mtu) {
         QpEndpoint endpoint = queuePair.endpoint();
         Gid gid = new Gid(endpoint.gid().high(), endpoint.gid().low());
-        if (device.transport() == Transport.TCP) {
+        if (device.transport() == TransportKind.TCP) {
             // The soft provider's GID is the address it listens on, and its LID the port; written as such.
             String host = endpoint.gid().toInetAddress().getHostAddress();
             return QpEntry.tcp(

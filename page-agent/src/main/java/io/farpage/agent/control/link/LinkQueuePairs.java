@@ -1,12 +1,11 @@
 package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.device.OpenDevice;
-import io.farpage.agent.control.device.Transport;
 import io.farpage.agent.control.link.Handshake.Mine;
 import io.farpage.agent.control.link.Handshake.Theirs;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
-import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.QpEntry;
@@ -32,31 +31,26 @@ final class LinkQueuePairs {
     private static final Logger log = LoggerFactory.getLogger(LinkQueuePairs.class);
 
     private final String peer;
-    private final List<ShardLoop> shards;
-    private final List<ShardRails> rails;
-    private final LinkOptions options;
-    private final Destroyer destroyer;
+    private final LinkContext context;
+    private final List<LinkShard> shards;
 
     private final List<LinkQueuePair> queuePairs = new ArrayList<>();
     /** Queue pairs that no shard has and that are being destroyed. */
     private final Set<LinkQueuePair> ending = new HashSet<>();
 
     private volatile Mine mine = new Mine.Nothing();
-    private volatile String transportInUse = "";
+    private volatile Optional<TransportKind> transportInUse = Optional.empty();
     private volatile boolean up;
     private long attempt;
     private Optional<Attempt> answers = Optional.empty();
     private OptionalLong lastUsed = OptionalLong.empty();
-    private int attached;
-    private int upShards;
+    private int installed;
+    private int verifiedShards;
 
-    LinkQueuePairs(
-            String peer, List<ShardLoop> shards, List<ShardRails> rails, LinkOptions options, Destroyer destroyer) {
+    LinkQueuePairs(String peer, LinkContext context) {
         this.peer = peer;
-        this.shards = shards;
-        this.rails = rails;
-        this.options = options;
-        this.destroyer = destroyer;
+        this.context = context;
+        this.shards = context.shards();
     }
 
     Mine mine() {
@@ -72,7 +66,7 @@ final class LinkQueuePairs {
     }
 
     /** Whether there are queue pairs that the peer may connect to or is connected to. */
-    boolean isOut() {
+    boolean isOfferedOrConnected() {
         return mine instanceof Mine.Offered || mine instanceof Mine.Connected;
     }
 
@@ -85,8 +79,14 @@ final class LinkQueuePairs {
         return up;
     }
 
+    /** Its name; empty while there is no connected queue pair. */
     String transportInUse() {
-        return transportInUse;
+        return transportInUse.map(TransportKind::toString).orElse("");
+    }
+
+    /** Whether the queue pairs are connected over a transport. */
+    boolean isOver(TransportKind transport) {
+        return transportInUse.filter(transport::equals).isPresent();
     }
 
     long attempt() {
@@ -105,14 +105,6 @@ final class LinkQueuePairs {
         return queuePairs.stream().map(LinkQueuePair::toEntry).toList();
     }
 
-    /** The devices of these on which every shard can make queue pairs. */
-    List<OpenDevice> usable(List<OpenDevice> devices) {
-        return devices.stream()
-                .filter(OpenDevice::isUsable)
-                .filter(d -> rails.stream().allMatch(r -> r.has(d)))
-                .toList();
-    }
-
     /**
      * Creates queue pairs on every device and moves them to INIT.
      *
@@ -124,12 +116,12 @@ final class LinkQueuePairs {
             tryCreate(device, needed(theirs, device));
         }
         if (queuePairs.isEmpty()) {
-            throw new VerbsException("no queue pair could be made on any of " + devices);
+            throw new VerbsException("no queue pair could be created on any of " + devices);
         }
         mine = new Mine.Offered(attempt);
     }
 
-    /** Creates queue pairs on the first device that both nodes have and moves them to RTR; {@link #finish} moves them to RTS. */
+    /** Creates queue pairs on the first device that both nodes have and moves them to RTR; {@link #install} moves them to RTS. */
     void answer(long newAttempt, List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
         begin(newAttempt);
         OpenDevice device = firstOf(devices, theirs);
@@ -148,12 +140,12 @@ final class LinkQueuePairs {
     private void begin(long newAttempt) {
         attempt = newAttempt;
         answers = Optional.empty();
-        attached = 0;
+        installed = 0;
         markDown();
     }
 
     private void markDown() {
-        upShards = 0;
+        verifiedShards = 0;
         up = false;
     }
 
@@ -174,10 +166,9 @@ final class LinkQueuePairs {
      */
     private void create(OpenDevice device, int from, int to) {
         for (int shard = from; shard < to; shard++) {
-            var rail = rails.get(shard % shards.size()).on(device);
-            QpOptions wanted = shard < shards.size()
-                    ? options.queuePairs()
-                    : options.queuePairs().withQueueSizes(1, 1);
+            Rail rail = shards.get(shard % shards.size()).rails().on(device);
+            QpOptions options = context.options().queuePairs();
+            QpOptions wanted = shard < shards.size() ? options : options.withQueueSizes(1, 1);
             QueuePair queuePair =
                     device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
             queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair));
@@ -196,7 +187,7 @@ final class LinkQueuePairs {
     }
 
     private static Stream<QpEntry> entries(List<QpEntry> theirs, OpenDevice device) {
-        return theirs.stream().filter(e -> kind(device) == e.transport() && e.rail() == device.rail());
+        return theirs.stream().filter(e -> device.transport() == e.transport() && e.rail() == device.rail());
     }
 
     private static Optional<QpEntry> entry(List<QpEntry> theirs, OpenDevice device, int shard) {
@@ -222,12 +213,8 @@ final class LinkQueuePairs {
                 served >= shards.size());
     }
 
-    static TransportKind kind(OpenDevice device) {
-        return device.transport() == Transport.RDMA ? TransportKind.RDMA : TransportKind.TCP;
-    }
-
     private void connect(long theirAttempt, List<QpEntry> theirs, OpenDevice device) {
-        transportInUse = device.transport().word();
+        transportInUse = Optional.of(device.transport());
         for (LinkQueuePair one : queuePairs) {
             one.connect(entry(theirs, device, one.shard())
                     .orElseThrow(() -> new VerbsException(
@@ -240,20 +227,25 @@ final class LinkQueuePairs {
     }
 
     /** Moves the connected queue pairs of this node's shards to RTS and hands them to the shards, which read the peer's header next. */
-    void finish(PeerView view, List<PeerLink> links) {
+    void install(PeerView view, List<PeerLink> links) {
         List<LinkQueuePair> own =
                 queuePairs.stream().filter(one -> one.shard() < shards.size()).toList();
         for (LinkQueuePair one : own) {
             one.queuePair().modifyToRts();
         }
         for (LinkQueuePair one : own) {
-            var memory = view.memory(kind(one.device()), one.device().rail())
+            var memory = view.memory(one.device().transport(), one.device().rail())
                     .orElseThrow(() -> new VerbsException("peer " + peer + " has not published its memory"));
-            shards.get(one.shard())
-                    .submit(new ShardCommand.Attach(
+            submit(
+                    one.shard(),
+                    new ShardCommand.Attach(
                             links.get(one.shard()), one.queuePair(), one.rail(), view.incarnation(), memory, attempt));
-            attached++;
+            installed++;
         }
+    }
+
+    private void submit(int shard, ShardCommand command) {
+        shards.get(shard).loop().submit(command);
     }
 
     /** Whether a notice is about one of these queue pairs. */
@@ -262,8 +254,8 @@ final class LinkQueuePairs {
     }
 
     /** A shard has verified the peer over its queue pair. Returns whether all shards have. */
-    boolean proved() {
-        up = ++upShards == shards.size();
+    boolean verified() {
+        up = ++verifiedShards == shards.size();
         return up;
     }
 
@@ -272,10 +264,10 @@ final class LinkQueuePairs {
         markDown();
         for (LinkQueuePair one : List.copyOf(queuePairs)) {
             if (one.queuePair().equals(notice.queuePair())) {
-                destroyer.destroy(one.queuePair(), "link to " + peer, () -> {
-                    shards.get(one.shard()).submit(new ShardCommand.Destroyed(notice.link(), notice.attempt()));
+                context.destroyer().destroy(one.queuePair(), "link to " + peer, () -> {
+                    submit(one.shard(), new ShardCommand.Destroyed(notice.link(), notice.attempt()));
                     queuePairs.remove(one);
-                    attached--;
+                    installed--;
                     completeRemoval();
                 });
             }
@@ -292,10 +284,10 @@ final class LinkQueuePairs {
             return;
         }
         markDown();
-        if (attached > 0) {
+        if (installed > 0) {
             for (int shard = 0; shard < shards.size(); shard++) {
                 for (List<PeerLink> each : links) {
-                    shards.get(shard).submit(new ShardCommand.Detach(each.get(shard), attempt, reason));
+                    submit(shard, new ShardCommand.Detach(each.get(shard), attempt, reason));
                 }
             }
             destroyOwn(queuePairs.stream()
@@ -311,7 +303,7 @@ final class LinkQueuePairs {
     private void completeRemoval() {
         if (mine instanceof Mine.Leaving && queuePairs.isEmpty() && ending.isEmpty()) {
             mine = new Mine.Nothing();
-            transportInUse = "";
+            transportInUse = Optional.empty();
         }
     }
 
@@ -319,7 +311,7 @@ final class LinkQueuePairs {
         for (LinkQueuePair one : some) {
             queuePairs.remove(one);
             ending.add(one);
-            destroyer.destroy(one.queuePair(), "link to " + peer, () -> {
+            context.destroyer().destroy(one.queuePair(), "link to " + peer, () -> {
                 ending.remove(one);
                 completeRemoval();
             });
@@ -329,7 +321,7 @@ final class LinkQueuePairs {
     /** Destroys queue pairs that no shard has, at once. For the end, when the destroyer is no longer polled. */
     void close() {
         for (LinkQueuePair one : List.copyOf(queuePairs)) {
-            if (attached == 0 || one.shard() >= shards.size()) {
+            if (installed == 0 || one.shard() >= shards.size()) {
                 queuePairs.remove(one);
                 try {
                     one.queuePair().close();
@@ -347,8 +339,8 @@ final class LinkQueuePairs {
     }
 
     /** Whether a queue pair is on a device that can no longer carry it. */
-    boolean isStranded() {
-        return isOut()
+    boolean isOnUnusableDevice() {
+        return isOfferedOrConnected()
                 && queuePairs.stream()
                         .anyMatch(q -> !q.device().isUsable() || q.rail().hasFailed());
     }

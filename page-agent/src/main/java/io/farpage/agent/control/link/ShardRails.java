@@ -1,10 +1,10 @@
 package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.device.OpenDevice;
-import io.farpage.agent.control.device.Transport;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.VerbsException;
@@ -21,11 +21,11 @@ import org.slf4j.LoggerFactory;
 public final class ShardRails implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(ShardRails.class);
 
-    /** A microsecond or two of looking, beside which the rest of a turn is short. */
-    private static final int RDMA_LOOKS = 64;
+    /** Polls of a device in one duty cycle: a microsecond or two, beside which the rest of the cycle is short. */
+    private static final int RDMA_POLLS = 64;
 
-    /** A poll is recv(2), and a fault may come meanwhile. */
-    private static final int TCP_LOOKS = 4;
+    /** The same over TCP, where a poll is a system call, and a fault may arrive meanwhile. */
+    private static final int TCP_POLLS = 4;
 
     private final int cqe;
     private final Map<OpenDevice, Opened> byDevice = new ConcurrentHashMap<>();
@@ -61,10 +61,10 @@ public final class ShardRails implements AutoCloseable {
         return rail;
     }
 
-    private static int maxPolls(Transport transport) {
+    private static int maxPolls(TransportKind transport) {
         return switch (transport) {
-            case RDMA -> RDMA_LOOKS;
-            case TCP -> TCP_LOOKS;
+            case RDMA -> RDMA_POLLS;
+            case TCP -> TCP_POLLS;
         };
     }
 
@@ -77,17 +77,17 @@ public final class ShardRails implements AutoCloseable {
         return Objects.requireNonNull(byDevice.get(device), "device is open").rail();
     }
 
-    /** Whether queue pairs can be made on {@code device}. */
+    /** Whether there is a completion queue on {@code device}, for queue pairs to use. */
     boolean has(OpenDevice device) {
         return byDevice.containsKey(device);
     }
 
-    /** Makes a completion queue on a device that was opened later and gives it to the shard. */
+    /** Creates a completion queue on a device that was opened later and gives it to the shard. */
     public void add(OpenDevice device, ShardLoop shard) {
         shard.submit(new ShardCommand.AddRail(open(device)));
     }
 
-    /** The device of a rail; empty if it was taken back. */
+    /** The device of a rail; empty if it was removed. */
     Optional<OpenDevice> deviceOf(Rail rail) {
         return byDevice.entrySet().stream()
                 .filter(one -> one.getValue().rail() == rail)
@@ -96,9 +96,9 @@ public final class ShardRails implements AutoCloseable {
     }
 
     /**
-     * Destroys a completion queue that failed and makes another one. Its queue pairs must be gone.
+     * Destroys a completion queue that failed and creates another one. Its queue pairs must be gone.
      *
-     * @throws io.farpage.verbs.VerbsException if the device makes none
+     * @throws io.farpage.verbs.VerbsException if the device creates none
      */
     void renew(OpenDevice device, ShardLoop shard) {
         Opened failed = byDevice.remove(device);
@@ -112,7 +112,7 @@ public final class ShardRails implements AutoCloseable {
         }
     }
 
-    /** Takes the completion queue of a device back from the shard and destroys it. Its queue pairs must be gone. */
+    /** Removes the completion queue of a device from the shard and destroys it. Its queue pairs must be gone. */
     public CompletableFuture<Void> remove(OpenDevice device, ShardLoop shard) {
         Opened opened = byDevice.remove(device);
         if (opened == null) {

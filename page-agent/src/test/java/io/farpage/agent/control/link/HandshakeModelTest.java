@@ -122,7 +122,7 @@ final class HandshakeModelTest {
                 }
                 case ANSWER -> connect(world.nextAttempt++, peer);
                 case CONNECT -> connect(((Mine.Offered) mine).attempt(), peer);
-                case GIVE_UP -> mine = new Mine.Leaving();
+                case DISCONNECT -> mine = new Mine.Leaving();
             }
         }
 

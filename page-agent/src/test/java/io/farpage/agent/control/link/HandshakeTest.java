@@ -45,8 +45,8 @@ final class HandshakeTest {
     }
 
     @Test
-    void shouldGiveUpWhenThePeerStartsAnew() {
-        assertEquals(Step.GIVE_UP, Handshake.next(new Mine.Connected(1, 7), fresh(8), OptionalLong.of(7), false));
+    void shouldDisconnectWhenThePeerStartsAnew() {
+        assertEquals(Step.DISCONNECT, Handshake.next(new Mine.Connected(1, 7), fresh(8), OptionalLong.of(7), false));
     }
 
     @Test

@@ -1,0 +1,108 @@
+package io.farpage.agent.control.link;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+
+/**
+ * How the attempts at one link went, and the pauses that follow: one before the next attempt, and one during which RDMA is not used while TCP
+ * can replace it. Used by the links' thread, except for {@link #lastFailure}.
+ */
+final class LinkHealth {
+    private final LinkContext context;
+    private final Backoff attempts;
+    private final Backoff rdma;
+    private OptionalLong upSince = OptionalLong.empty();
+    /** Whether the link failed last because the peer refused a request. */
+    private boolean refused;
+
+    private volatile String lastFailure = "";
+
+    LinkHealth(LinkContext context) {
+        LinkOptions options = context.options();
+        this.context = context;
+        this.attempts = new Backoff(options.firstBackoff(), options.longestBackoff());
+        this.rdma = new Backoff(options.rdmaPause(), options.longestRdmaPause());
+    }
+
+    /** Whether the pause after a failure is over. */
+    boolean mayStart(long now) {
+        return attempts.isOver(now);
+    }
+
+    /** Whether RDMA may be used. */
+    boolean mayUseRdma(long now) {
+        return rdma.isOver(now);
+    }
+
+    /** How long RDMA is not used after its latest failure. */
+    Duration rdmaPause() {
+        return rdma.pause();
+    }
+
+    /** The latest failure; empty if there was none. Any thread. */
+    String lastFailure() {
+        return lastFailure;
+    }
+
+    /** The devices have changed: RDMA may be used at once. */
+    void devicesChanged() {
+        rdma.reset();
+    }
+
+    /** The link is up. After a refusal the series of pauses goes on until the link has lasted. */
+    void cameUp() {
+        upSince = OptionalLong.of(context.now());
+        if (!refused) {
+            attempts.reset();
+        }
+    }
+
+    /** A trial has replaced the queue pairs of the link. */
+    void moved() {
+        upSince = OptionalLong.of(context.now());
+        lastFailure = "";
+    }
+
+    /** The link is removed. */
+    void wentDown() {
+        upSince = OptionalLong.empty();
+    }
+
+    /** The link, which was up or nearly so, has failed. */
+    void broke(String reason, boolean byRefusal, boolean overRdma) {
+        refused = byRefusal;
+        failed(reason, overRdma);
+    }
+
+    /** An attempt has failed. */
+    void failed(String reason, boolean overRdma) {
+        long now = context.now();
+        pause(reason, attempts, context.options().longestBackoff(), now);
+        if (overRdma && context.transports().hasFallback()) {
+            pause(reason, rdma, context.options().longestRdmaPause(), now);
+        }
+        upSince = OptionalLong.empty();
+    }
+
+    private void pause(String reason, Backoff backoff, Duration longest, long now) {
+        lastFailure = reason;
+        if (upSince.isPresent() && now - upSince.getAsLong() > longest.toNanos()) {
+            backoff.reset();
+        }
+        backoff.failed(now);
+    }
+
+    /** A trial of RDMA has failed. */
+    void trialFailed(String reason) {
+        lastFailure = "rdma: " + reason;
+        rdma.failed(context.now());
+    }
+
+    /** No attempt is allowed. Returns whether that is new. */
+    boolean notAllowed(String reason) {
+        boolean isNew = !reason.equals(lastFailure);
+        lastFailure = reason;
+        attempts.failed(context.now());
+        return isNew;
+    }
+}

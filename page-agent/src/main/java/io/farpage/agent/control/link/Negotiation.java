@@ -1,0 +1,137 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.agent.control.LocalNode;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.verbs.VerbsException;
+import java.security.SecureRandom;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Takes the next {@link Handshake} step of each link: agrees with the peer, through the coordinator, on what connects to what. Used by the links'
+ * thread, except for {@link #request}.
+ */
+final class Negotiation {
+    private final LocalNode self;
+    private final LinkContext context;
+    private final KnownPeers peers;
+    private final Fencing fencing;
+    private final Collection<LinkSession> sessions;
+    private final SecureRandom random = new SecureRandom();
+    private final Set<String> requested = ConcurrentHashMap.newKeySet();
+
+    /** @param sessions those of all links, as they are at any time */
+    Negotiation(
+            LocalNode self, LinkContext context, KnownPeers peers, Fencing fencing, Collection<LinkSession> sessions) {
+        this.self = self;
+        this.context = context;
+        this.peers = peers;
+        this.fencing = fencing;
+        this.sessions = sessions;
+    }
+
+    /** Has the link to {@code peer} started without waiting for the other side, grace or pause. Any thread. */
+    void request(String peer) {
+        requested.add(peer);
+    }
+
+    /** The peer was removed: the request has become void. */
+    void forget(String peer) {
+        requested.remove(peer);
+    }
+
+    /** Takes the next step of a link. */
+    void step(LinkSession session, PeerView view) throws CoordinatorException {
+        String peer = session.peer();
+        long now = context.now();
+        if (session.isForAnother(view.incarnation())) {
+            session.disconnect("the peer restarted");
+        }
+        boolean isRequested = requested.contains(peer);
+        boolean wanted = !fencing.covers(peer, view.incarnation())
+                && view.node().status() == NodeStatus.ACTIVE
+                && view.isComplete()
+                && (isRequested || session.mayStart(now));
+        if (!wanted) {
+            return;
+        }
+        Optional<Endpoint> offer = peers.offer(peer).filter(o -> isCurrent(o, view));
+        boolean eager = isRequested
+                || self.id().compareTo(peer) < 0
+                || peers.age(peer, now) > context.options().grace().toNanos();
+        Handshake.Step next = session.next(offer, eager);
+        if (next != Handshake.Step.WAIT) {
+            requested.remove(peer);
+            execute(next, session, view, offer);
+        } else {
+            stepTrial(session, view, offer);
+        }
+    }
+
+    private boolean isCurrent(Endpoint offer, PeerView view) {
+        return offer.incarnation().equals(view.node().incarnation())
+                && offer.peerIncarnation().equals(self.incarnation());
+    }
+
+    private void execute(Handshake.Step step, LinkSession session, PeerView view, Optional<Endpoint> offer)
+            throws CoordinatorException {
+        int max = context.options().max();
+        boolean begins = step == Handshake.Step.OFFER || step == Handshake.Step.ANSWER;
+        if (begins && sessions.stream().filter(s -> !s.isIdle()).count() >= max) {
+            session.refuse("link.max of " + max + " links is reached; raise it");
+            return;
+        }
+        try {
+            switch (step) {
+                case WAIT -> {}
+                case OFFER -> {
+                    session.offer(newAttempt(), view, offer);
+                    publish(session, view);
+                }
+                case ANSWER -> {
+                    session.answer(newAttempt(), view, offer.orElseThrow());
+                    publish(session, view);
+                    session.install(view);
+                }
+                case CONNECT -> {
+                    session.connectOffered(offer.orElseThrow());
+                    publish(session, view);
+                    session.install(view);
+                }
+                case DISCONNECT -> session.disconnect("the peer started the link anew");
+            }
+        } catch (VerbsException | IllegalArgumentException e) {
+            session.failed(e.toString());
+        } catch (CoordinatorException e) {
+            // Whether the offer was published is unknown: its queue pairs are destroyed, so that none is left behind.
+            session.failed(e.toString());
+            throw e;
+        }
+    }
+
+    /** Brings up a better transport beside the link. If it fails, the link continues. */
+    private void stepTrial(LinkSession session, PeerView view, Optional<Endpoint> offer) throws CoordinatorException {
+        boolean mayStart = sessions.stream().filter(LinkSession::hasTrial).count() < LinkOptions.TRIALS;
+        try {
+            session.stepTrial(view, offer, newAttempt(), mayStart);
+            if (session.isUnpublished()) {
+                publish(session, view);
+            }
+        } catch (VerbsException | IllegalArgumentException e) {
+            session.failTrial(e.toString());
+        }
+    }
+
+    private long newAttempt() {
+        return random.nextLong();
+    }
+
+    private void publish(LinkSession session, PeerView view) throws CoordinatorException {
+        self.coordinator().publishEndpoint(self.id(), session.peer(), session.toPublish(self.incarnation()));
+        session.published(view);
+    }
+}

@@ -1,0 +1,97 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.ShardCommand;
+import java.util.List;
+
+/**
+ * The two sets of queue pairs of a session: those of the link, and those of a trial or those that a trial has replaced. Used by the links'
+ * thread, except for {@link #links} and {@link #ofLink}.
+ */
+final class SessionQueuePairs {
+    private final LinkContext context;
+    private final List<PeerLink> links;
+    private final List<PeerLink> trialLinks;
+    private volatile LinkQueuePairs ofLink;
+    private LinkQueuePairs ofTrial;
+
+    SessionQueuePairs(String peer, LinkContext context) {
+        this.context = context;
+        this.links = context.shards().stream().map(_ -> new PeerLink(peer)).toList();
+        this.trialLinks = context.shards().stream().map(_ -> new PeerLink(peer)).toList();
+        this.ofLink = new LinkQueuePairs(peer, context);
+        this.ofTrial = new LinkQueuePairs(peer, context);
+    }
+
+    /** The shards' sides of the link, by the number of the shard. Any thread. */
+    List<PeerLink> links() {
+        return links;
+    }
+
+    /** The queue pairs of the link. Any thread. */
+    LinkQueuePairs ofLink() {
+        return ofLink;
+    }
+
+    /** The queue pairs of the trial, or those that it has replaced. */
+    LinkQueuePairs ofTrial() {
+        return ofTrial;
+    }
+
+    /** Whether there are none. */
+    boolean isEmpty() {
+        return ofLink.isNothing() && ofTrial.isNothing();
+    }
+
+    /** Whether one is on {@code device}. */
+    boolean uses(OpenDevice device) {
+        return ofLink.uses(device) || ofTrial.uses(device);
+    }
+
+    /** Hands the connected queue pairs of the link to the shards. */
+    void installLink(PeerView view) {
+        ofLink.install(view, links);
+    }
+
+    /** Hands the connected queue pairs of the trial to the shards, beside the link's. */
+    void installTrial(PeerView view) {
+        ofTrial.install(view, trialLinks);
+    }
+
+    /** Has every shard use the trial's queue pairs for the link and keep the others as the trial's. */
+    void switchShards() {
+        for (int shard = 0; shard < links.size(); shard++) {
+            submit(shard, new ShardCommand.Switch(links.get(shard), trialLinks.get(shard)));
+        }
+    }
+
+    /** All shards have switched: the sets change places. */
+    void swap() {
+        LinkQueuePairs replaced = ofLink;
+        ofLink = ofTrial;
+        ofTrial = replaced;
+    }
+
+    /** Removes a set. A shard may have its queue pairs on either side, since shards switch one after the other. */
+    void remove(LinkQueuePairs set, String reason) {
+        set.removeAll(reason, List.of(links, trialLinks));
+    }
+
+    /** Tells the shards which incarnation of the peer is alive; 0 for none. */
+    void setIncarnation(long incarnation) {
+        for (int shard = 0; shard < links.size(); shard++) {
+            submit(shard, new ShardCommand.SetIncarnation(links.get(shard), incarnation));
+        }
+    }
+
+    private void submit(int shard, ShardCommand command) {
+        context.shards().get(shard).loop().submit(command);
+    }
+
+    /** Destroys queue pairs that no shard has, at the end. */
+    void close() {
+        ofLink.close();
+        ofTrial.close();
+    }
+}

@@ -1,7 +1,6 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.pins.PinPolicy;
-import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.pins.PinWatch;
 import io.farpage.linux.uffd.MemoryFile;
 import java.io.IOException;
@@ -23,7 +22,7 @@ final class Backing implements AutoCloseable {
      * @param vmm the process that handed it over
      * @throws HandoffException if the memory may be pinned and such memory is to be refused
      */
-    static Backing take(String space, int descriptor, int vmm, PinPolicy policy) throws HandoffException {
+    static Backing start(String space, int descriptor, int vmm, PinPolicy policy) throws HandoffException {
         try {
             PinWatch pins = PinWatch.start(space, vmm, descriptor, policy);
             if (policy.mode() == PinPolicy.Mode.REFUSE && pins.isHeld()) {
@@ -34,7 +33,7 @@ final class Backing implements AutoCloseable {
             }
             return new Backing(MemoryFile.adopt(descriptor), pins);
         } catch (IOException e) {
-            throw new HandoffException("the memory file cannot be looked at: " + e);
+            throw new HandoffException("the memory file cannot be inspected: " + e);
         }
     }
 
@@ -44,10 +43,6 @@ final class Backing implements AutoCloseable {
 
     PinWatch pins() {
         return pins;
-    }
-
-    PinStatus status() {
-        return pins.status();
     }
 
     @Override

@@ -13,7 +13,7 @@ final class Descriptors {
     private Descriptors() {}
 
     /**
-     * Checks that they are the userfaultfds of the slices, in order, and after them, perhaps, the file behind the memory.
+     * Checks that they are the userfaultfds of the slices, in order, and then, if there is one more, the file behind the memory.
      *
      * @throws HandoffException saying which is missing or is something else
      */
@@ -62,7 +62,7 @@ final class Descriptors {
         if (!MemoryFile.isMemory(fd)) {
             throw new HandoffException(
                     ("descriptor %d is %s, not a memory file: send a memfd, or a regular file on tmpfs or hugetlbfs,"
-                                    + " whose pages no file server has to be asked for")
+                                    + " whose pages need no file server")
                             .formatted(index + 1, what));
         }
         long length = MemoryFile.lengthOf(fd);
@@ -77,7 +77,7 @@ final class Descriptors {
         try {
             return Files.readSymbolicLink(path(fd)).toString();
         } catch (IOException e) {
-            throw new HandoffException("descriptor " + fd + " cannot be looked at: " + e);
+            throw new HandoffException("descriptor " + fd + " cannot be inspected: " + e);
         }
     }
 
@@ -86,7 +86,7 @@ final class Descriptors {
         try {
             return Files.getAttribute(path(fd), "unix:ino");
         } catch (IOException e) {
-            throw new HandoffException("descriptor " + fd + " cannot be looked at: " + e);
+            throw new HandoffException("descriptor " + fd + " cannot be inspected: " + e);
         }
     }
 

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a guest takes of this host's memory and of the agent's heap, apart from its pages, and what there is. */
+/** The memory of this host and of the agent's heap that a guest needs apart from its pages, and how much is available. */
 final class Footprint {
     private static final Path MEMINFO = Path.of("/proc/meminfo");
     private static final String AVAILABLE = "MemAvailable:";
@@ -23,11 +23,11 @@ final class Footprint {
     }
 
     /**
-     * Checks that page tables fit into this host's memory, should all of the guest be used.
+     * Checks that page tables fit into this host's memory, even if the guest uses all its pages.
      *
      * @param slices of the guest
      * @param available bytes
-     * @throws HandoffException with both figures, if they do not
+     * @throws HandoffException if they do not fit, with both figures
      */
     static void requireTables(List<Slice> slices, long available) throws HandoffException {
         long pages = slices.stream().mapToLong(Slice::pages).sum();
@@ -42,7 +42,7 @@ final class Footprint {
         }
     }
 
-    /** Bytes that the kernel can give to processes without swapping (MemAvailable); no limit where it does not say. */
+    /** Bytes that the kernel can give to processes without swapping (MemAvailable); no limit if the kernel does not report it. */
     static long availableMemory() {
         try {
             for (String line : Files.readAllLines(MEMINFO)) {

@@ -3,71 +3,72 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerEnd;
-import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.coordinator.model.HeatReport;
-import io.farpage.linux.Errno;
-import io.farpage.linux.FileIo;
-import io.farpage.linux.Sockets;
-import io.farpage.linux.uffd.Userfaultfd;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One guest from its attachment to its end. A thread of its own waits for the VMM, checks what it hands over, has pagers serve it, and
- * looks after whether the VMM is still there. Whatever a VMM sends, only its own guest suffers from it.
+ * One guest from its attachment to its end. A thread of its own waits for the VMM, has its handoff checked and its memory served, and probes
+ * regularly whether the VMM still exists. A faulty or hostile VMM affects its own guest alone.
  */
 final class Guest {
     private static final Logger log = LoggerFactory.getLogger(Guest.class);
-    private static final Duration PROBE = Duration.ofMillis(200);
-    private static final Duration HEAT_INTERVAL = Duration.ofSeconds(5);
-    private static final Duration STOP = Duration.ofSeconds(5);
+    static final Duration PROBE_INTERVAL = Duration.ofMillis(200);
+    static final Duration HEAT_INTERVAL = Duration.ofSeconds(5);
+    private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
     private enum State {
         WAITING,
-        /** A handoff has arrived, which is checked and taken or refused. */
-        TAKING,
+        /** A handoff has arrived and is being checked. */
+        CHECKING,
         ATTACHED,
         ENDED;
 
         String word() {
-            return this == TAKING ? WAITING.word() : name().toLowerCase(Locale.ROOT);
+            return this == CHECKING ? WAITING.word() : name().toLowerCase(Locale.ROOT);
         }
     }
 
     private final SpaceUse use;
-    private final boolean written;
-    private final WorkingSet workingSet;
-    private final PagerOptions options;
-    private final PagerHosts hosts;
     private final HandoffSocket socket;
+    private final Admission admission;
     private final Listener listener;
+    private final LongSupplier clock;
     private final Thread thread;
     private final RefusalLog refusals = new RefusalLog();
 
-    /** Written under the lock, so that a guest is either detached or takes a handoff. */
+    /** Written under the lock, so that a guest is either detached or admits a handoff. */
     private volatile State state = State.WAITING;
 
     private volatile String detail = "";
-    private volatile int pid;
-    private volatile boolean evictable;
     private volatile @Nullable Paging paging;
-    /** What is kept of the paging once it has ended, rather than its histograms. */
-    private volatile @Nullable Seen seenLast;
+    /** The last status of a paging that has ended, which is kept instead of its histograms. */
+    private volatile @Nullable Snapshot last;
 
     private volatile boolean stopping;
     /** The guest's thread only. */
     private boolean cutOff;
 
-    /** Is told of what happens to a guest. */
+    /** Decides on a handoff. */
+    @FunctionalInterface
+    interface Admission {
+        /**
+         * Checks a handoff and starts to serve the memory. The descriptors of the message are closed if that fails.
+         *
+         * @throws HandoffException saying what is wrong with the handoff
+         */
+        Paging admit(HandoffConnection.Message message) throws HandoffException;
+    }
+
+    /** Is told what happens to a guest, on its thread. */
     interface Listener {
         /** How warm its pages are. */
         void heat(SpaceMap map, HeatReport heat);
@@ -80,29 +81,18 @@ final class Guest {
     }
 
     /**
-     * Makes it ready to wait for the VMM.
+     * Makes a guest that can wait for its VMM.
      *
-     * @param use of the space, alone; closed at the end
-     * @param written whether the space may hold something
-     * @param workingSet what to fetch before it is asked for
+     * @param use of the space, exclusive; closed at the end
      * @param socket on which the VMM hands its memory over; closed at the end
-     * @param listener told of what happens to the guest, on its thread
+     * @param clock monotonic nanoseconds
      */
-    Guest(
-            SpaceUse use,
-            boolean written,
-            WorkingSet workingSet,
-            HandoffSocket socket,
-            PagerOptions options,
-            PagerHosts hosts,
-            Listener listener) {
+    Guest(SpaceUse use, HandoffSocket socket, Admission admission, Listener listener, LongSupplier clock) {
         this.use = use;
-        this.written = written;
-        this.workingSet = workingSet;
         this.socket = socket;
-        this.options = options;
-        this.hosts = hosts;
+        this.admission = admission;
         this.listener = listener;
+        this.clock = clock;
         thread = Thread.ofPlatform().daemon().name("guest-" + use.map().name()).unstarted(this::run);
     }
 
@@ -118,17 +108,18 @@ final class Guest {
         return use.map().id();
     }
 
-    private void run() {
+    /** The whole life of the guest: what its thread runs. */
+    void run() {
         try {
-            Paging now = awaitHandoff();
+            Paging served = awaitHandoff();
             socket.stopListening();
-            if (now == null) {
+            if (served == null) {
                 detail = use.isRevoked() ? "its space was deleted before a VMM came" : "detached before a VMM came";
                 return;
             }
-            paging = now;
-            become(State.ATTACHED);
-            PagerEnd end = awaitEnd(now);
+            paging = served;
+            setState(State.ATTACHED);
+            PagerEnd end = awaitEnd(served);
             listener.left(use.map(), end.workingSet());
             detail = end.reason() + (end.saved() ? "" : "; what its memory held is not at its homes");
             if (!end.saved()) {
@@ -137,38 +128,39 @@ final class Guest {
             log.info("space {}: {}", space(), detail);
         } catch (RuntimeException e) {
             detail = e.toString();
-            tear("its guest was given up: " + e);
-            log.error("space {}: the guest is given up", space(), e);
+            tear("serving its guest failed: " + e);
+            log.error("space {}: serving its guest failed, and the guest is ended", space(), e);
         } finally {
             socket.close();
             release();
-            become(State.ENDED);
+            setState(State.ENDED);
         }
     }
 
     /** Marks the space as torn, if pages of it may have been written to their homes while others were not. */
     private void tear(String reason) {
-        if (evictable) {
+        Paging ended = paging;
+        if (ended != null && ended.isEvictable()) {
             use.tear(reason);
         }
     }
 
-    /** Lets go of the space, unless transfers may be under way: then it stays attached until the shards have stopped. */
+    /** Ends the use of the space, unless transfers may be under way: then it stays attached until the shards have stopped. */
     private void release() {
-        Paging was = paging;
-        if (was == null || was.hasEnded()) {
-            if (was != null) {
-                seenLast = new Seen(was.status(), was.pins());
-                paging = null;
-            }
-            use.close();
-            listener.released(use.map());
-        } else {
+        Paging ended = paging;
+        if (ended != null && !ended.hasEnded()) {
             log.warn("space {} (id {}) stays attached until this agent ends", space(), spaceId());
+            return;
         }
+        if (ended != null) {
+            last = Snapshot.of(ended);
+            paging = null;
+        }
+        use.close();
+        listener.released(use.map());
     }
 
-    /** Takes connections until one brings a proper handoff; null if the guest is to be detached before. */
+    /** Accepts connections until one brings a proper handoff; null if the guest is to be detached before. */
     private @Nullable Paging awaitHandoff() {
         use.whenRevoked(socket::wakeUp);
         while (!stopping && !use.isRevoked()) {
@@ -178,12 +170,14 @@ final class Guest {
             }
             try (HandoffConnection connection = next.get()) {
                 try {
-                    if (!beginTaking()) {
+                    if (!beginCheck()) {
                         throw new HandoffException("the guest was detached, or its space deleted, before its VMM came");
                     }
-                    return take(connection.message());
+                    Paging admitted = admission.admit(connection.message());
+                    detail = "";
+                    return admitted;
                 } catch (HandoffException e) {
-                    become(State.WAITING);
+                    setState(State.WAITING);
                     detail = e.getMessage() == null ? "" : e.getMessage();
                     refusals.refused(space(), socket.path(), detail);
                     connection.refuse(detail);
@@ -193,96 +187,50 @@ final class Guest {
         return null;
     }
 
-    private synchronized void become(State next) {
+    private synchronized void setState(State next) {
         state = next;
     }
 
-    /** Begins to take a handoff; false if the guest is to be detached. */
-    private synchronized boolean beginTaking() {
+    /** Begins to check a handoff; false if the guest is to be detached. */
+    private synchronized boolean beginCheck() {
         if (stopping || use.isRevoked()) {
             return false;
         }
-        state = State.TAKING;
+        state = State.CHECKING;
         return true;
     }
 
-    private Paging take(HandoffConnection.Message message) throws HandoffException {
-        List<Integer> open = new ArrayList<>(message.descriptors());
-        Backing backing = null;
-        try {
-            int pageBytes = use.map().pageSize();
-            List<Slice> slices =
-                    Handoff.parse(message.json(), pageBytes, use.map().pages() * pageBytes);
-            Descriptors.check(open, slices);
-            List<Userfaultfd> uffds = new ArrayList<>();
-            for (int fd : open.subList(0, slices.size())) {
-                Sockets.setBlocking(Errno.ofThread(), fd, false);
-                uffds.add(Userfaultfd.adopt(fd));
-            }
-            if (open.size() > slices.size()) {
-                backing = Backing.take(space(), open.getLast(), message.pid(), hosts.pins());
-                open.removeLast();
-            }
-            Paging now = new Paging(
-                    new Paging.Memory(space(), use::map, pageBytes, written, workingSet),
-                    slices,
-                    uffds,
-                    backing,
-                    options,
-                    hosts);
-            boolean evicts = backing != null;
-            backing = null;
-            open.clear();
-            pid = message.pid();
-            evictable = evicts;
-            detail = "";
-            log.info(
-                    "space {}: guest of process {} attached, {} bytes, {} userfaultfds{}",
-                    space(),
-                    pid,
-                    slices.stream().mapToLong(Slice::mappedBytes).sum(),
-                    slices.size(),
-                    !evicts ? "; without its memory file, so nothing of it can be evicted" : "");
-            return now;
-        } finally {
-            if (backing != null) {
-                backing.close();
-            }
-            open.forEach(fd -> FileIo.close(Errno.ofThread(), fd));
-        }
-    }
-
-    /** Waits for the pagers to end, having them probe now and then whether the VMM is still there. */
-    private PagerEnd awaitEnd(Paging now) {
-        long heatReported = System.nanoTime();
+    /** Waits for the pagers to end, and has them probe regularly whether the VMM still exists. */
+    private PagerEnd awaitEnd(Paging served) {
+        long heatReported = clock.getAsLong();
         try {
             while (!stopping) {
                 try {
-                    return now.await(PROBE);
+                    return served.await(PROBE_INTERVAL);
                 } catch (TimeoutException e) {
-                    now.probe();
-                    cutOffIfRevoked(now);
-                    if (System.nanoTime() - heatReported > HEAT_INTERVAL.toNanos()) {
-                        heatReported = System.nanoTime();
-                        listener.heat(use.map(), now.heat());
+                    served.probe();
+                    cutOffIfRevoked(served);
+                    if (clock.getAsLong() - heatReported > HEAT_INTERVAL.toNanos()) {
+                        heatReported = clock.getAsLong();
+                        listener.heat(use.map(), served.heat());
                     }
                 }
             }
         } catch (InterruptedException e) {
-            // As when it is told to stop.
+            // The guest is told to stop.
         } finally {
-            now.close();
+            served.close();
         }
         return new PagerEnd(
                 "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
     }
 
-    /** The space was deleted: once nothing of the guest reaches the homes any more, the homes may have their room back. */
-    private void cutOffIfRevoked(Paging now) throws InterruptedException {
-        if (!cutOff && use.isRevoked() && now.isCutOff()) {
+    /** If the space was deleted and no transfer of the guest can reach the homes any more, lets the homes reuse its frames. */
+    private void cutOffIfRevoked(Paging served) throws InterruptedException {
+        if (!cutOff && use.isRevoked() && served.isCutOff()) {
             cutOff = true;
             detail = "its space was deleted; the pages that are not resident are lost";
-            log.warn("space {} (id {}) of process {}: {}", space(), spaceId(), pid, detail);
+            log.warn("space {} (id {}) of process {}: {}", space(), spaceId(), served.pid(), detail);
             use.cutOff();
         }
     }
@@ -292,24 +240,26 @@ final class Guest {
         return state == State.ATTACHED;
     }
 
-    /** Has it take no handoff any more; false if it has taken one, and its VMM may run. */
+    /** Stops waiting for a handoff; false if one has come, and the VMM may run. */
     synchronized boolean stopWaiting() {
-        if (state == State.TAKING || state == State.ATTACHED) {
+        if (state == State.CHECKING || state == State.ATTACHED) {
             return false;
         }
         stopping = true;
         return true;
     }
 
+    /** Process id of the VMM; 0 before it has come. */
+    int pid() {
+        Paging now = paging;
+        return now == null ? 0 : now.pid();
+    }
+
     boolean hasEnded() {
         return state == State.ENDED;
     }
 
-    int pid() {
-        return pid;
-    }
-
-    /** Has it end, with its VMM if that runs. */
+    /** Asks the guest to end, even if its VMM runs. */
     void requestStop() {
         stopping = true;
         socket.wakeUp();
@@ -318,12 +268,12 @@ final class Guest {
         }
     }
 
-    /** Ends a guest whose VMM has not come, or all of it if the agent ends. Waits. */
+    /** Ends the guest, and waits for that. */
     void stop() {
         requestStop();
         try {
-            if (!thread.join(STOP)) {
-                log.warn("{} did not stop within {}", thread.getName(), STOP);
+            if (!thread.join(STOP_TIMEOUT)) {
+                log.warn("{} did not stop within {}", thread.getName(), STOP_TIMEOUT);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -338,34 +288,37 @@ final class Guest {
         }
     }
 
-    /** What there is to see of a paging. */
-    private record Seen(PagingStatus status, PinStatus pins) {
-        static final Seen NOTHING = new Seen(PagingStatus.NONE, PinStatus.NONE);
+    /** The status of a paging at one moment. */
+    private record Snapshot(Optional<Integer> pid, boolean evictable, PagingStatus status, PinStatus pins) {
+        static final Snapshot NONE = new Snapshot(Optional.empty(), false, PagingStatus.NONE, PinStatus.NONE);
+
+        static Snapshot of(Paging paging) {
+            return new Snapshot(Optional.of(paging.pid()), paging.isEvictable(), paging.status(), paging.pins());
+        }
     }
 
-    private Seen seen() {
+    private Snapshot snapshot() {
         Paging now = paging;
-        Seen last = seenLast;
-        if (last != null) {
-            return last;
+        Snapshot ended = last;
+        if (ended != null) {
+            return ended;
         }
-        return now == null ? Seen.NOTHING : new Seen(now.status(), now.pins());
+        return now == null ? Snapshot.NONE : Snapshot.of(now);
     }
 
     GuestStatus status() {
-        Seen now = seen();
-        PagingStatus seen = now.status();
+        Snapshot now = snapshot();
         return new GuestStatus(
                 space(),
                 spaceId(),
                 state.word(),
                 socket.path().toString(),
-                state == State.WAITING || now.equals(Seen.NOTHING) ? Optional.empty() : Optional.of(pid),
-                evictable,
+                now.pid(),
+                now.evictable(),
                 now.pins(),
                 detail,
-                seen.where(),
-                seen.faults(),
-                seen.parts());
+                now.status().where(),
+                now.status().faults(),
+                now.status().parts());
     }
 }

@@ -4,13 +4,13 @@ package io.farpage.agent.control.guest;
 public final class GuestException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** What kind of obstacle it is. */
+    /** The reason of a refusal. */
     public enum Obstacle {
         /** There is no such guest or space. */
         NOT_FOUND,
-        /** The request is wrong in itself. */
+        /** The request is invalid whatever the state of the agent. */
         INVALID,
-        /** It does not go together with how things are. */
+        /** The request conflicts with the present state. */
         CONFLICT
     }
 

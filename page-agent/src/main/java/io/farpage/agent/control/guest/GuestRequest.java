@@ -11,11 +11,11 @@ import java.util.OptionalLong;
  * A guest to be served, the body of {@code PUT /spaces/{space}/guest}.
  *
  * @param socket path of the Unix socket on which the VMM hands its memory over; created
- * @param sizeBytes size of the space, if it is to be made
- * @param pageSize bytes of its pages, if it is to be made: 4096 (when left out) or 2097152
- * @param homes the nodes to take its memory from, if it is to be made; all others than this one, when left out
+ * @param sizeBytes size of the space, if it is to be created
+ * @param pageSize bytes of its pages, if it is to be created: 4096 (when left out) or 2097152
+ * @param homes nodes whose pools hold its pages, if it is to be created; all nodes except this one, when left out
  * @param localBytes how much of the guest may be resident; all of it, when left out
- * @param prefetchPages pages that one fetch may bring, 1 to 64; 32 when left out
+ * @param prefetchPages pages that one fetch may transfer, 1 to 64; 32 when left out
  * @param replay whether to prefetch what was resident when the space's last guest ended; true when left out
  * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
  * @param force whether to use a torn space, which holds older and newer pages, as it is; false when left out

@@ -15,11 +15,11 @@ import java.util.Optional;
  * @param socket where the VMM hands its memory over
  * @param pid of the VMM, once attached
  * @param evictable whether the VMM handed over what backs its memory, so that it can be kept under a limit
- * @param pins whether pages stay because a device may write to them
- * @param detail how it ended, or what the last attempt to hand over lacked; empty if there is nothing to say
+ * @param pins whether pages stay resident because a device may write to them
+ * @param detail how it ended, or why the last handoff was refused; empty if there is no more to report
  * @param where its pages are
- * @param faults what came of its faults
- * @param pagers that serve it, one for each userfaultfd of the VMM's; empty before it has come
+ * @param faults counts and latencies of its faults
+ * @param pagers that serve it, one for each userfaultfd of the VMM; empty before the handoff
  */
 public record GuestStatus(
         String space,
@@ -54,9 +54,9 @@ public record GuestStatus(
      * @param zeroFaults of pages of zeros
      * @param writeProtectFaults of stores to clean pages
      * @param repeatedFaults of pages that were resident, or being fetched
-     * @param waitedFaults that had to wait for room
-     * @param removedPages given up by the guest
-     * @param prefetchedPages installed ahead
+     * @param waitedFaults that waited for a free frame
+     * @param removedPages that the guest discarded, such as by its balloon
+     * @param prefetchedPages installed before a fault asked for them
      * @param faultP50Ns median
      * @param faultP99Ns 99th percentile
      * @param faultP999Ns 99.9th percentile

@@ -73,12 +73,12 @@ public final class Guests implements AutoCloseable {
      *
      * @param depth transfers that a pager may have under way
      * @param deadline of one of them
-     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is given up
+     * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is discarded
      * @param pins policy for guests whose memory may be pinned
      */
     public record Options(int depth, Duration deadline, Duration flushDeadline, PinPolicy pins) {}
 
-    /** Links as shards have them. */
+    /** The links to other nodes. */
     @FunctionalInterface
     public interface ShardLinks {
         /** A shard's side of the link to a node, which may not be up. Any thread. */
@@ -98,21 +98,21 @@ public final class Guests implements AutoCloseable {
         if (request.sizeBytes().isPresent()) {
             awaitDeletion(name);
         }
-        // Outside the lock: a file system that does not answer holds up this attach alone.
+        // Outside the lock: a file system that does not answer delays this attach alone.
         HandoffSocket socket = listen(request);
-        boolean served = false;
+        boolean accepted = false;
         try {
             GuestStatus status = attachWhenFenced(name, request, socket);
-            served = true;
+            accepted = true;
             return status;
         } finally {
-            if (!served) {
+            if (!accepted) {
                 socket.close();
             }
         }
     }
 
-    /** Homes take a moment to cut off an agent that was superseded: an attach that comes right behind waits for them. */
+    /** Homes need a moment to cut off an agent that was superseded; an attach that follows at once waits for them. */
     private GuestStatus attachWhenFenced(String name, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
         long deadline = System.nanoTime() + FENCING_TIMEOUT.toNanos();
@@ -175,17 +175,18 @@ public final class Guests implements AutoCloseable {
         if (guests.values().stream().filter(g -> !g.hasEnded()).count() >= hosts.capacity()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
-                    "this agent serves %d guests, and no more: %s".formatted(hosts.capacity(), hosts.fullness()));
+                    "this agent serves %d guests already, the most that it can: %s"
+                            .formatted(hosts.capacity(), hosts.fullness()));
         }
-        Optional<Space> made = makeSpace(name, request);
-        OptionalLong id = made.isPresent() ? OptionalLong.of(made.get().id()) : spaces.resolve(name);
+        Optional<Space> created = createSpace(name, request);
+        OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : spaces.resolve(name);
         try {
-            Optional<SpaceUse> had = id.isPresent()
-                    ? spaces.useAlone(id.getAsLong(), request.force().orElse(false))
+            Optional<SpaceUse> exclusive = id.isPresent()
+                    ? spaces.useExclusively(id.getAsLong(), request.force().orElse(false))
                     : Optional.empty();
-            SpaceUse use = had.orElseThrow(() -> new GuestException(
-                    Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to have it made"));
-            Guest guest = open(use, made.isPresent(), request, socket);
+            SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
+                    Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
+            Guest guest = open(use, created.isPresent(), request, socket);
             guests.values().removeIf(g -> g.hasEnded() && g.space().equals(guest.space()));
             guests.put(guest.spaceId(), guest);
             guest.start();
@@ -204,14 +205,13 @@ public final class Guests implements AutoCloseable {
                         "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
             }
             hosts.requireStaging(use.map().pageSize());
-            Guest guest = new Guest(
+            HandoffAdmission admission = new HandoffAdmission(
                     use,
                     !fresh,
                     request.replay().orElse(true) ? workingSets.of(use.map().id()) : WorkingSet.EMPTY,
-                    socket,
                     options(request, use.map().pageSize()),
-                    hosts,
-                    new GuestListener());
+                    hosts);
+            Guest guest = new Guest(use, socket, admission, new GuestListener(), System::nanoTime);
             done = true;
             return guest;
         } catch (IllegalArgumentException e) {
@@ -219,7 +219,7 @@ public final class Guests implements AutoCloseable {
         } finally {
             if (!done) {
                 use.close();
-                spaces.letGo(use.map().id());
+                spaces.detachWhenUnused(use.map().id());
             }
         }
     }
@@ -240,17 +240,17 @@ public final class Guests implements AutoCloseable {
     }
 
     /** Creates the space if it does not exist. */
-    private Optional<Space> makeSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
+    private Optional<Space> createSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
         if (request.sizeBytes().isEmpty()) {
             return Optional.empty();
         }
-        Optional<Space> there = coordinator.space(name);
-        if (there.isPresent()) {
-            long size = there.get().sizeBytes();
+        Optional<Space> existing = coordinator.space(name);
+        if (existing.isPresent()) {
+            long size = existing.get().sizeBytes();
             if (size != request.sizeBytes().getAsLong()) {
                 throw new GuestException(
                         Obstacle.CONFLICT,
-                        "space '%s' is there and has %d bytes, not %d"
+                        "space '%s' exists and has %d bytes, not %d; leave the size out, or choose another name"
                                 .formatted(name, size, request.sizeBytes().getAsLong()));
             }
             return Optional.empty();
@@ -263,7 +263,7 @@ public final class Guests implements AutoCloseable {
         }
     }
 
-    /** Homes for a new space: other nodes than this one; this one if it is alone. */
+    /** Homes for a new space: the other active nodes; this node if it is the only one. */
     private Optional<List<String>> homes(GuestRequest request) throws CoordinatorException {
         if (request.homes().isPresent()) {
             return request.homes();
@@ -282,7 +282,7 @@ public final class Guests implements AutoCloseable {
         if (!guest.stopWaiting()) {
             throw new GuestException(
                     Obstacle.CONFLICT,
-                    "the VMM of space '%s' (process %d) runs, and would stall without its memory; end it first"
+                    "the VMM of space '%s' (process %d) runs and would stall without its memory; end it first"
                             .formatted(name, guest.pid()));
         }
         guest.stop();
@@ -294,7 +294,8 @@ public final class Guests implements AutoCloseable {
         Guest guest = require(name);
         int pageSize = guest.status().where().pageSize();
         if (!guest.isAttached()) {
-            throw new GuestException(Obstacle.CONFLICT, "space '" + name + "' has no guest that runs");
+            throw new GuestException(
+                    Obstacle.CONFLICT, "space '" + name + "' has no guest whose VMM runs; wait until it has attached");
         }
         try {
             guest.resize(new PagerOptions(pages(localBytes, pageSize), 1).localPages());
@@ -357,7 +358,7 @@ public final class Guests implements AutoCloseable {
 
         @Override
         public void released(SpaceMap map) {
-            spaces.letGo(map.id());
+            spaces.detachWhenUnused(map.id());
         }
     }
 }

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 
 /**
- * What a VMM says of its memory: the JSON array of Firecracker's page fault handler
+ * A VMM's description of its memory: the JSON array of Firecracker's page fault handler
  * (docs/snapshotting/handling-page-faults-on-snapshot-resume.md there), each region of which may name its userfaultfd, if there are
- * several. Nothing of it is trusted.
+ * several. None of its values is trusted.
  */
 final class Handoff {
     /** Userfaultfds, and with them pagers, that a guest may have. */
@@ -26,7 +26,7 @@ final class Handoff {
 
     private Handoff() {}
 
-    /** One element of the array. Firecracker has had the page size under both names, in bytes both times. */
+    /** One element of the array. Firecracker has used both names for the page size, with the same meaning: bytes. */
     record Mapping(
             @JsonProperty(value = "base_host_virt_addr", required = true)
             long hostAddress,
@@ -103,22 +103,22 @@ final class Handoff {
     private static GuestRegion check(Mapping mapping, int pageBytes, long spaceBytes) throws HandoffException {
         if (mapping.pageBytes() != pageBytes) {
             throw new HandoffException(
-                    "the VMM's memory has pages of %d bytes, the space of %d; make the space with the VMM's page size"
+                    "the VMM's memory has pages of %d bytes, the space of %d; create the space with the VMM's page size"
                             .formatted(mapping.pageBytes(), pageBytes));
         }
         requireAligned("base_host_virt_addr", mapping.hostAddress(), pageBytes);
         requireAligned("size", mapping.size(), pageBytes);
         requireAligned("offset", mapping.offset(), pageBytes);
         if (mapping.size() == 0) {
-            throw new HandoffException("a memory region of no bytes");
+            throw new HandoffException("a memory region has size 0");
         }
         if (mapping.size() > spaceBytes || mapping.offset() > spaceBytes - mapping.size()) {
             throw new HandoffException("a region of %d bytes at offset %d reaches beyond the space, which has %d bytes"
                     .formatted(mapping.size(), mapping.offset(), spaceBytes));
         }
         if (mapping.hostAddress() > USER_SPACE_END - mapping.size()) {
-            throw new HandoffException(
-                    "base_host_virt_addr 0x" + Long.toHexString(mapping.hostAddress()) + " is no address of a process");
+            throw new HandoffException("base_host_virt_addr 0x" + Long.toHexString(mapping.hostAddress())
+                    + " is not an address of a process");
         }
         return new GuestRegion(mapping.hostAddress(), mapping.size(), mapping.offset());
     }
@@ -126,7 +126,7 @@ final class Handoff {
     private static void requireAligned(String field, long value, int pageBytes) throws HandoffException {
         if (value < 0 || value % pageBytes != 0) {
             throw new HandoffException(
-                    "%s %d is not a multiple of the page size %d, from 0".formatted(field, value, pageBytes));
+                    "%s %d is not 0 or a positive multiple of the page size %d".formatted(field, value, pageBytes));
         }
     }
 

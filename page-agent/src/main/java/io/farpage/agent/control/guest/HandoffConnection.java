@@ -13,14 +13,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One connection to the handoff socket. It collects the message of a VMM and the descriptors that come with it until the message is whole,
+ * One connection to the handoff socket. It collects the message of a VMM and the descriptors that come with it until the message is complete,
  * the connection fails, or its deadline has passed. The descriptor does not block. Used by one thread.
  */
 final class HandoffConnection implements AutoCloseable {
     private static final int MAX_MESSAGE = 1 << 20;
     /** More than a handoff may have, so that the refusal can name how many came. */
     private static final int MAX_DESCRIPTORS = 2 * Handoff.MAX_USERFAULTFDS;
-    /** Reads of one round, so that a sender without end does not hold up the other connections. */
+    /** Reads in a row, so that a sender that never stops does not delay the other connections. */
     private static final int MAX_READS = 16;
 
     private final int fd;
@@ -30,7 +30,7 @@ final class HandoffConnection implements AutoCloseable {
     private final JsonEnd end = new JsonEnd();
     private byte[] bytes = new byte[4096];
     private int length;
-    private boolean whole;
+    private boolean complete;
     private Optional<String> failure = Optional.empty();
 
     /**
@@ -43,9 +43,9 @@ final class HandoffConnection implements AutoCloseable {
     record Message(String json, List<Integer> descriptors, int pid) {}
 
     /**
-     * Takes over a connection.
+     * Adopts a connection.
      *
-     * @param deadline of the whole message, as {@link System#nanoTime()} has it
+     * @param deadline of the whole message, in the units of {@link System#nanoTime()}
      */
     HandoffConnection(int fd, Errno errno, long deadline) {
         this.fd = fd;
@@ -63,7 +63,7 @@ final class HandoffConnection implements AutoCloseable {
 
     /** Whether the message is complete, or has failed. */
     boolean isFinished() {
-        return whole || failure.isPresent();
+        return complete || failure.isPresent();
     }
 
     /** Reads what has arrived. */
@@ -79,8 +79,8 @@ final class HandoffConnection implements AutoCloseable {
             } else if (part.bytes() > 0) {
                 append(scratch, part.bytes());
             } else if (length > 0) {
-                // The sender has closed its side, so the message is what it has sent.
-                whole = true;
+                // The sender has closed its side, so the message is complete.
+                complete = true;
             } else {
                 fail("the VMM closed the connection without a message");
             }
@@ -97,7 +97,7 @@ final class HandoffConnection implements AutoCloseable {
         }
         MemorySegment.copy(from, ValueLayout.JAVA_BYTE, 0, bytes, length, count);
         for (int i = length; i < length + count; i++) {
-            whole |= end.isAt(bytes[i]);
+            complete |= end.isAt(bytes[i]);
         }
         length += count;
     }
@@ -122,24 +122,24 @@ final class HandoffConnection implements AutoCloseable {
     /**
      * The message. May be called once.
      *
-     * @throws HandoffException saying why there is none
+     * @throws HandoffException if there is none, with the reason
      */
     Message message() throws HandoffException {
         if (failure.isPresent()) {
             throw new HandoffException(failure.get());
         }
-        List<Integer> taken = List.copyOf(descriptors);
+        List<Integer> received = List.copyOf(descriptors);
         int pid = UnixSockets.peer(errno, fd);
         descriptors.clear();
-        return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), taken, pid);
+        return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), received, pid);
     }
 
-    /** Tells the VMM why its handoff is refused, if it still listens. A handoff that is taken gets no answer but the end of the connection. */
+    /** Tells the VMM why its handoff is refused. If the handoff is accepted, the agent closes the connection without an answer. */
     void refuse(String reason) {
         UnixSockets.send(errno, fd, (reason + "\n").getBytes(StandardCharsets.UTF_8), List.of());
     }
 
-    /** Closes the connection and the descriptors that no message has taken. */
+    /** Closes the connection and the descriptors that were not passed on in a message. */
     @Override
     public void close() {
         descriptors.forEach(stray -> FileIo.close(errno, stray));

@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The Unix socket on which a VMM hands its memory over. One thread waits on it, for all its connections together, so that a slow one does not
- * hold up another; any thread may wake or close it.
+ * The Unix socket on which a VMM hands its memory over. One thread waits on it for all its connections together, so that a slow connection does not
+ * delay another. Any thread may wake or close it.
  */
 final class HandoffSocket implements AutoCloseable {
     /** How long a message may take from the connection on, in however many pieces. */
@@ -77,7 +77,7 @@ final class HandoffSocket implements AutoCloseable {
      */
     Optional<HandoffConnection> next() {
         while (true) {
-            Optional<HandoffConnection> finished = takeFinished();
+            Optional<HandoffConnection> finished = removeFinished();
             if (finished.isPresent()) {
                 return finished;
             }
@@ -96,7 +96,7 @@ final class HandoffSocket implements AutoCloseable {
         }
     }
 
-    private Optional<HandoffConnection> takeFinished() {
+    private Optional<HandoffConnection> removeFinished() {
         long now = System.nanoTime();
         for (HandoffConnection connection : connections) {
             if (now - connection.deadline() >= 0) {
@@ -132,7 +132,7 @@ final class HandoffSocket implements AutoCloseable {
         }
         if (accepted < 0) {
             if (exhaustion.isOf(-accepted, System.nanoTime())) {
-                log.warn("{} cannot take a connection: {}", path, exhaustion.describe(ErrnoName.of(-accepted)));
+                log.warn("{} cannot accept a connection: {}", path, exhaustion.describe(ErrnoName.of(-accepted)));
             }
             return;
         }

@@ -1,8 +1,8 @@
 package io.farpage.agent.control.guest;
 
 /**
- * Finds where a JSON array ends in bytes that come piece by piece: at the bracket that closes the first one. Bytes that do not begin an array
- * end at once, since no more of them can make it one. Checks nothing else; the parser does.
+ * Finds where a JSON array ends in bytes that arrive piece by piece: at the bracket that closes the array. Bytes that do not begin an array
+ * end at once, since further bytes cannot make them one. The parser checks everything else.
  */
 final class JsonEnd {
     private long depth;
@@ -10,7 +10,7 @@ final class JsonEnd {
     private boolean escaped;
     private boolean ended;
 
-    /** Takes the next byte. Returns whether the text ends with it, or has ended before. */
+    /** Consumes the next byte. Returns whether the text ends with it, or has ended before. */
     boolean isAt(byte b) {
         if (ended) {
             return true;

@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /**
  * Shares the local limit of a guest among its pagers: each has a limit, and their sum never exceeds the guest's. Limits move to the pagers that
- * fault, in two steps, since a pager whose limit was lowered may hold more for a while: {@link #take} lowers some; once these pagers have applied
+ * fault, in two steps, since a pager whose limit was lowered may hold more for a while: {@link #reclaim} lowers some; once these pagers have applied
  * their limits and reported what they hold, {@link #grant} raises others by what is really free. So the sum, over all pagers, of the larger of limit and pages held never grows beyond what the guest may have.
  *
  * <p>A pager wants more if it has nearly reached its limit and still faults. It gets what others leave unused, and an eighth at a time of the limit
@@ -26,7 +26,7 @@ final class LocalShares {
     /**
      * Shares in proportion to the slices' sizes.
      *
-     * @param cap pages that all may hold together, {@link #least} or more; {@link Integer#MAX_VALUE} for no limit
+     * @param cap pages that all may hold together, {@link #minLimit} or more; {@link Integer#MAX_VALUE} for no limit
      * @param pages of each pager's slice
      */
     LocalShares(int cap, int[] pages) {
@@ -39,13 +39,13 @@ final class LocalShares {
         wants = new boolean[count];
         long all = Arrays.stream(pages).asLongStream().sum();
         for (int i = 0; i < count; i++) {
-            limits[i] = isUnlimited() ? cap : MIN + (int) ((cap - least(count)) * pages[i] / all);
+            limits[i] = isUnlimited() ? cap : MIN + (int) ((cap - minLimit(count)) * pages[i] / all);
         }
         ceiling = bound(new long[count]);
     }
 
     /** The lowest limit that can be shared among so many pagers. */
-    static long least(int pagers) {
+    static long minLimit(int pagers) {
         return (long) MIN * pagers;
     }
 
@@ -67,15 +67,15 @@ final class LocalShares {
         return cap == Integer.MAX_VALUE;
     }
 
-    /** Changes what all may hold together, {@link #least} or more: lowers all limits in proportion if it is less. */
+    /** Changes what all may hold together, {@link #minLimit} or more: lowers all limits in proportion if it is less. */
     void resize(int newCap) {
         cap = newCap;
         if (isUnlimited() || limits.length == 1) {
             Arrays.fill(limits, cap);
             return;
         }
-        long above = Arrays.stream(limits).asLongStream().sum() - least(limits.length);
-        long aboveAllowed = cap - least(limits.length);
+        long above = Arrays.stream(limits).asLongStream().sum() - minLimit(limits.length);
+        long aboveAllowed = cap - minLimit(limits.length);
         if (above <= aboveAllowed) {
             return;
         }
@@ -91,24 +91,24 @@ final class LocalShares {
      * @param faultsSoFar faults of each pager that needed a frame, since it began
      * @return whether any was lowered
      */
-    boolean take(long[] held, long[] faultsSoFar) {
-        int neediest = note(held, faultsSoFar);
+    boolean reclaim(long[] held, long[] faultsSoFar) {
+        int neediest = updateDemand(held, faultsSoFar);
         long wanted = neediest < 0 ? 0 : wanted() - Math.max(0, cap - bound(held));
         boolean lowered = false;
         for (int i = 0; i < limits.length && wanted > 0; i++) {
             long unused = wants[i] ? 0 : unused(i, held[i]) / 2;
             long step = i != neediest && isNeedier(neediest, 2, i) ? limits[i] / STEP : 0;
-            int taken = (int) Math.min(Math.min(Math.max(unused, step), limits[i] - MIN), wanted);
-            wants[i] &= taken == 0;
-            lowered |= taken > 0;
-            limits[i] -= taken;
-            wanted -= taken;
+            int reclaimed = (int) Math.min(Math.min(Math.max(unused, step), limits[i] - MIN), wanted);
+            wants[i] &= reclaimed == 0;
+            lowered |= reclaimed > 0;
+            limits[i] -= reclaimed;
+            wanted -= reclaimed;
         }
         return lowered;
     }
 
     /** Counts the faults of each pager since the last call, and decides which want more pages. Returns the one that needs pages most, or -1. */
-    private int note(long[] held, long[] faultsSoFar) {
+    private int updateDemand(long[] held, long[] faultsSoFar) {
         int neediest = -1;
         for (int i = 0; i < limits.length; i++) {
             long fresh = faultsSoFar[i] - faults[i];
@@ -131,7 +131,7 @@ final class LocalShares {
         return wanted;
     }
 
-    /** Whether a pager faults more than {@code times} as often as another, per page of its limit. */
+    /** Whether a pager has more than {@code times} as many faults per page of its limit as another. */
     private boolean isNeedier(int pager, int times, int other) {
         return (double) demand[pager] * limits[other] > (double) times * demand[other] * limits[pager];
     }

@@ -23,7 +23,7 @@ import java.util.function.Supplier;
 
 /** Adds pagers to a shard and removes them. Thread-safe. */
 final class PagerHost {
-    /** How long a shard may take to carry a command out. */
+    /** How long a shard may take to execute a command. */
     static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     private final int number;
@@ -63,7 +63,7 @@ final class PagerHost {
         return number;
     }
 
-    /** Creates a pager on the shard. {@code ended} is called at its end. */
+    /** Creates a pager on the shard. {@code ended} completes at its end. */
     Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions paging, CompletableFuture<PagerEnd> ended) {
         return onShard(() -> {
             Fetcher fetcher = idle.isEmpty()
@@ -97,7 +97,7 @@ final class PagerHost {
     /**
      * Sets the limit of a pager, and has it probe whether its VMM's address space still exists.
      *
-     * @return the pages that it held when it applied the limit
+     * @return the pages that it held when it had applied the limit
      */
     CompletableFuture<Long> limit(Pager pager, int localPages) {
         CompletableFuture<Long> held = new CompletableFuture<>();
@@ -122,7 +122,7 @@ final class PagerHost {
     }
 
     /** Removes a pager from the shard. */
-    void retire(Pager pager) {
+    void remove(Pager pager) {
         onShard(() -> {
             shard.submit(new ShardCommand.RemoveCycle(pager));
             Fetcher fetcher = lent.remove(pager);

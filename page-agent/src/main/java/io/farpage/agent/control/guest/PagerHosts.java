@@ -13,35 +13,35 @@ final class PagerHosts {
     private final List<PagerHost> hosts;
     private final int[] pagers;
     private final PinPolicy pins;
-    private final int mostOfHeap;
+    private final int maxOfHeap;
     private int taken;
 
     /**
      * @param hosts in the order of their numbers
-     * @param pins what becomes of guests whose memory may be pinned
+     * @param pins policy for guests whose memory may be pinned
      */
     PagerHosts(List<PagerHost> hosts, PinPolicy pins) {
         this.pins = pins;
-        this.mostOfHeap = Footprint.pagers(Runtime.getRuntime().maxMemory());
+        this.maxOfHeap = Footprint.pagers(Runtime.getRuntime().maxMemory());
         this.hosts = List.copyOf(hosts);
         this.pagers = new int[hosts.size()];
     }
 
-    /** What becomes of guests whose memory may be pinned. */
+    /** The policy for guests whose memory may be pinned. */
     PinPolicy pins() {
         return pins;
     }
 
     /** The most pagers of all shards. */
     int capacity() {
-        return Math.min(hosts.size() * MAX, mostOfHeap);
+        return Math.min(hosts.size() * MAX, maxOfHeap);
     }
 
     /** Why no shard can take another pager, and how to change that. */
     String fullness() {
-        return mostOfHeap < hosts.size() * MAX
+        return maxOfHeap < hosts.size() * MAX
                 ? "the heap of %d MiB has room for %d pagers; end a guest, or give the agent more (FARPAGE_JAVA_OPTS=-Xmx...)"
-                        .formatted(Runtime.getRuntime().maxMemory() >> 20, mostOfHeap)
+                        .formatted(Runtime.getRuntime().maxMemory() >> 20, maxOfHeap)
                 : "this agent's shards have all the pagers that they may have, %d; end a guest, or raise shard.count"
                         .formatted(capacity());
     }
@@ -52,21 +52,21 @@ final class PagerHosts {
     }
 
     /** Reserves a place on the shard with the fewest pagers; empty if all are full. */
-    synchronized Optional<PagerHost> take() {
-        int least = 0;
+    synchronized Optional<PagerHost> reserve() {
+        int fewest = 0;
         for (int i = 1; i < pagers.length; i++) {
-            least = pagers[i] < pagers[least] ? i : least;
+            fewest = pagers[i] < pagers[fewest] ? i : fewest;
         }
-        if (pagers[least] == MAX || taken == mostOfHeap) {
+        if (pagers[fewest] == MAX || taken == maxOfHeap) {
             return Optional.empty();
         }
         taken++;
-        pagers[least]++;
-        return Optional.of(hosts.get(least));
+        pagers[fewest]++;
+        return Optional.of(hosts.get(fewest));
     }
 
-    /** Frees a place that {@link #take} reserved. */
-    synchronized void giveBack(PagerHost host) {
+    /** Frees a place that {@link #reserve} has taken. */
+    synchronized void release(PagerHost host) {
         pagers[host.number()]--;
         taken--;
     }

@@ -55,9 +55,9 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
     private static GuestStatus.Faults faults(List<SlicePager> pagers) {
         List<PagerCounters> all =
                 pagers.stream().map(one -> one.pager().counters()).toList();
-        Histogram fault = latency(pagers, SlicePager::fault);
-        Histogram fetch = latency(pagers, SlicePager::fetch);
-        Histogram install = latency(pagers, SlicePager::install);
+        Histogram fault = latency(pagers, SlicePager.Latencies::fault);
+        Histogram fetch = latency(pagers, SlicePager.Latencies::fetch);
+        Histogram install = latency(pagers, SlicePager.Latencies::install);
         return new GuestStatus.Faults(
                 sum(all, PagerCounters::faults),
                 sum(all, counters -> counters.fetched().get()),
@@ -77,9 +77,11 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 install.getValueAtPercentile(99));
     }
 
-    private static Histogram latency(List<SlicePager> pagers, Function<SlicePager, LatencyTotals> which) {
-        Histogram all = which.apply(pagers.getFirst()).sample();
-        pagers.stream().skip(1).forEach(one -> all.add(which.apply(one).sample()));
+    private static Histogram latency(List<SlicePager> pagers, Function<SlicePager.Latencies, LatencyTotals> which) {
+        Histogram all = which.apply(pagers.getFirst().latencies()).sample();
+        pagers.stream()
+                .skip(1)
+                .forEach(one -> all.add(which.apply(one.latencies()).sample()));
         return all;
     }
 

@@ -10,14 +10,14 @@ final class RefusalLog {
     private static final Logger log = LoggerFactory.getLogger(RefusalLog.class);
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private boolean said;
-    private long saidAt;
-    private long unsaid;
+    private boolean hasLogged;
+    private long loggedAt;
+    private long suppressed;
 
     void refused(String space, Path path, String reason) {
         long now = System.nanoTime();
-        if (said && now - saidAt < INTERVAL_NANOS) {
-            unsaid++;
+        if (hasLogged && now - loggedAt < INTERVAL_NANOS) {
+            suppressed++;
             return;
         }
         log.warn(
@@ -25,9 +25,9 @@ final class RefusalLog {
                 space,
                 path,
                 reason,
-                unsaid == 0 ? "" : "; " + unsaid + " more since the last one that was logged");
-        said = true;
-        saidAt = now;
-        unsaid = 0;
+                suppressed == 0 ? "" : "; " + suppressed + " more since the last one that was logged");
+        hasLogged = true;
+        loggedAt = now;
+        suppressed = 0;
     }
 }

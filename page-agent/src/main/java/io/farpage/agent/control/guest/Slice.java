@@ -7,17 +7,17 @@ import java.util.List;
 
 /**
  * The part of a space that one userfaultfd's pager serves, as though it were a space of its own: pages and offsets count from its start.
- * The slices of a guest are its space, cut: every page is in one of them, whether it is mapped or not.
+ * The slices of a guest cover its space: every page is in exactly one of them, whether it is mapped or not.
  *
- * @param base where it starts in the space and in the memory file, bytes
- * @param firstPage the page that it starts with
- * @param pages how many it has
- * @param regions where its memory is; their offsets count from its start
+ * @param base where the slice starts in the space and in the memory file, bytes
+ * @param firstPage the first page of the slice
+ * @param pages number of pages
+ * @param regions where the memory of the slice is; their offsets count from the start of the slice
  */
 record Slice(long base, int firstPage, int pages, List<GuestRegion> regions) {
 
     /**
-     * Cuts a space.
+     * Divides a space into slices.
      *
      * @param byUserfaultfd the regions of each userfaultfd, one or more
      * @param spacePages pages of the space
@@ -46,13 +46,13 @@ record Slice(long base, int firstPage, int pages, List<GuestRegion> regions) {
                 end = (int) (start(byUserfaultfd.get(next)) / pageBytes);
             }
             long base = (long) first * pageBytes;
-            slices[self] = new Slice(base, first, end - first, from(base, byUserfaultfd.get(self)));
+            slices[self] = new Slice(base, first, end - first, relativeTo(base, byUserfaultfd.get(self)));
             first = end;
         }
         return List.of(slices);
     }
 
-    private static List<GuestRegion> from(long base, List<GuestRegion> regions) {
+    private static List<GuestRegion> relativeTo(long base, List<GuestRegion> regions) {
         return regions.stream()
                 .map(region -> new GuestRegion(region.hostAddress(), region.length(), region.offset() - base))
                 .toList();
@@ -66,7 +66,7 @@ record Slice(long base, int firstPage, int pages, List<GuestRegion> regions) {
         return regions.stream().mapToLong(GuestRegion::end).max().orElseThrow();
     }
 
-    /** Where in the space, and in the memory file, its memory ends. */
+    /** Where the memory of the slice ends in the space and in the memory file. */
     long mappedEnd() {
         return base + end(regions);
     }

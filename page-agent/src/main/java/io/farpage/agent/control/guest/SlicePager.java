@@ -1,49 +1,43 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerCounters;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.coordinator.model.HeatReport;
-import io.farpage.linux.uffd.Userfaultfd;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
-/** A pager at work on a slice of a guest's space, and what it was given. Any thread. */
-record SlicePager(
-        Slice slice,
-        Pager pager,
-        PagerHost host,
-        Userfaultfd uffd,
-        LatencyTotals fault,
-        LatencyTotals fetch,
-        LatencyTotals install,
-        CompletableFuture<PagerEnd> ended) {
-
-    static SlicePager of(
-            Slice slice, Pager pager, PagerHost host, Userfaultfd uffd, CompletableFuture<PagerEnd> ended) {
-        return new SlicePager(
-                slice,
-                pager,
-                host,
-                uffd,
-                new LatencyTotals(pager.counters().fault()),
-                new LatencyTotals(pager.counters().fetch()),
-                new LatencyTotals(pager.counters().install()),
-                ended);
+/** A pager at work on a slice of a guest's space, and the shard that it is on. Any thread. */
+record SlicePager(Slice slice, Pager pager, PagerHost host, Latencies latencies, CompletableFuture<PagerEnd> ended) {
+    /**
+     * The latencies of a pager's faults, in nanoseconds.
+     *
+     * @param fault from reading a fault to having installed its page
+     * @param fetch the part until the page had arrived
+     * @param install the part from then on
+     */
+    record Latencies(LatencyTotals fault, LatencyTotals fetch, LatencyTotals install) {
+        static Latencies of(PagerCounters counters) {
+            return new Latencies(
+                    new LatencyTotals(counters.fault()),
+                    new LatencyTotals(counters.fetch()),
+                    new LatencyTotals(counters.install()));
+        }
     }
 
-    /** Faults so far of pages that had to be given room. */
-    long faultsOfRoom() {
+    /** Faults so far that needed a free frame of the limit. */
+    long faultsThatTookFrames() {
         return pager.counters().fetched().get() + pager.counters().zeros().get();
     }
 
-    /** How warm its pages are, counted as the space counts them. */
+    /** How warm its pages are, with page numbers of the space. */
     Stream<HeatReport.Range> heat() {
         return pager.heat().report().stream()
                 .map(range ->
                         new HeatReport.Range(range.firstPage() + slice.firstPage(), range.count(), range.faults()));
     }
 
-    /** What there is to see of it. */
+    /** The pager's part of the guest's status. */
     GuestStatus.Part status() {
         return new GuestStatus.Part(
                 host.number(),

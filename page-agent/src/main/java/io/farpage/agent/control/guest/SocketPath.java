@@ -114,7 +114,7 @@ final class SocketPath {
         if (attributes.get(name) instanceof Number number) {
             return number;
         }
-        throw new IOException("the file system says no " + name);
+        throw new IOException("the file system does not report the " + name);
     }
 
     private static String word(int type) {

@@ -11,7 +11,7 @@ final class WorkingSets {
 
     private final Map<Long, WorkingSet> latest = new LinkedHashMap<>();
 
-    /** Pages that were resident when the space's latest guest ended; empty if they are not known any more. */
+    /** Pages that were resident when the space's latest guest ended; empty if they are no longer known. */
     synchronized WorkingSet of(long space) {
         return latest.getOrDefault(space, WorkingSet.EMPTY);
     }

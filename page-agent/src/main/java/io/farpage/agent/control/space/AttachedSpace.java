@@ -16,7 +16,7 @@ final class AttachedSpace {
     private volatile boolean revoked;
     private Runnable whenRevoked = () -> {};
     private int users;
-    private boolean alone;
+    private boolean exclusive;
     private boolean leaving;
     private boolean cutOff;
     private boolean stale;
@@ -50,7 +50,7 @@ final class AttachedSpace {
         return extents;
     }
 
-    /** Takes newer extents of the same space. Those of another space, or of one that was revoked since, change nothing. */
+    /** Replaces the extents by newer ones of the same space. Does nothing if they are of another space, or if this use was revoked. */
     synchronized void update(SpaceExtents now) {
         SpaceMap latest = map(now);
         if (!revoked && latest.id() == map.id() && latest.pages() == map.pages()) {
@@ -86,7 +86,7 @@ final class AttachedSpace {
 
     /** Starts a use, unless the space is being detached or is used exclusively. */
     synchronized boolean enter() {
-        if (leaving || alone) {
+        if (leaving || exclusive) {
             return false;
         }
         users++;
@@ -94,25 +94,25 @@ final class AttachedSpace {
     }
 
     /** Starts an exclusive use; false if there is another use or the space is being detached. */
-    synchronized boolean enterAlone() {
+    synchronized boolean enterExclusively() {
         if (leaving || users > 0) {
             return false;
         }
         users = 1;
-        alone = true;
+        exclusive = true;
         return true;
     }
 
-    synchronized boolean isAlone() {
-        return alone;
+    synchronized boolean isExclusive() {
+        return exclusive;
     }
 
     synchronized void exit() {
         users--;
-        alone = false;
+        exclusive = false;
     }
 
-    /** From now on no use may start. */
+    /** Lets no further use start. */
     synchronized void leave() {
         leaving = true;
     }
@@ -121,10 +121,10 @@ final class AttachedSpace {
         return leaving;
     }
 
-    /** The space is deleted. No use may start any more, and all pages of an exclusive use count as lost from now on. */
+    /** The space is deleted. No further use may start, and all pages of an exclusive use count as lost. */
     synchronized void delete() {
         leaving = true;
-        if (alone && !revoked) {
+        if (exclusive && !revoked) {
             map = map.lost();
             revoked = true;
             whenRevoked.run();
@@ -144,7 +144,7 @@ final class AttachedSpace {
         return revoked;
     }
 
-    /** The exclusive use has no transfer under way and starts none any more. */
+    /** The exclusive use has no transfer under way and starts no more. */
     synchronized void cutOff() {
         cutOff = true;
     }
@@ -166,7 +166,7 @@ final class AttachedSpace {
 
     /** Why the space is torn, if it is: also if its exclusive use has not ended. */
     synchronized Optional<String> torn() {
-        return torn.isEmpty() && alone ? Optional.of("the agent ended before its guest did") : torn;
+        return torn.isEmpty() && exclusive ? Optional.of("the agent ended before its guest did") : torn;
     }
 
     synchronized void stale() {

@@ -96,7 +96,7 @@ public final class Spaces implements AutoCloseable {
         if (known.enter()) {
             return Optional.of(new SpaceUse(known, this));
         }
-        if (known.isAlone()) {
+        if (known.isExclusive()) {
             throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
                     .formatted(known.name(), id));
         }
@@ -116,12 +116,12 @@ public final class Spaces implements AutoCloseable {
     /**
      * Starts to use a space exclusively in the cluster.
      *
-     * @param force whether to take a torn space as it is
+     * @param force whether to use a torn space
      * @return what to close after use; empty if there is no such space, or it is being deleted
      * @throws SpaceInUseException if it is in use on this node
      * @throws CoordinatorException also if another node is attached to it
      */
-    public synchronized Optional<SpaceUse> useAlone(long id, boolean force) throws CoordinatorException {
+    public synchronized Optional<SpaceUse> useExclusively(long id, boolean force) throws CoordinatorException {
         Optional<AttachedSpace> known = known(id);
         if (known.isPresent()) {
             return upgrade(known.get(), force);
@@ -130,16 +130,16 @@ public final class Spaces implements AutoCloseable {
         if (fresh.isEmpty()) {
             return Optional.empty();
         }
-        // Marked as in use before another thread can find it.
-        fresh.get().enterAlone();
+        // Marked as in use before another thread can find the space.
+        fresh.get().enterExclusively();
         attached.put(id, fresh.get());
         return Optional.of(new SpaceUse(fresh.get(), this));
     }
 
     /** Turns a shared attachment into an exclusive one: first on this node, then at the coordinator. */
     private Optional<SpaceUse> upgrade(AttachedSpace space, boolean force) throws CoordinatorException {
-        if (!space.enterAlone()) {
-            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when it is not"
+        if (!space.enterExclusively()) {
+            throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when that use has ended"
                     .formatted(space.name(), space.id()));
         }
         boolean done = false;
@@ -154,7 +154,7 @@ public final class Spaces implements AutoCloseable {
             }
             throw e;
         } catch (CoordinatorException e) {
-            // The attachment may be exclusive now: it is dropped, and the next use attaches again.
+            // The attachment may be exclusive now: the space is detached, and the next use attaches again.
             space.leave();
             throw e;
         } finally {
@@ -177,7 +177,7 @@ public final class Spaces implements AutoCloseable {
 
     /** Attaches to a space and reads its extents. If that fails, it detaches again. */
     private Optional<AttachedSpace> attach(long id, AttachMode mode, boolean force) throws CoordinatorException {
-        // Until the map is had, so that whatever fails, even an answer that does not arrive, leaves no attachment
+        // Removed once the map is known: a failure, even of an answer that does not arrive, leaves no attachment
         // behind.
         orphans.add(id);
         try {
@@ -227,14 +227,14 @@ public final class Spaces implements AutoCloseable {
             known.add(space.extents());
             Optional<String> torn = space.tornByUse();
             // A space that an exclusive use has torn stays attached exclusively until it is detached.
-            AttachMode mode = space.isAlone() || torn.isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            AttachMode mode = space.isExclusive() || torn.isPresent() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
             held.add(new NodeReport.Held(space.id(), mode, torn));
         }
         return new Held(known, held);
     }
 
     /** Detaches from a space when its last use ends. Any thread. */
-    public void letGo(long id) {
+    public void detachWhenUnused(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
             space.leave();
@@ -310,14 +310,14 @@ public final class Spaces implements AutoCloseable {
         now.ifPresent(space::update);
         if (!space.isLeaving()) {
             // A coordinator that lost its store has lost the attachment, too.
-            AttachMode mode = space.isAlone() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
+            AttachMode mode = space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
             coordinator.attach(key(space.id()), node, request(mode, false));
         }
     }
 
     private synchronized void detach(AttachedSpace space) throws CoordinatorException {
         if (attached.get(space.id()) != space) {
-            return; // by a thread that attached to it anew
+            return; // another thread has attached to it again
         }
         detach(space.id(), space.torn());
         attached.remove(space.id(), space);

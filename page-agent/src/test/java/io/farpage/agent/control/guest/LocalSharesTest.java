@@ -89,7 +89,7 @@ class LocalSharesTest {
     void shouldNotGrantWhatAnotherStillHolds() {
         LocalShares shares = new LocalShares(2000, new int[] {10_000, 10_000});
         long[] held = {990, 990};
-        shares.take(held, new long[] {1000, 0});
+        shares.reclaim(held, new long[] {1000, 0});
         int lowered = shares.limit(1);
         assertTrue(lowered < 1000, "limit " + lowered);
         shares.grant(held);
@@ -116,7 +116,7 @@ class LocalSharesTest {
         SplittableRandom random = new SplittableRandom(seed);
         for (int run = 0; run < RUNS; run++) {
             int[] pages = random.ints(random.nextInt(1, 17), 1, 50_000).toArray();
-            long least = LocalShares.least(pages.length);
+            long least = LocalShares.minLimit(pages.length);
             World world = new World((int) random.nextLong(least, least + 60_000), pages);
             for (int round = 0; round < ROUNDS; round++) {
                 if (random.nextInt(20) == 0) {
@@ -175,7 +175,7 @@ class LocalSharesTest {
                 }
             }
             long before = bound();
-            shares.take(held, faults);
+            shares.reclaim(held, faults);
             evict();
             shares.grant(held);
             assertTrue(bound() <= Math.max(shares.cap(), before), this::toString);

@@ -1,0 +1,82 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.uffd.Userfaultfd;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Checks what VMMs hand over for one guest, and starts to serve the first memory that is in order. Used by the guest's thread. */
+final class HandoffAdmission implements Guest.Admission {
+    private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
+
+    private final SpaceUse use;
+    private final boolean written;
+    private final WorkingSet workingSet;
+    private final PagerOptions options;
+    private final PagerHosts hosts;
+
+    /**
+     * @param use of the space whose pages are the memory
+     * @param written whether the space may hold data
+     * @param workingSet pages to prefetch
+     */
+    HandoffAdmission(SpaceUse use, boolean written, WorkingSet workingSet, PagerOptions options, PagerHosts hosts) {
+        this.use = use;
+        this.written = written;
+        this.workingSet = workingSet;
+        this.options = options;
+        this.hosts = hosts;
+    }
+
+    @Override
+    public Paging admit(HandoffConnection.Message message) throws HandoffException {
+        List<Integer> open = new ArrayList<>(message.descriptors());
+        Backing backing = null;
+        try {
+            String space = use.map().name();
+            int pageBytes = use.map().pageSize();
+            List<Slice> slices =
+                    Handoff.parse(message.json(), pageBytes, use.map().pages() * pageBytes);
+            Descriptors.check(open, slices);
+            List<Userfaultfd> uffds = new ArrayList<>();
+            for (int fd : open.subList(0, slices.size())) {
+                Sockets.setBlocking(Errno.ofThread(), fd, false);
+                uffds.add(Userfaultfd.adopt(fd));
+            }
+            if (open.size() > slices.size()) {
+                backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
+                open.removeLast();
+            }
+            VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
+            Paging paging = new SlicedPaging(
+                    new SlicedPaging.Contents(space, use::map, pageBytes, written, workingSet), memory, options, hosts);
+            backing = null;
+            open.clear();
+            log.info(
+                    "space {}: guest of process {} attached, {} bytes, {} userfaultfds{}",
+                    space,
+                    memory.pid(),
+                    memory.bytes(),
+                    slices.size(),
+                    paging.isEvictable() ? "" : "; without its memory file, so no page can be evicted");
+            return paging;
+        } finally {
+            closeUnused(open, backing);
+        }
+    }
+
+    private static void closeUnused(List<Integer> descriptors, @Nullable Backing backing) {
+        if (backing != null) {
+            backing.close();
+        }
+        descriptors.forEach(fd -> FileIo.close(Errno.ofThread(), fd));
+    }
+}

@@ -1,0 +1,316 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.data.pager.Heat;
+import io.farpage.agent.data.pager.PageTableException;
+import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.coordinator.model.HeatReport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The pagers of one guest: one for each userfaultfd that the VMM handed over, on the shards with the fewest. Each has its slice of the space. They
+ * share one limit, which moves between them.
+ */
+final class SlicedPaging implements Paging {
+    private static final Logger log = LoggerFactory.getLogger(SlicedPaging.class);
+    /** Ranges of one report: of several pagers' the hottest. */
+    private static final int MAX_HEAT_RANGES = 2 * Heat.MAX_BLOCKS;
+
+    private final List<SlicePager> pagers = new ArrayList<>();
+    private final PagerHosts hosts;
+    private final VmmMemory memory;
+
+    /** Guarded by itself. */
+    private final LocalShares shares;
+
+    private volatile int cap;
+    private volatile long ceiling;
+
+    /**
+     * What a guest's memory holds.
+     *
+     * @param space its name
+     * @param map the latest map of the space
+     * @param pageBytes bytes of a page
+     * @param written whether the pages may hold data at their homes
+     * @param workingSet pages to prefetch
+     */
+    record Contents(String space, Supplier<SpaceMap> map, int pageBytes, boolean written, WorkingSet workingSet) {}
+
+    /**
+     * Starts to serve.
+     *
+     * @param memory its descriptors are closed by {@link #close}
+     * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are then the caller's
+     */
+    SlicedPaging(Contents contents, VmmMemory memory, PagerOptions options, PagerHosts hosts) throws HandoffException {
+        this.hosts = hosts;
+        this.memory = memory;
+        List<Slice> slices = memory.slices();
+        long min = LocalShares.minLimit(slices.size());
+        if (options.localPages() < min) {
+            throw new HandoffException(
+                    "%d userfaultfds need a limit of %d pages or more, and it is %d; raise it, or send fewer"
+                            .formatted(slices.size(), min, options.localPages()));
+        }
+        Footprint.requireTables(slices, Footprint.availableMemory());
+        shares = new LocalShares(
+                options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
+        cap = shares.cap();
+        ceiling = shares.ceiling();
+        try {
+            for (int i = 0; i < slices.size(); i++) {
+                PagerOptions own = new PagerOptions(
+                        shares.limit(i), options.prefetchPages(), options.cyclePages(), options.flushDeadline());
+                pagers.add(start(contents, i, own));
+            }
+            Backing backing = memory.backing();
+            if (backing != null) {
+                backing.pins().onInspected(this::wake);
+            }
+        } catch (RuntimeException | HandoffException e) {
+            removePagers();
+            throw e;
+        }
+    }
+
+    private SlicePager start(Contents contents, int index, PagerOptions options) throws HandoffException {
+        Slice slice = memory.slices().get(index);
+        Backing backing = memory.backing();
+        boolean isPart = memory.slices().size() > 1;
+        PagerHost host = hosts.reserve().orElseThrow(() -> new HandoffException(hosts.fullness()));
+        CompletableFuture<PagerEnd> ended = new CompletableFuture<>();
+        try {
+            Pager pager = host.serve(
+                    new Pager.Guest(
+                            isPart ? contents.space() + ", counted from page " + slice.firstPage() : contents.space(),
+                            memory.uffds().get(index),
+                            backing == null ? null : backing.file().from(slice.base()),
+                            slice.regions(),
+                            contents.pageBytes(),
+                            contents.written(),
+                            contents.workingSet().slice(slice.firstPage(), slice.pages()),
+                            backing == null ? Pins.NONE : backing.pins()),
+                    isPart ? new SliceMap(contents.map(), slice) : contents.map(),
+                    options,
+                    ended);
+            return new SlicePager(slice, pager, host, SlicePager.Latencies.of(pager.counters()), ended);
+        } catch (PageTableException e) {
+            hosts.release(host);
+            throw new HandoffException(String.valueOf(e.getMessage()));
+        } catch (RuntimeException e) {
+            hosts.release(host);
+            throw e;
+        }
+    }
+
+    /** The part of a space's map that covers a slice. It is made anew when the map changes. For one thread. */
+    private static final class SliceMap implements Supplier<SpaceMap> {
+        private final Supplier<SpaceMap> wholes;
+        private final Slice slice;
+        private @Nullable SpaceMap whole;
+        private @Nullable SpaceMap part;
+
+        SliceMap(Supplier<SpaceMap> wholes, Slice slice) {
+            this.wholes = wholes;
+            this.slice = slice;
+        }
+
+        @Override
+        public SpaceMap get() {
+            SpaceMap latest = wholes.get();
+            SpaceMap known = part;
+            if (known == null || latest != whole) {
+                known = latest.slice(slice.firstPage(), slice.pages());
+                whole = latest;
+                part = known;
+            }
+            return known;
+        }
+    }
+
+    @Override
+    public int pid() {
+        return memory.pid();
+    }
+
+    @Override
+    public boolean isEvictable() {
+        return memory.backing() != null;
+    }
+
+    @Override
+    public PagerEnd await(Duration time) throws InterruptedException, TimeoutException {
+        CompletableFuture<?>[] all = pagers.stream().map(SlicePager::ended).toArray(CompletableFuture<?>[]::new);
+        try {
+            CompletableFuture.allOf(all).get(time.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        }
+        return end();
+    }
+
+    @Override
+    public boolean hasEnded() {
+        return pagers.stream().allMatch(one -> one.ended().isDone());
+    }
+
+    private PagerEnd end() {
+        WorkingSet left = WorkingSet.EMPTY;
+        for (SlicePager one : pagers) {
+            left = left.with(one.ended().join().workingSet(), one.slice().firstPage());
+        }
+        return new PagerEnd(
+                pagers.stream()
+                        .map(one -> one.ended().join().reason())
+                        .distinct()
+                        .collect(Collectors.joining("; ")),
+                pagers.stream().allMatch(one -> one.ended().join().saved()),
+                left);
+    }
+
+    /** Also moves limits to pagers that fault. */
+    @Override
+    public void probe() throws InterruptedException {
+        synchronized (shares) {
+            if (pagers.size() == 1 || shares.isUnlimited()) {
+                pagers.forEach(one -> one.host().probe(one.pager()));
+                return;
+            }
+            try {
+                share();
+            } catch (TimeoutException e) {
+                log.warn("a shard did not answer within {}; limits stay as they are for now", PagerHost.TIMEOUT);
+            }
+        }
+    }
+
+    @Override
+    public boolean isCutOff() throws InterruptedException {
+        for (SlicePager one : pagers) {
+            try {
+                if (!one.host().isCutOff(one.pager()).get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
+                    return false;
+                }
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e.getCause());
+            } catch (TimeoutException e) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void share() throws InterruptedException, TimeoutException {
+        long[] faults =
+                pagers.stream().mapToLong(SlicePager::faultsThatTookFrames).toArray();
+        long[] held = applyLimits();
+        if (shares.reclaim(held, faults)) {
+            held = applyLimits();
+        }
+        shares.grant(held);
+        ceiling = shares.ceiling();
+        announceLimits();
+    }
+
+    /** Sets the limit of every pager, and waits until each has applied it. */
+    private long[] applyLimits() throws InterruptedException, TimeoutException {
+        List<CompletableFuture<Long>> answers = new ArrayList<>();
+        for (int i = 0; i < pagers.size(); i++) {
+            answers.add(pagers.get(i).host().limit(pagers.get(i).pager(), shares.limit(i)));
+        }
+        long[] held = new long[answers.size()];
+        for (int i = 0; i < held.length; i++) {
+            try {
+                held[i] = answers.get(i).get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e.getCause());
+            }
+        }
+        return held;
+    }
+
+    /** Sets the limit of every pager, without waiting. */
+    private void announceLimits() {
+        for (int i = 0; i < pagers.size(); i++) {
+            pagers.get(i).pager().resize(shares.limit(i));
+            pagers.get(i).host().wake();
+        }
+    }
+
+    @Override
+    public void resize(int localPages) {
+        long min = LocalShares.minLimit(pagers.size());
+        if (localPages < min) {
+            throw new IllegalArgumentException(
+                    "a limit of %d resident pages is too low; give %d pages or more for %d pagers"
+                            .formatted(localPages, min, pagers.size()));
+        }
+        synchronized (shares) {
+            shares.resize(localPages);
+            cap = localPages;
+            announceLimits();
+        }
+    }
+
+    @Override
+    public HeatReport heat() {
+        List<HeatReport.Range> ranges =
+                pagers.stream().flatMap(SlicePager::heat).toList();
+        if (ranges.size() > MAX_HEAT_RANGES) {
+            ranges = ranges.stream()
+                    .sorted(Comparator.comparingLong(HeatReport.Range::heat).reversed())
+                    .limit(MAX_HEAT_RANGES)
+                    .sorted(Comparator.comparingLong(HeatReport.Range::firstPage))
+                    .toList();
+        }
+        return new HeatReport(ranges);
+    }
+
+    @Override
+    public PinStatus pins() {
+        Backing backing = memory.backing();
+        return backing == null ? PinStatus.NONE : backing.pins().status();
+    }
+
+    @Override
+    public PagingStatus status() {
+        return PagingStatus.of(pagers, cap, ceiling);
+    }
+
+    @Override
+    public void close() {
+        removePagers();
+        pagers.forEach(one -> one.pager().close());
+        memory.close();
+    }
+
+    /** Wakes the pagers, since one may wait for the inspection that has ended. */
+    private void wake() {
+        pagers.forEach(one -> one.host().wake());
+    }
+
+    private void removePagers() {
+        for (SlicePager one : pagers) {
+            one.host().remove(one.pager());
+            hosts.release(one.host());
+        }
+    }
+}

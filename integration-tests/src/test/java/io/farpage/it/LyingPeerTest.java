@@ -70,7 +70,7 @@ class LyingPeerTest {
                     .until(() -> lines(a, node).count() >= 2);
             assertFalse(a.isLinkedTo(node));
             lines(a, node).forEach(line -> {
-                assertTrue(line.contains("the peer is not who the coordinator said"), line);
+                assertTrue(line.contains("the peer is not the node that the coordinator named"), line);
                 assertTrue(line.contains(lie.says), line);
             });
             cluster.makeSpace(node, 16, 4096, node);

@@ -33,12 +33,13 @@ final class Shards implements AutoCloseable {
                 ShardRails rails = open.add(new ShardRails(
                         transports.devices(), AgentOptions.links(config).completionsOfAShard()));
                 ShardLoop loop = open.add(new ShardLoop(
-                        "shard-" + all.size(),
                         new Shard(rails.rails(), headerFrames(config, pool), System::nanoTime, noticed),
-                        config.get(AgentKeys.SHARD_IDLE),
-                        config.get(AgentKeys.SHARD_SPIN),
-                        cpu,
-                        AgentOptions.shardScheduling(config)));
+                        new ShardLoop.Options(
+                                "shard-" + all.size(),
+                                config.get(AgentKeys.SHARD_IDLE),
+                                config.get(AgentKeys.SHARD_SPIN),
+                                cpu,
+                                AgentOptions.shardScheduling(config))));
                 all.add(new LinkShard(loop, rails));
             }
         } catch (RuntimeException e) {

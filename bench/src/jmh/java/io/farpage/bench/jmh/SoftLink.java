@@ -4,6 +4,7 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.ShardRails;
+import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.PeerMemory;
@@ -101,8 +102,8 @@ final class SoftLink implements AutoCloseable {
                 here.pool.staging().asSlice(BYTES - PoolHeader.BYTES, PoolHeader.BYTES),
                 System::nanoTime,
                 () -> {});
-        shard.submit(new ShardCommand.Attach(
-                link, here.queuePair, here.rail(), INCARNATION, home.memory(), /* attempt= */ 1));
+        shard.submit(new ShardCommand.Install(
+                link, new Connection(here.queuePair, here.rail(), INCARNATION, home.memory(), /* attempt= */ 1)));
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
         while (link.phase() != LinkPhase.UP) {
             shard.doWork();

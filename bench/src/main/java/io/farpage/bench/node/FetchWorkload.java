@@ -113,7 +113,7 @@ final class FetchWorkload implements DutyCycle {
     }
 
     @Override
-    public boolean isSettled() {
+    public boolean isQuiescent() {
         return true;
     }
 

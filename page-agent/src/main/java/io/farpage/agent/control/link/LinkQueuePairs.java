@@ -3,6 +3,7 @@ package io.farpage.agent.control.link;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.link.Handshake.Mine;
 import io.farpage.agent.control.link.Handshake.Theirs;
+import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
@@ -238,8 +239,9 @@ final class LinkQueuePairs {
                     .orElseThrow(() -> new VerbsException("peer " + peer + " has not published its memory"));
             submit(
                     one.shard(),
-                    new ShardCommand.Attach(
-                            links.get(one.shard()), one.queuePair(), one.rail(), view.incarnation(), memory, attempt));
+                    new ShardCommand.Install(
+                            links.get(one.shard()),
+                            new Connection(one.queuePair(), one.rail(), view.incarnation(), memory, attempt)));
             installed++;
         }
     }
@@ -287,7 +289,7 @@ final class LinkQueuePairs {
         if (installed > 0) {
             for (int shard = 0; shard < shards.size(); shard++) {
                 for (List<PeerLink> each : links) {
-                    submit(shard, new ShardCommand.Detach(each.get(shard), attempt, reason));
+                    submit(shard, new ShardCommand.Remove(each.get(shard), attempt, reason));
                 }
             }
             destroyOwn(queuePairs.stream()

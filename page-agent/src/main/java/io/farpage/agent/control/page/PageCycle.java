@@ -54,7 +54,7 @@ final class PageCycle implements DutyCycle {
 
     /** Requests that still wait do so for a transfer of this cycle. */
     @Override
-    public boolean isSettled() {
+    public boolean isQuiescent() {
         return true;
     }
 

@@ -22,12 +22,12 @@ public interface DutyCycle {
      * Whether another {@link #doWork()} right after this one would find no work, however much this one did: only a completion, the
      * {@link #fileDescriptor} or {@link ShardLoop#wake} brings more. The shard's thread may then sleep at once.
      */
-    default boolean isSettled() {
+    default boolean isQuiescent() {
         return false;
     }
 
     /**
-     * {@link #doWork()} threw. Called on the shard's thread, which goes on with the other cycles.
+     * {@link #doWork()} threw. Called on the shard's thread, which continues with the other cycles.
      *
      * @param cause what was thrown
      * @return whether {@link #doWork()} may be called again; otherwise the shard removes this source

@@ -23,7 +23,7 @@ public final class Fetcher {
     private static final byte DONE = 3;
     private static final byte REFUSED = 4;
 
-    private static final int REFUSALS_BEFORE_GIVING_UP = 2;
+    private static final int MAX_REFUSALS = 2;
     /** A refused request fails its link. A source that repeats it fails the link at most once in this time. */
     private static final long REFUSAL_PAUSE_NANOS = 1_000_000_000L;
 
@@ -144,7 +144,7 @@ public final class Fetcher {
         PeerLink home = link[slot];
         if (home.hasLost(incarnation[slot])) {
             finish(slot, FetchStatus.PAGE_LOST);
-        } else if (!home.isUp() || home.incarnation() != incarnation[slot]) {
+        } else if (!home.isUp() || home.connection().incarnation() != incarnation[slot]) {
             park(slot);
         } else if (!home.holds(offset[slot], length[slot])) {
             refuse(slot);
@@ -223,7 +223,7 @@ public final class Fetcher {
             finish(slot, FetchStatus.OK);
             return;
         }
-        if (isRefusal(how) && ++refusals[slot] >= REFUSALS_BEFORE_GIVING_UP) {
+        if (isRefusal(how) && ++refusals[slot] >= MAX_REFUSALS) {
             refuse(slot);
             return;
         }

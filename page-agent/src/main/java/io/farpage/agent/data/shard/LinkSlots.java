@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The numbers of the links that have a queue pair, and a frame for the peer's pool header for each. A number is free again once the
- * queue pair is destroyed; its generation then differs, so a completion of an earlier holder is not taken for one of the present holder.
+ * queue pair is destroyed; its generation then differs, so a completion of an earlier link with that number does not count for the present one.
  * Belongs to the shard's thread.
  */
 final class LinkSlots {
@@ -33,7 +33,7 @@ final class LinkSlots {
     }
 
     /** Assigns a free number to a link. Returns false if there is none. */
-    boolean take(PeerLink link) {
+    boolean assign(PeerLink link) {
         for (int number = 0; number < held.length; number++) {
             if (held[number] == null) {
                 held[number] = link;
@@ -68,7 +68,7 @@ final class LinkSlots {
         return WrId.header(generations[link.number()], link.number());
     }
 
-    /** The link whose header READ has that id; null if its queue pair is gone. */
+    /** The link whose header READ has that id; null if its queue pair was destroyed. */
     @Nullable
     PeerLink ofHeader(long wrId) {
         int number = WrId.slot(wrId);

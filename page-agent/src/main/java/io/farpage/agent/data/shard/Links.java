@@ -2,7 +2,6 @@ package io.farpage.agent.data.shard;
 
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.header.PoolHeaderException;
-import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.MemorySegment;
@@ -14,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The links of a shard, from the attachment of a queue pair to its destruction: verified, up, switched to a better transport, drained, released. The
+ * The links of a shard, from the installation of a queue pair to its destruction: verified, up, switched to a better transport, drained, released. The
  * shard's thread only.
  */
 final class Links {
@@ -25,8 +24,8 @@ final class Links {
     private final Fetchers fetchers;
     private final LongSupplier clock;
     private final Consumer<ShardNotice> notices;
-    private final PeerLink[] mustPost;
-    private int mustPostCount;
+    private final PeerLink[] chained;
+    private int chainedCount;
     /** Links with a deadline: those that are neither up nor down. */
     private int busy;
 
@@ -42,7 +41,7 @@ final class Links {
         this.fetchers = fetchers;
         this.clock = clock;
         this.notices = notices;
-        mustPost = new PeerLink[slots.capacity()];
+        chained = new PeerLink[slots.capacity()];
     }
 
     /** Whether a link has a deadline. */
@@ -58,17 +57,19 @@ final class Links {
     }
 
     /** Gives a link its queue pair, and reads the peer's pool header over it. */
-    void attach(ShardCommand.Attach command) {
-        PeerLink link = command.link();
-        if (command.rail().hasFailed()) {
-            refuse(command, "the completion queue of " + command.rail().name() + " has failed");
+    void install(PeerLink link, Connection connection) {
+        if (connection.rail().hasFailed()) {
+            refuse(
+                    link,
+                    connection,
+                    "the completion queue of " + connection.rail().name() + " has failed");
             return;
         }
-        if (!slots.take(link)) {
-            refuse(command, "no room for more than " + slots.capacity() + " links");
+        if (!slots.assign(link)) {
+            refuse(link, connection, "no room for more than " + slots.capacity() + " links");
             return;
         }
-        link.attach(command.queuePair(), command.rail(), command.incarnation(), command.memory(), command.attempt());
+        link.install(connection);
         busy++;
         try {
             link.prepareHeaderRead(
@@ -79,17 +80,17 @@ final class Links {
         }
     }
 
-    private void refuse(ShardCommand.Attach command, String reason) {
-        notices.accept(new ShardNotice.Released(command.link(), command.attempt(), command.queuePair(), reason, false));
+    private void refuse(PeerLink link, Connection connection, String reason) {
+        notices.accept(new ShardNotice.Released(link, connection.attempt(), connection.queuePair(), reason, false));
     }
 
     /** Stops posting on the link until it can use the trial's queue pair. */
-    void yieldTo(PeerLink link, PeerLink trial) {
-        boolean mayTake = trial.phase() == LinkPhase.UP;
-        if (mayTake && link.phase() == LinkPhase.DOWN) {
+    void beginSwitch(PeerLink link, PeerLink trial) {
+        boolean isTrialUp = trial.phase() == LinkPhase.UP;
+        if (isTrialUp && link.phase() == LinkPhase.DOWN) {
             exchange(link, trial);
-        } else if (mayTake && link.phase() == LinkPhase.UP) {
-            link.yieldTo(trial, clock.getAsLong() + DRAIN_NANOS);
+        } else if (isTrialUp && link.phase() == LinkPhase.UP) {
+            link.switchTo(trial, clock.getAsLong() + DRAIN_NANOS);
             busy++;
             switching++;
             finishSwitches();
@@ -118,25 +119,25 @@ final class Links {
     private void exchange(PeerLink link, PeerLink trial) {
         link.exchange(trial);
         slots.exchanged(link, trial);
-        notices.accept(new ShardNotice.Switched(link, trial, link.attempt()));
+        notices.accept(new ShardNotice.Switched(link, trial, link.connection().attempt()));
         fetchers.retryParked();
     }
 
     /** Schedules {@code link}'s chain to be posted at the end of the duty cycle. */
     void postLater(PeerLink link) {
-        for (int i = 0; i < mustPostCount; i++) {
-            if (mustPost[i] == link) {
+        for (int i = 0; i < chainedCount; i++) {
+            if (chained[i] == link) {
                 return;
             }
         }
-        mustPost[mustPostCount++] = link;
+        chained[chainedCount++] = link;
     }
 
     /** Posts the chains: one doorbell for each link. Returns how many. */
     int post() {
-        int work = mustPostCount;
-        for (int i = 0; i < mustPostCount; i++) {
-            PeerLink link = mustPost[i];
+        int work = chainedCount;
+        for (int i = 0; i < chainedCount; i++) {
+            PeerLink link = chained[i];
             try {
                 if (link.hasPrepared()) {
                     link.post();
@@ -145,7 +146,7 @@ final class Links {
                 failLink(link, e.toString());
             }
         }
-        mustPostCount = 0;
+        chainedCount = 0;
         return work;
     }
 
@@ -168,14 +169,14 @@ final class Links {
         }
         try {
             PoolHeader header = PoolHeader.readFrom(slots.headerFrame(link));
-            header.verify(link.peer(), link.incarnation());
+            header.verify(link.peer(), link.connection().incarnation());
         } catch (PoolHeaderException e) {
-            failLink(link, "the peer is not who the coordinator said: " + e.getMessage());
+            failLink(link, "the peer is not the node that the coordinator named: " + e.getMessage());
             return;
         }
         link.up();
         busy--;
-        notices.accept(new ShardNotice.Up(link, link.attempt()));
+        notices.accept(new ShardNotice.Up(link, link.connection().attempt()));
         fetchers.retryParked();
     }
 
@@ -192,8 +193,7 @@ final class Links {
 
     /** Moves the link's queue pair to ERR; it is released once its outstanding work requests have completed. */
     void failLink(PeerLink link, String reason) {
-        QueuePair queuePair = link.queuePair();
-        if (queuePair == null || link.phase() == LinkPhase.DRAINING) {
+        if (!link.isConnected() || link.phase() == LinkPhase.DRAINING) {
             return;
         }
         if (link.phase() == LinkPhase.UP) {
@@ -203,7 +203,7 @@ final class Links {
         }
         link.drain(reason, clock.getAsLong() + DRAIN_NANOS);
         try {
-            queuePair.modifyToErr();
+            link.connection().queuePair().modifyToErr();
         } catch (RuntimeException e) {
             // The device may be gone. Destroying the queue pair, which comes next, ends its access to memory in any
             // case.
@@ -223,15 +223,15 @@ final class Links {
                 continue;
             }
             if (link.isLate(now)) {
-                failLink(link, "what was outstanding did not complete before the switch to a better transport");
+                failLink(link, "outstanding requests did not complete in time for the switch to a better transport");
                 work++;
             }
             if (link.isDrained(now)) {
                 link.released();
                 notices.accept(new ShardNotice.Released(
                         link,
-                        link.attempt(),
-                        Objects.requireNonNull(link.queuePair()),
+                        link.connection().attempt(),
+                        link.connection().queuePair(),
                         link.drainReason(),
                         link.isRefused()));
                 work++;
@@ -266,10 +266,10 @@ final class Links {
             }
             failLink(link, "the agent is shutting down");
             try {
-                Objects.requireNonNull(link.queuePair()).close();
+                link.connection().queuePair().close();
                 destroyed(link);
             } catch (VerbsException e) {
-                log.error("{} could not be given up", link, e);
+                log.error("the queue pair of {} could not be destroyed", link, e);
                 undestroyed = e;
             }
         }

@@ -22,11 +22,7 @@ public final class PeerLink {
     private volatile String lastFailure = "";
     private volatile String transport = "";
 
-    private @Nullable QueuePair queuePair;
-    private @Nullable Rail rail;
-    private @Nullable PeerMemory memory;
-    private long attempt;
-    private long incarnation;
+    private @Nullable Connection connection;
     private boolean isKnown;
     private long knownIncarnation;
     private int prepared;
@@ -68,12 +64,24 @@ public final class PeerLink {
         return phase == LinkPhase.UP;
     }
 
-    long attempt() {
-        return attempt;
+    /** Whether there is a queue pair. */
+    boolean isConnected() {
+        return connection != null;
     }
 
-    long incarnation() {
-        return incarnation;
+    /** The queue pair and what belongs to it, of a link that has one. */
+    Connection connection() {
+        return Objects.requireNonNull(connection);
+    }
+
+    /** Whether there is a queue pair, and it is that of an attempt. */
+    boolean isOfAttempt(long attempt) {
+        return connection != null && connection.attempt() == attempt;
+    }
+
+    /** Whether there is a queue pair, and it is on a rail. */
+    boolean isOn(Rail rail) {
+        return connection != null && connection.rail() == rail;
     }
 
     /** Whether the pages of an incarnation of the peer are lost. The shard's thread only. */
@@ -87,40 +95,23 @@ public final class PeerLink {
         knownIncarnation = known;
     }
 
-    @Nullable
-    QueuePair queuePair() {
-        return queuePair;
-    }
-
-    Rail rail() {
-        return Objects.requireNonNull(rail);
-    }
-
-    PeerMemory memory() {
-        return Objects.requireNonNull(memory);
-    }
-
-    /** Whether there is a queue pair, and it completes to that queue. */
-    boolean isOn(Rail other) {
-        return rail == other;
-    }
-
     int outstanding() {
         return outstanding;
     }
 
-    void attach(QueuePair newQueuePair, Rail newRail, long newIncarnation, PeerMemory newMemory, long newAttempt) {
-        queuePair = newQueuePair;
-        rail = newRail;
-        incarnation = newIncarnation;
-        memory = newMemory;
-        attempt = newAttempt;
+    void install(Connection fresh) {
+        use(fresh, number);
         prepared = 0;
         outstanding = 0;
         released = false;
         refused = false;
-        transport = newRail.name();
         phase = LinkPhase.VERIFYING;
+    }
+
+    private void use(@Nullable Connection next, int itsNumber) {
+        connection = next;
+        number = itsNumber;
+        transport = next == null ? "" : next.rail().name();
     }
 
     void up() {
@@ -135,13 +126,14 @@ public final class PeerLink {
 
     /** Reads the peer's pool header into {@code localAddress}. */
     void prepareHeaderRead(long wrId, long localAddress, int length) {
-        PeerMemory from = memory();
-        Objects.requireNonNull(queuePair)
+        Connection over = connection();
+        PeerMemory from = over.memory();
+        over.queuePair()
                 .prepareRead(
                         wrId,
                         localAddress,
                         length,
-                        rail().stagingLkey(),
+                        over.rail().stagingLkey(),
                         from.headerAddress(),
                         from.headerRkey(),
                         SendFlag.SIGNALED);
@@ -150,7 +142,7 @@ public final class PeerLink {
 
     /** Whether {@code length} bytes at {@code offset} lie within the peer's exported frames. */
     boolean holds(long offset, int length) {
-        return offset >= 0 && length >= 0 && offset <= memory().exportedLength() - length;
+        return offset >= 0 && length >= 0 && offset <= connection().memory().exportedLength() - length;
     }
 
     /**
@@ -159,17 +151,18 @@ public final class PeerLink {
      * @return false if the send queue is full
      */
     boolean prepare(boolean write, long wrId, long offset, int length, long localAddress) {
-        QueuePair qp = queuePair;
-        PeerMemory to = memory;
-        Rail on = rail;
-        if (qp == null || to == null || on == null || qp.sendQueueSpace() == 0) {
+        Connection over = connection;
+        if (over == null || over.queuePair().sendQueueSpace() == 0) {
             return false;
         }
+        QueuePair qp = over.queuePair();
+        PeerMemory to = over.memory();
+        int lkey = over.rail().stagingLkey();
         long remote = to.exportedAddress() + offset;
         if (write) {
-            qp.prepareWrite(wrId, localAddress, length, on.stagingLkey(), remote, to.exportedRkey(), SendFlag.SIGNALED);
+            qp.prepareWrite(wrId, localAddress, length, lkey, remote, to.exportedRkey(), SendFlag.SIGNALED);
         } else {
-            qp.prepareRead(wrId, localAddress, length, on.stagingLkey(), remote, to.exportedRkey(), SendFlag.SIGNALED);
+            qp.prepareRead(wrId, localAddress, length, lkey, remote, to.exportedRkey(), SendFlag.SIGNALED);
         }
         prepared++;
         return true;
@@ -183,7 +176,7 @@ public final class PeerLink {
     void post() {
         int count = prepared;
         prepared = 0;
-        Objects.requireNonNull(queuePair).postSend();
+        connection().queuePair().postSend();
         outstanding += count;
     }
 
@@ -231,7 +224,7 @@ public final class PeerLink {
     }
 
     /** Stops posting, so that {@code next}'s queue pair replaces this one once no work is outstanding. */
-    void yieldTo(PeerLink next, long deadlineNanos) {
+    void switchTo(PeerLink next, long deadlineNanos) {
         successor = next;
         drainDeadline = deadlineNanos;
         phase = LinkPhase.SWITCHING;
@@ -253,29 +246,11 @@ public final class PeerLink {
 
     /** Exchanges queue pairs with {@code other}, which is up. This link's queue pair, if any, has no outstanding work. */
     void exchange(PeerLink other) {
-        boolean had = queuePair != null;
-        QueuePair otherQueuePair = other.queuePair;
-        Rail otherRail = other.rail;
-        PeerMemory otherMemory = other.memory;
-        long otherAttempt = other.attempt;
-        long otherIncarnation = other.incarnation;
-        int otherNumber = other.number;
-        String otherTransport = other.transport;
-        other.queuePair = queuePair;
-        other.rail = rail;
-        other.memory = memory;
-        other.attempt = attempt;
-        other.incarnation = incarnation;
-        other.number = number;
-        other.transport = transport;
-        other.phase = had ? LinkPhase.UP : LinkPhase.DOWN;
-        queuePair = otherQueuePair;
-        rail = otherRail;
-        memory = otherMemory;
-        attempt = otherAttempt;
-        incarnation = otherIncarnation;
-        number = otherNumber;
-        transport = otherTransport;
+        Connection own = connection;
+        int ownNumber = number;
+        use(other.connection, other.number);
+        other.use(own, ownNumber);
+        other.phase = own == null ? LinkPhase.DOWN : LinkPhase.UP;
         successor = null;
         up();
     }
@@ -286,13 +261,10 @@ public final class PeerLink {
 
     /** Drops the queue pair. */
     void release() {
-        queuePair = null;
+        use(null, NO_NUMBER);
         released = false;
-        rail = null;
-        memory = null;
         outstanding = 0;
         prepared = 0;
-        transport = "";
         phase = LinkPhase.DOWN;
     }
 

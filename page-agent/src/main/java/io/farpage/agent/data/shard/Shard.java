@@ -159,8 +159,8 @@ public final class Shard {
     }
 
     /** Whether another duty cycle would find no work unless an event arrives, which ends a sleep whose channels were armed before this one. */
-    boolean isSettled() {
-        return polledAll && !fetchers.hasDone() && sources.areSettled();
+    boolean isQuiescent() {
+        return polledAll && !fetchers.hasDone() && sources.areQuiescent();
     }
 
     /** Makes the next duty cycle read the clock, after the thread has slept. */
@@ -203,18 +203,18 @@ public final class Shard {
                 link.knownIncarnation(incarnation);
                 fetchers.retryParked();
             }
-            case ShardCommand.Attach attach -> links.attach(attach);
-            case ShardCommand.Detach(PeerLink link, long attempt, String reason) -> {
-                if (link.queuePair() != null && link.attempt() == attempt) {
+            case ShardCommand.Install(PeerLink link, Connection connection) -> links.install(link, connection);
+            case ShardCommand.Remove(PeerLink link, long attempt, String reason) -> {
+                if (link.isOfAttempt(attempt)) {
                     links.failLink(link, reason);
                 }
             }
             case ShardCommand.Destroyed(PeerLink link, long attempt) -> {
-                if (link.isReleased() && link.attempt() == attempt) {
+                if (link.isReleased() && link.isOfAttempt(attempt)) {
                     links.destroyed(link);
                 }
             }
-            case ShardCommand.Switch(PeerLink link, PeerLink trial) -> links.yieldTo(link, trial);
+            case ShardCommand.Switch(PeerLink link, PeerLink trial) -> links.beginSwitch(link, trial);
             case ShardCommand.AddRail(Rail rail) -> {
                 rails.add(rail);
                 maxPolls = maxPolls();
@@ -291,7 +291,7 @@ public final class Shard {
         }
         Fetcher owner = fetchers.get(WrId.fetcher(wrId));
         if (!owner.isPosted(slot, WrId.generation(wrId))) {
-            return; // of a queue pair that was given up before it completed
+            return; // of a queue pair that was destroyed before the transfer completed
         }
         PeerLink link = owner.home(slot);
         link.completed();

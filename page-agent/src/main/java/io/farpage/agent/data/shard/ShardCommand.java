@@ -1,6 +1,5 @@
 package io.farpage.agent.data.shard;
 
-import io.farpage.verbs.QueuePair;
 import java.util.concurrent.CompletableFuture;
 
 /** A command of the control plane. The shard's thread carries commands out in order. */
@@ -9,11 +8,10 @@ public sealed interface ShardCommand {
     record SetIncarnation(PeerLink link, long incarnation) implements ShardCommand {}
 
     /** Installs a queue pair in RTS. The shard owns it until {@link ShardNotice.Released}. */
-    record Attach(PeerLink link, QueuePair queuePair, Rail rail, long incarnation, PeerMemory memory, long attempt)
-            implements ShardCommand {}
+    record Install(PeerLink link, Connection connection) implements ShardCommand {}
 
     /** Removes the queue pair of {@code attempt}. Without one the command does nothing. */
-    record Detach(PeerLink link, long attempt, String reason) implements ShardCommand {}
+    record Remove(PeerLink link, long attempt, String reason) implements ShardCommand {}
 
     /**
      * The queue pair of {@code attempt}, which {@link ShardNotice.Released} named, is destroyed: it no longer accesses memory, so its

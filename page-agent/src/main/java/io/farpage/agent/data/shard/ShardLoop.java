@@ -36,9 +36,7 @@ public final class ShardLoop implements AutoCloseable {
     public static final int MAX_DESCRIPTORS = 256;
 
     private final Shard shard;
-    private final IdleStrategy idle;
-    private final long spinNanos;
-    private final OptionalInt cpu;
+    private final Options options;
     private final ThreadScheduling scheduling;
     private final Thread thread;
     private final EventFd wakeFd = new EventFd();
@@ -49,19 +47,22 @@ public final class ShardLoop implements AutoCloseable {
     private volatile boolean clean;
 
     /**
+     * The thread of a shard.
+     *
      * @param name of the thread
+     * @param idle how it waits for work
      * @param spin how long {@link IdleStrategy#ADAPTIVE} spins before it sleeps
      * @param cpu to bind the thread to
-     * @param scheduling of the thread
+     * @param scheduling how the kernel schedules it
      */
-    public ShardLoop(
-            String name, Shard shard, IdleStrategy idle, Duration spin, OptionalInt cpu, ThreadScheduling scheduling) {
+    public record Options(
+            String name, IdleStrategy idle, Duration spin, OptionalInt cpu, ThreadScheduling scheduling) {}
+
+    public ShardLoop(Shard shard, Options options) {
         this.shard = shard;
-        this.idle = idle;
-        this.spinNanos = spin.toNanos();
-        this.cpu = cpu;
-        this.scheduling = scheduling;
-        this.thread = Thread.ofPlatform().name(name).unstarted(this::run);
+        this.options = options;
+        scheduling = options.scheduling();
+        thread = Thread.ofPlatform().name(options.name()).unstarted(this::run);
     }
 
     public void start() {
@@ -98,8 +99,7 @@ public final class ShardLoop implements AutoCloseable {
             loop();
         } catch (Throwable t) {
             // Failures of a link, a device or a source are handled where they occur. This one is of the shard itself:
-            // no fault
-            // of a guest on it would be served again, so the agent ends.
+            // no fault of its guests would be served again, so the agent ends.
             log.error("{} died; stopping the agent", thread.getName(), t);
             Runtime.getRuntime().halt(70);
         } finally {
@@ -112,7 +112,7 @@ public final class ShardLoop implements AutoCloseable {
             ending.close();
             clean = true;
         } catch (VerbsException e) {
-            log.error("{}: a queue pair is left behind: {}", thread.getName(), e.getMessage());
+            log.error("{}: a queue pair could not be destroyed: {}", thread.getName(), e.getMessage());
         }
     }
 
@@ -122,6 +122,7 @@ public final class ShardLoop implements AutoCloseable {
     }
 
     private void pin() {
+        OptionalInt cpu = options.cpu();
         if (cpu.isEmpty()) {
             return;
         }
@@ -139,11 +140,11 @@ public final class ShardLoop implements AutoCloseable {
 
     /** Whether the thread never sleeps while there is a guest. */
     public boolean spins() {
-        return idle == IdleStrategy.SPIN;
+        return options.idle() == IdleStrategy.SPIN;
     }
 
     private void loop() {
-        switch (idle) {
+        switch (options.idle()) {
             case SPIN -> spin();
             case ADAPTIVE -> spinThenSleep();
             case BLOCK -> sleepAlways();
@@ -165,6 +166,7 @@ public final class ShardLoop implements AutoCloseable {
     }
 
     private void spinThenSleep() {
+        long spinNanos = options.spin().toNanos();
         long idleSince = System.nanoTime();
         while (!stopping) {
             scheduling.onDutyCycle();
@@ -185,7 +187,7 @@ public final class ShardLoop implements AutoCloseable {
             // Armed before the duty cycle that may find no work, so that the thread can sleep right after it.
             asleep = true;
             shard.arm();
-            if ((shard.doWork() == 0 || (sleepsInChannel() && shard.isSettled())) && !stopping) {
+            if ((shard.doWork() == 0 || (sleepsInChannel() && shard.isQuiescent())) && !stopping) {
                 if (shard.needsPolling()) {
                     Thread.onSpinWait();
                 } else {
@@ -232,8 +234,7 @@ public final class ShardLoop implements AutoCloseable {
         if (pollSet.ready(0) != 0) {
             wakeFd.drain(errno);
         }
-        // From the last to the first: one that fails is removed, which must not move those that are still to be
-        // handled.
+        // From the last to the first: a rail that fails is removed, which must not move the rails still to be handled.
         for (int i = rails.size() - 1; i >= 0; i--) {
             if (pollSet.ready(i + 1) != 0) {
                 shard.await(rails.get(i), 0);

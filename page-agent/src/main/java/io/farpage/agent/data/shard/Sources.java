@@ -41,21 +41,21 @@ final class Sources {
     /** Whether a source that threw is run again. If not, its transfers end by themselves. The other sources continue. */
     private static boolean outlives(DutyCycle cycle, Throwable cause) {
         if (cause instanceof OutOfMemoryError fatal) {
-            throw fatal; // not of this source's making, and no source can be relied on to survive it
+            throw fatal; // any allocation may throw it, and no source can be relied on to survive it
         }
-        log.error("{} threw; the other sources of the shard go on", cycle, cause);
+        log.error("{} threw; the other sources of the shard continue", cycle, cause);
         try {
             return cycle.failed(cause);
         } catch (RuntimeException | Error e) {
-            log.error("{} could not deal with it and is turned no more", cycle, e);
+            log.error("{} could not handle what it threw and is not run again", cycle, e);
             return false;
         }
     }
 
     /** Whether none has work that no event announces. */
-    boolean areSettled() {
+    boolean areQuiescent() {
         for (int i = 0; i < cycles.size(); i++) {
-            if (!cycles.get(i).isSettled()) {
+            if (!cycles.get(i).isQuiescent()) {
                 return false;
             }
         }

@@ -23,37 +23,38 @@ class LateAnswersTest {
     private final PeerLink link = new PeerLink(ScriptedHome.NODE);
     private final Rail rail = home.rail();
     private long now = 1_000_000_000L;
+    private long attempts;
     private final Shard shard = new Shard(List.of(rail), headerFrames, () -> now, () -> {});
     private final Fetcher fetcher = shard.newFetcher(4, DEADLINE);
 
     @BeforeEach
     void connect() {
-        attach(1);
+        install(++attempts);
         home.answerHeader(home.posted.getLast());
         shard.doWork();
         assertEquals(LinkPhase.UP, link.phase());
     }
 
     @Test
-    void shouldGiveUpTheLinkWhenAPostedTransferIsNotAnsweredWithinItsDeadline() {
+    void shouldFailLinkWhenPostedTransferMissesDeadline() {
         int slot = read(ScriptedHome.INCARNATION);
-        move(DEADLINE);
+        advance(DEADLINE);
         assertEquals(LinkPhase.UP, link.phase(), "the deadline is not over");
 
-        move(TimeUnit.MILLISECONDS.toNanos(1));
+        advance(TimeUnit.MILLISECONDS.toNanos(1));
 
         assertEquals(LinkPhase.DRAINING, link.phase());
         assertEquals("a transfer was not answered within its deadline", link.lastFailure());
         assertFalse(fetcher.hasDone(), "the device may still write into the staging frame");
-        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        advance(TimeUnit.SECONDS.toNanos(1) + 1);
         assertEquals(LinkPhase.DOWN, link.phase());
-        move(TimeUnit.MILLISECONDS.toNanos(1));
+        advance(TimeUnit.MILLISECONDS.toNanos(1));
         assertEquals(slot, fetcher.poll());
         assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
     }
 
     @Test
-    void shouldNotPostATransferToAnotherIncarnationThanItsPageLivesIn() {
+    void shouldParkTransferWhenPageLivesInAnotherIncarnation() {
         int earlier = read(ScriptedHome.INCARNATION - 1);
         int later = read(ScriptedHome.INCARNATION + 1);
         int right = read(ScriptedHome.INCARNATION);
@@ -62,14 +63,14 @@ class LateAnswersTest {
         assertEquals(
                 List.of(right), home.posted.stream().skip(1).map(WrId::slot).toList());
         assertTrue(fetcher.hasParked());
-        move(DEADLINE + 1);
+        advance(DEADLINE + 1);
         assertEquals(earlier, fetcher.poll());
         assertEquals(later, fetcher.poll());
         assertEquals(FetchStatus.DEADLINE, fetcher.status(later));
     }
 
     @Test
-    void shouldIgnoreACompletionOfATransferThatWasTakenBackAndPostedAgain() {
+    void shouldIgnoreCompletionWhenTransferWasPostedAgain() {
         int slot = read(ScriptedHome.INCARNATION);
         shard.doWork();
         long first = home.posted.getLast();
@@ -80,7 +81,7 @@ class LateAnswersTest {
         home.answer(first, WcStatus.SUCCESS);
         shard.doWork();
 
-        assertFalse(fetcher.hasDone(), "the page is not there yet");
+        assertFalse(fetcher.hasDone(), "the second READ has not completed");
         home.answer(second, WcStatus.SUCCESS);
         shard.doWork();
         assertEquals(slot, fetcher.poll());
@@ -88,7 +89,7 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldKeepTheLinkWhenAnEarlierQueuePairReportsItsFailureLate() {
+    void shouldKeepLinkWhenEarlierQueuePairReportsFailureLate() {
         read(ScriptedHome.INCARNATION);
         shard.doWork();
         long first = home.posted.getLast();
@@ -102,12 +103,12 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldNotTakeTheHeaderThatAnEarlierAttemptHasRead() {
-        giveUpAndRelease();
-        attach(2);
+    void shouldStayVerifyingWhenHeaderReadOfEarlierAttemptCompletes() {
+        failAndRelease();
+        install(++attempts);
         long second = home.posted.getLast();
-        giveUpAndRelease();
-        attach(3);
+        failAndRelease();
+        install(++attempts);
         long third = home.posted.getLast();
 
         home.answerHeader(second);
@@ -120,7 +121,7 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldReportARefusalAfterTheSecondOne() {
+    void shouldReportRefusalWhenHomeRefusesTwice() {
         int slot = read(ScriptedHome.INCARNATION);
         shard.doWork();
         home.answer(home.posted.getLast(), WcStatus.REM_ACCESS_ERR);
@@ -132,17 +133,17 @@ class LateAnswersTest {
         int posted = home.posted.size();
         reconnect();
 
-        assertEquals(posted + 1, home.posted.size(), "the header alone");
-        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(posted + 1, home.posted.size(), "only the READ of the header is posted");
+        advance(TimeUnit.SECONDS.toNanos(1) + 1);
         assertEquals(slot, fetcher.poll());
         assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
     }
 
     @Test
-    void shouldIgnoreACompletionOfATransferThatWaitsForALink() {
+    void shouldIgnoreCompletionWhenTransferIsParked() {
         read(ScriptedHome.INCARNATION);
         shard.doWork();
-        giveUpAndRelease();
+        failAndRelease();
 
         home.answer(home.posted.getLast(), WcStatus.SUCCESS);
         shard.doWork();
@@ -152,23 +153,23 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldKeepAQueuePairThatIsDrainingUntilEverythingHasCompleted() {
+    void shouldKeepDrainingQueuePairUntilAllRequestsHaveCompleted() {
         read(ScriptedHome.INCARNATION);
         shard.doWork();
         shard.failLink(link, "for a test");
-        move(TimeUnit.MILLISECONDS.toNanos(900));
+        advance(TimeUnit.MILLISECONDS.toNanos(900));
         assertEquals(LinkPhase.DRAINING, link.phase());
 
         home.answer(home.posted.getLast(), WcStatus.WR_FLUSH_ERR);
-        move(TimeUnit.MILLISECONDS.toNanos(2));
+        advance(TimeUnit.MILLISECONDS.toNanos(2));
 
         assertEquals(LinkPhase.DOWN, link.phase());
     }
 
     @Test
-    void shouldNotBringTheLinkUpWhenReadingTheHeaderFailed() {
-        giveUpAndRelease();
-        attach(2);
+    void shouldFailLinkWhenHeaderReadFails() {
+        failAndRelease();
+        install(++attempts);
         home.answer(home.posted.getLast(), WcStatus.RETRY_EXC_ERR);
         shard.doWork();
         assertTrue(link.lastFailure().contains("reading the pool header of home failed"), link.lastFailure());
@@ -176,7 +177,7 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldParkWhatTheSendQueueHasNoRoomForAndPostItAfterACompletion() {
+    void shouldParkTransferWhenSendQueueIsFullAndPostItAfterCompletion() {
         Fetcher wide = shard.newFetcher(ScriptedHome.SPACE + 1, DEADLINE);
         for (int i = 0; i <= ScriptedHome.SPACE; i++) {
             wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
@@ -193,7 +194,7 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldNotBeSettledAfterATurnThatTookAsManyCompletionsAsItCan() {
+    void shouldNotBeQuiescentWhenBatchOfCompletionsWasFull() {
         Fetcher wide = shard.newFetcher(40, DEADLINE);
         for (int i = 0; i < 33; i++) {
             wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
@@ -207,14 +208,14 @@ class LateAnswersTest {
             done++;
         }
         assertEquals(32, done);
-        assertFalse(shard.isSettled(), "a completion is still in the queue");
+        assertFalse(shard.isQuiescent(), "a completion is still in the queue");
         shard.doWork();
         wide.release(wide.poll());
-        assertTrue(shard.isSettled());
+        assertTrue(shard.isQuiescent());
     }
 
     @Test
-    void shouldPostTheLastPageOfThePeerAndRefuseWhatReachesAByteBeyondIt() {
+    void shouldPostLastPageOfPeerAndRefuseTransferOneByteBeyondIt() {
         fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE, PAGE, 0);
         shard.doWork();
         assertEquals(2, home.posted.size());
@@ -224,14 +225,14 @@ class LateAnswersTest {
         shard.doWork();
 
         assertEquals(2, home.posted.size());
-        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        advance(TimeUnit.SECONDS.toNanos(1) + 1);
         assertEquals(beyond, fetcher.poll());
         assertEquals(before, fetcher.poll());
         assertEquals(FetchStatus.REFUSED, fetcher.status(beyond));
     }
 
     @Test
-    void shouldKeepAllBitsOfTheNumbersInAWorkRequestId() {
+    void shouldKeepAllBitsOfNumbersInWorkRequestId() {
         long wrId = WrId.of(0xFFFE, (char) 0xFEDC, Integer.MAX_VALUE);
         assertEquals(0xFFFE, WrId.fetcher(wrId));
         assertEquals(0xFEDC, WrId.generation(wrId));
@@ -240,24 +241,24 @@ class LateAnswersTest {
         assertTrue(WrId.isHeader(WrId.header((char) 0, 0)));
     }
 
-    private void attach(long attempt) {
-        shard.submit(new ShardCommand.Attach(
-                link, home.queuePair(), rail, ScriptedHome.INCARNATION, home.memory(), attempt));
+    private void install(long attempt) {
+        shard.submit(new ShardCommand.Install(
+                link, new Connection(home.queuePair(), rail, ScriptedHome.INCARNATION, home.memory(), attempt)));
         shard.doWork();
         assertEquals(LinkPhase.VERIFYING, link.phase());
     }
 
-    private void giveUpAndRelease() {
+    private void failAndRelease() {
         shard.failLink(link, "for a test");
-        // Nothing answers, so the queue pair is released when it has had a second.
-        move(TimeUnit.SECONDS.toNanos(1) + 1);
+        // No request completes, so the queue pair is released after a second.
+        advance(TimeUnit.SECONDS.toNanos(1) + 1);
         assertEquals(LinkPhase.DOWN, link.phase());
     }
 
-    /** Another queue pair in the place of the one that is up, which transfers that were taken back are posted on. */
+    /** Replaces the queue pair; transfers that were parked are posted on the new one. */
     private void reconnect() {
-        giveUpAndRelease();
-        attach(link.attempt() + 1);
+        failAndRelease();
+        install(++attempts);
         home.answerHeader(home.posted.getLast());
         shard.doWork();
         shard.doWork();
@@ -268,8 +269,8 @@ class LateAnswersTest {
         return fetcher.read(link, incarnation, 0, PAGE, 0);
     }
 
-    /** Lets time go by. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
-    private void move(long nanos) {
+    /** Advances the clock. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
+    private void advance(long nanos) {
         now += nanos;
         shard.clockIsStale();
         shard.doWork();

@@ -7,6 +7,7 @@ import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -79,8 +80,14 @@ class RefusingHomeTest {
     }
 
     private void connect() {
-        shard.submit(new ShardCommand.Attach(
-                link, network.connect(), network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts));
+        shard.submit(new ShardCommand.Install(
+                link,
+                new Connection(
+                        network.connect(),
+                        network.rail(),
+                        SimulatedNetwork.INCARNATION,
+                        network.memory(),
+                        ++attempts)));
         turnUntil(() ->
                 !network.underWay().isEmpty() && network.underWay().getFirst().isHeader());
         network.complete();

@@ -1,6 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.model.SimulatedNetwork.Transfer;
+import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -94,8 +95,9 @@ final class SimulatedHome {
     void connect(Shard shard) {
         SimulatedQueuePair fresh = network.connect();
         queuePair = fresh;
-        shard.submit(new ShardCommand.Attach(
-                link, fresh, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts));
+        shard.submit(new ShardCommand.Install(
+                link,
+                new Connection(fresh, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts)));
     }
 
     /** The way there breaks. */

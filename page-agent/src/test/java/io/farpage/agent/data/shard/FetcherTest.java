@@ -1,0 +1,134 @@
+package io.farpage.agent.data.shard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Transfers of a fetcher: completed, parked and posted again, refused, past their deadline. */
+final class FetcherTest extends ShardFixture {
+    @Test
+    void shouldMovePagesWhenPeerIsVerified() {
+        connect(1, Home.INCARNATION);
+        shard.doWork();
+        assertEquals(LinkPhase.VERIFYING, link.phase());
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        assertEquals(new ShardNotice.Up(link, 1), shard.pollNotice());
+        assertEquals(1, notices);
+
+        home.pool.exported().set(ValueLayout.JAVA_LONG, 3 * PAGE, 0x1234);
+        int slot = read(3);
+        runUntil(fetcher::hasDone);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.OK, fetcher.status(slot));
+        assertEquals(0x1234, node.pool.staging().get(ValueLayout.JAVA_LONG, 3 * PAGE));
+    }
+
+    @Test
+    void shouldEndTransferAtDeadlineWhenLinkIsDown() {
+        int slot = read(0);
+        advance(DEADLINE);
+        assertFalse(fetcher.hasDone());
+        advance(TimeUnit.MILLISECONDS.toNanos(1));
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldPostTransfersAgainWhenQueuePairIsReplaced() {
+        connect(1, Home.INCARNATION);
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        assertEquals(new ShardNotice.Up(link, 1), shard.pollNotice());
+        List<Integer> slots = List.of(read(0), read(1), read(2));
+        shard.submit(new ShardCommand.Remove(link, 99, "another attempt"));
+        shard.submit(new ShardCommand.Remove(link, 1, "removed"));
+        shard.doWork();
+        assertEquals(LinkPhase.DRAINING, link.phase());
+        ShardNotice.Released notice = destroyReleased();
+        assertEquals("removed", notice.reason());
+        assertEquals(LinkPhase.DOWN, link.phase());
+        assertFalse(shard.hasDeadlines() && !fetcher.hasParked(), "no transfer is posted");
+        assertEquals(3, fetcher.inUse());
+
+        connect(2, Home.INCARNATION);
+        List<Integer> done = new ArrayList<>();
+        runUntil(() -> {
+            for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
+                assertEquals(FetchStatus.OK, fetcher.status(slot));
+                done.add(slot);
+            }
+            return done.size() == 3;
+        });
+        assertTrue(done.containsAll(slots), "completed " + done + " of " + slots);
+        assertTrue(fetcher.replays().get() >= 1, "parked when the first queue pair drained");
+    }
+
+    @Test
+    void shouldEndTransferAsLostWhenIncarnationIsGone() {
+        int slot = read(0);
+        shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION + 1));
+        shard.doWork();
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.PAGE_LOST, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldRefuseTransferWhenItReachesBeyondPeerMemory() {
+        connect(1, Home.INCARNATION);
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        int slot = fetcher.read(link, Home.INCARNATION, Home.BYTES, PAGE, node.pool.stagingAddress());
+        advance(TimeUnit.SECONDS.toNanos(1));
+        assertFalse(fetcher.hasDone(), "a source that repeats the request at once would do so in every duty cycle");
+        advance(1_000_000);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+        assertEquals(LinkPhase.UP, link.phase());
+    }
+
+    @Test
+    void shouldFailLinkAndReportRefusalAfterPauseWhenHealthyHomeRefuses() {
+        shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION));
+        int slot = read(0);
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            connect(attempt, Home.INCARNATION, wrongKey());
+            runUntil(() -> link.phase() == LinkPhase.UP);
+            assertEquals(new ShardNotice.Up(link, attempt), shard.pollNotice());
+            ShardNotice.Released notice = destroyReleased();
+            assertTrue(notice.refused(), "the next queue pair will fail as well");
+            String reason = notice.reason();
+            assertTrue(reason.startsWith("the peer refused a request"), reason);
+            assertTrue(reason.contains("REM_ACCESS_ERR"), reason);
+        }
+        assertFalse(fetcher.hasDone(), "a source that repeats the request at once would fail the link again");
+        advance(TimeUnit.SECONDS.toNanos(1) + 1);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldReportRefusalAtDeadlineWhenLinkStaysDown() {
+        connect(1, Home.INCARNATION, wrongKey());
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        int slot = read(0);
+        destroyReleased();
+        advance(DEADLINE + 1);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+    }
+
+    /** The home's memory, with a key that it does not know. */
+    private PeerMemory wrongKey() {
+        PeerMemory right = home.memory();
+        return new PeerMemory(
+                right.headerAddress(),
+                right.headerRkey(),
+                right.exportedAddress(),
+                right.exportedLength(),
+                right.exportedRkey() ^ 0x0100_0000);
+    }
+}

@@ -22,14 +22,17 @@ final class DeviceProbe {
     private DeviceProbe() {}
 
     /** {@code struct ibv_device_attr}, filled in. */
-    static MemorySegment query(LibIbverbs library, long context, String device, Arena arena) {
+    static MemorySegment query(DeviceContext device, Arena arena) {
         MemorySegment attr = arena.allocate(DeviceAttr.SIZE, 8);
-        Failure.check(library.queryDevice(context, attr), "query_device", device, "the device does not answer");
+        Failure.check(
+                device.library().queryDevice(device.pointer(), attr),
+                "query_device",
+                device.name(),
+                "the device does not answer");
         return attr;
     }
 
-    static DeviceAttributes attributes(
-            LibIbverbs library, Host host, long context, String device, MemorySegment attr, int port) {
+    static DeviceAttributes attributes(DeviceContext device, MemorySegment attr, int port) {
         return new DeviceAttributes(
                 attr.getString(DeviceAttr.FW_VER),
                 attr.get(JAVA_INT, DeviceAttr.MAX_QP),
@@ -44,10 +47,10 @@ final class DeviceProbe {
                                 attr.get(JAVA_INT, DeviceAttr.MAX_QP_RD_ATOM),
                                 attr.get(JAVA_INT, DeviceAttr.MAX_QP_INIT_RD_ATOM))),
                 attr.get(JAVA_INT, DeviceAttr.MAX_SRQ_WR),
-                maxInlineData(library, context),
-                Ports.query(library, context, device, port).maxMessageSize(),
+                maxInlineData(device.library(), device.pointer()),
+                Ports.query(device, port).maxMessageSize(),
                 attr.get(JAVA_INT, DeviceAttr.ATOMIC_CAP) != 0,
-                host.numaNode(device));
+                device.host().numaNode(device.name()));
     }
 
     /** Some devices leave a limit at 0 that is the same as another. */

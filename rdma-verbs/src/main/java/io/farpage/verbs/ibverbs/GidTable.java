@@ -33,13 +33,13 @@ final class GidTable {
      *
      * @param capacity entries that all tables have together
      */
-    static List<Entry> read(LibIbverbs library, long context, String device, int capacity) {
+    static List<Entry> read(DeviceContext device, int capacity) {
         try (Arena arena = Arena.ofConfined()) {
             // One entry more than the tables have, since the kernel refuses a buffer that the entries would fill.
             MemorySegment raw = arena.allocate((capacity + 1L) * GidEntry.SIZE, 8);
-            long count = library.queryGidTable(context, raw, capacity + 1L);
+            long count = device.library().queryGidTable(device.pointer(), raw, capacity + 1L);
             if (count < 0) {
-                throw Failure.of("query_gid_table", device, (int) -count, "the device does not tell its GIDs");
+                throw Failure.of("query_gid_table", device.name(), (int) -count, "the device has no table of GIDs");
             }
             List<Entry> entries = new ArrayList<>();
             for (int i = 0; i < count; i++) {

@@ -70,11 +70,11 @@ final class IbvCompletionQueue implements CompletionQueue {
         return reservations;
     }
 
-    synchronized void attach(IbvQueuePair qp) {
+    synchronized void add(IbvQueuePair qp) {
         queuePairs = queuePairs.with(qp);
     }
 
-    synchronized void detach(IbvQueuePair qp) {
+    synchronized void remove(IbvQueuePair qp) {
         queuePairs = queuePairs.without(qp);
     }
 

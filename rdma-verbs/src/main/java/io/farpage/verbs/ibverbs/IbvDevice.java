@@ -24,10 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class IbvDevice implements Device {
     private static final int ENODEV = 19;
 
-    private final LibIbverbs library;
-    private final Host host;
-    private final String name;
-    private final long context;
+    private final DeviceContext context;
     private final Ports.Choice.Usable place;
     private final DeviceAttributes attributes;
     private final Quirks quirks;
@@ -39,39 +36,31 @@ final class IbvDevice implements Device {
     private final AtomicInteger nextSharedQueue = new AtomicInteger();
     private final AtomicLong nextSequence = new AtomicLong();
 
-    IbvDevice(
-            LibIbverbs library,
-            Host host,
-            String name,
-            long context,
-            Ports.Choice.Usable place,
-            DeviceAttributes attributes,
-            Quirks quirks) {
-        this.library = library;
-        this.host = host;
-        this.name = name;
+    IbvDevice(DeviceContext context, Ports.Choice.Usable place, DeviceAttributes attributes, Quirks quirks) {
         this.context = context;
         this.place = place;
         this.attributes = attributes;
         this.quirks = quirks;
-        this.hasNode = host.deviceNode(name).isPresent();
+        this.hasNode = context.host().deviceNode(context.name()).isPresent();
         // SAFETY: the library returned a struct ibv_context, which lives until the device is closed.
-        MemorySegment fields = Native.at(context, Structs.Context.SIZE);
+        MemorySegment fields = Native.at(context.pointer(), Structs.Context.SIZE);
         this.ops = new Ops(fields);
-        this.events = new AsyncEvents(library, context, fields.get(JAVA_INT, Structs.Context.ASYNC_FD));
+        this.events =
+                new AsyncEvents(context.library(), context.pointer(), fields.get(JAVA_INT, Structs.Context.ASYNC_FD));
         this.children = new Children(this, toString());
     }
 
     LibIbverbs library() {
-        return library;
+        return context.library();
     }
 
     Host host() {
-        return host;
+        return context.host();
     }
 
+    /** {@code struct ibv_context}. */
     long context() {
-        return context;
+        return context.pointer();
     }
 
     int port() {
@@ -99,7 +88,7 @@ final class IbvDevice implements Device {
         nextSequence.accumulateAndGet(end, Math::max);
     }
 
-    /** Knows a shared receive queue from now on; its id. */
+    /** Adds a shared receive queue; returns its id. */
     int addShared(IbvSharedReceiveQueue queue) {
         sharedQueues.add(queue);
         return nextSharedQueue.getAndIncrement();
@@ -109,7 +98,7 @@ final class IbvDevice implements Device {
         sharedQueues.remove(queue);
     }
 
-    /** Frees the slot of a completed receive of a shared queue; its caller's id. */
+    /** Frees the slot of a completed receive of a shared queue; returns the caller's id of the receive. */
     long releaseShared(long id) {
         for (int i = 0; i < sharedQueues.size(); i++) {
             IbvSharedReceiveQueue queue = sharedQueues.get(i);
@@ -149,7 +138,7 @@ final class IbvDevice implements Device {
 
     @Override
     public String name() {
-        return name;
+        return context.name();
     }
 
     @Override
@@ -162,7 +151,7 @@ final class IbvDevice implements Device {
      * the users close it. The only sign of the removal is that the device's node in /dev is gone.
      */
     private void requirePresent() {
-        if (hasNode && host.deviceNode(name).isEmpty()) {
+        if (hasNode && host().deviceNode(name()).isEmpty()) {
             throw new VerbsException("query_port on " + this + ": ENODEV; the device was removed; close it", ENODEV);
         }
     }
@@ -172,7 +161,7 @@ final class IbvDevice implements Device {
         synchronized (this) {
             children.requireOpen();
             requirePresent();
-            Ports.Port port = Ports.query(library, context, name, place.port());
+            Ports.Port port = Ports.query(context, place.port());
             return new PortAttributes(
                     port.number(),
                     port.state(),
@@ -180,7 +169,7 @@ final class IbvDevice implements Device {
                     port.activeMtu(),
                     port.lid(),
                     place.gidIndex(),
-                    Ports.queryGid(library, context, name, place.port(), place.gidIndex()));
+                    Ports.queryGid(context, place.port(), place.gidIndex()));
         }
     }
 
@@ -225,13 +214,16 @@ final class IbvDevice implements Device {
         children.close(() -> {
             events.stop();
             Failure.check(
-                    library.release(Release.CLOSE_DEVICE, context), "close_device", toString(), "the device refused");
+                    library().release(Release.CLOSE_DEVICE, context()),
+                    "close_device",
+                    toString(),
+                    "the device refused");
         });
     }
 
     /** {@code mlx5_0/1}. */
     @Override
     public String toString() {
-        return name + "/" + place.port();
+        return context.name() + "/" + place.port();
     }
 }

@@ -77,15 +77,10 @@ final class IbvProtectionDomain implements ProtectionDomain {
             CompletionQueue receiveQueue,
             @Nullable IbvSharedReceiveQueue shared,
             QpOptions options) {
-        IbvCompletionQueue sends = requireOwn(sendQueue);
-        IbvCompletionQueue receives = requireOwn(receiveQueue);
+        IbvQueues queues = new IbvQueues(requireOwn(sendQueue), requireOwn(receiveQueue), shared);
         return children.add(() -> {
-            sends.users().requireOpen();
-            receives.users().requireOpen();
-            if (shared != null) {
-                shared.users().requireOpen();
-            }
-            return new IbvQueuePair(this, sends, receives, shared, device.clamp(options));
+            queues.requireOpen();
+            return new IbvQueuePair(this, queues, device.clamp(options));
         });
     }
 

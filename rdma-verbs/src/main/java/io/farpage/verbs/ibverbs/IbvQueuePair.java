@@ -1,7 +1,5 @@
 package io.farpage.verbs.ibverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import io.farpage.linux.Errno;
 import io.farpage.verbs.Gid;
 import io.farpage.verbs.IllegalTransitionException;
@@ -10,13 +8,10 @@ import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
-import io.farpage.verbs.QueueFullException;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.ibverbs.LibIbverbs.Release;
 import io.farpage.verbs.ibverbs.WorkRequests.Opcode;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -24,39 +19,27 @@ import org.jspecify.annotations.Nullable;
 final class IbvQueuePair implements QueuePair {
     private final IbvProtectionDomain domain;
     private final IbvDevice device;
-    private final IbvCompletionQueue sendQueue;
-    private final IbvCompletionQueue receiveQueue;
-    private final @Nullable IbvSharedReceiveQueue shared;
+    private final IbvQueues queues;
     private final QpOptions options;
     private final NativeQp qp;
     private final String name;
     private final int lid;
     private final Gid gid;
-    private final WrRing sends;
-    private final WrRing receives;
-    private final SendChain sendChain;
-    private final RecvChain recvChain;
-    private final MemorySegment badWr = Arena.ofAuto().allocate(JAVA_LONG);
+    private final IbvSendQueue sends;
+    private final IbvReceiveQueue receives;
     private int psn = randomPsn();
-    /** READs and atomics in flight at once that both ends take. */
+    /** READs and atomics in flight at once, as the endpoints agreed. */
     private int initiatorDepth = 1;
 
-    /** What it was last known to be: the device moves it to ERR by itself. */
+    /** The state as last known: the device moves the queue pair to ERR by itself. */
     private volatile QpState known = QpState.RESET;
 
     private volatile boolean closed;
 
-    IbvQueuePair(
-            IbvProtectionDomain domain,
-            IbvCompletionQueue sendQueue,
-            IbvCompletionQueue receiveQueue,
-            @Nullable IbvSharedReceiveQueue shared,
-            QpOptions options) {
+    IbvQueuePair(IbvProtectionDomain domain, IbvQueues queues, QpOptions options) {
         this.domain = domain;
         this.device = domain.device();
-        this.sendQueue = sendQueue;
-        this.receiveQueue = receiveQueue;
-        this.shared = shared;
+        this.queues = queues;
         this.options = options;
         PortAttributes port = device.queryPort();
         if (port.gid().isZero()) {
@@ -65,54 +48,34 @@ final class IbvQueuePair implements QueuePair {
         }
         this.lid = port.lid();
         this.gid = port.gid();
-        sendQueue.reservations().reserve(options.maxSendWr(), null);
+        queues.reserve(options);
         try {
-            receiveQueue.reservations().reserve(ownReceives(), shared);
-            try {
-                this.qp = NativeQp.create(domain, sendQueue, receiveQueue, shared, options);
-            } catch (VerbsException e) {
-                receiveQueue.reservations().release(ownReceives(), shared);
-                throw e;
-            }
+            this.qp = NativeQp.create(domain, queues, options);
         } catch (VerbsException e) {
-            sendQueue.reservations().release(options.maxSendWr(), null);
+            queues.release(options);
             throw e;
         }
-        this.name = device + " qp 0x%06x".formatted(qp.number());
-        long first = device.firstSequence();
-        this.sends = new WrRing(options.maxSendWr(), first);
-        this.receives = new WrRing(options.maxRecvWr(), first);
-        this.sendChain = new SendChain(options.maxSendWr(), options.maxSge(), options.maxInlineData());
-        this.recvChain = new RecvChain(shared == null ? options.maxRecvWr() : 1, options.maxSge());
-        sendQueue.users().add(() -> this);
-        receiveQueue.users().add(() -> this);
-        sendQueue.attach(this);
-        if (receiveQueue != sendQueue) {
-            receiveQueue.attach(this);
-        }
-        if (shared != null) {
-            shared.users().add(() -> this);
-        }
+        this.name = qp.toString();
+        this.sends = new IbvSendQueue(qp, options);
+        this.receives = new IbvReceiveQueue(qp, options, queues.shared());
+        queues.add(this);
     }
 
     private static int randomPsn() {
         return ThreadLocalRandom.current().nextInt(QpEndpoint.MAX_24_BIT + 1);
     }
 
-    /** Receives that are this queue pair's alone. */
-    private int ownReceives() {
-        return shared == null ? options.maxRecvWr() : 0;
-    }
-
+    /** The sends that are outstanding. */
     WrRing sends() {
-        return sends;
+        return sends.ring();
     }
 
+    /** The receives that are outstanding. */
     WrRing receives() {
-        return receives;
+        return receives.ring();
     }
 
-    /** A work request has failed, so the device has moved this to ERR. */
+    /** A work request has failed, so the device has moved the queue pair to ERR. */
     void noteFailure() {
         if (known != QpState.RESET) {
             known = QpState.ERR;
@@ -129,7 +92,7 @@ final class IbvQueuePair implements QueuePair {
         return qp.number();
     }
 
-    /** Asks the device while it may have moved by itself, so not for every work request. */
+    /** Queries the device in the states that it leaves by itself; too slow to call for every work request. */
     @Override
     public QpState state() {
         requireOpen();
@@ -177,9 +140,9 @@ final class IbvQueuePair implements QueuePair {
     @Override
     public void modifyToReset() {
         modify(QpState.RESET, qp::toReset);
-        // What is still in the completion queues is of the old life: its numbers are not outstanding any more.
-        sends.clear();
-        receives.clear();
+        // A completion from before the reset carries a number that is not outstanding any more, so it is dropped.
+        sends.ring().clear();
+        receives.ring().clear();
         psn = randomPsn();
     }
 
@@ -188,7 +151,7 @@ final class IbvQueuePair implements QueuePair {
         if (!from.canMoveTo(next)) {
             throw new IllegalTransitionException(name, from, next);
         }
-        forgetChains();
+        discardPrepared();
         try {
             transition.run();
             known = next;
@@ -198,25 +161,22 @@ final class IbvQueuePair implements QueuePair {
         }
     }
 
-    private void forgetChains() {
-        sends.forget(sendChain.count());
-        sendChain.clear();
-        receives.forget(recvChain.count());
-        recvChain.clear();
+    private void discardPrepared() {
+        sends.discard();
+        receives.discard();
     }
 
     @Override
     public void prepareRead(
             long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags) {
-        prepare(Opcode.RDMA_READ, wrId, localAddress, length, lkey, flags);
-        sendChain.setRemote(remoteAddress, rkey);
+        sends.prepare(Opcode.RDMA_READ, wrId, localAddress, length, lkey, flags).setRemote(remoteAddress, rkey);
     }
 
     @Override
     public void prepareWrite(
             long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags) {
-        prepare(Opcode.RDMA_WRITE, wrId, localAddress, length, lkey, flags);
-        sendChain.setRemote(remoteAddress, rkey);
+        sends.prepare(Opcode.RDMA_WRITE, wrId, localAddress, length, lkey, flags)
+                .setRemote(remoteAddress, rkey);
     }
 
     @Override
@@ -229,20 +189,20 @@ final class IbvQueuePair implements QueuePair {
             int rkey,
             int immediate,
             int flags) {
-        prepare(Opcode.RDMA_WRITE_WITH_IMM, wrId, localAddress, length, lkey, flags);
-        sendChain.setRemote(remoteAddress, rkey);
-        sendChain.setImmediate(immediate);
+        SendChain chain = sends.prepare(Opcode.RDMA_WRITE_WITH_IMM, wrId, localAddress, length, lkey, flags);
+        chain.setRemote(remoteAddress, rkey);
+        chain.setImmediate(immediate);
     }
 
     @Override
     public void prepareSend(long wrId, long localAddress, int length, int lkey, int flags) {
-        prepare(Opcode.SEND, wrId, localAddress, length, lkey, flags);
+        sends.prepare(Opcode.SEND, wrId, localAddress, length, lkey, flags);
     }
 
     @Override
     public void prepareSendWithImm(long wrId, long localAddress, int length, int lkey, int immediate, int flags) {
-        prepare(Opcode.SEND_WITH_IMM, wrId, localAddress, length, lkey, flags);
-        sendChain.setImmediate(immediate);
+        sends.prepare(Opcode.SEND_WITH_IMM, wrId, localAddress, length, lkey, flags)
+                .setImmediate(immediate);
     }
 
     @Override
@@ -255,30 +215,20 @@ final class IbvQueuePair implements QueuePair {
             long expected,
             long desired,
             int flags) {
-        prepare(Opcode.ATOMIC_CMP_AND_SWP, wrId, localAddress, Long.BYTES, lkey, flags);
-        sendChain.setAtomic(remoteAddress, rkey, expected, desired);
+        sends.prepare(Opcode.ATOMIC_CMP_AND_SWP, wrId, localAddress, Long.BYTES, lkey, flags)
+                .setAtomic(remoteAddress, rkey, expected, desired);
     }
 
     @Override
     public void prepareFetchAndAdd(
             long wrId, long localAddress, int lkey, long remoteAddress, int rkey, long addend, int flags) {
-        prepare(Opcode.ATOMIC_FETCH_AND_ADD, wrId, localAddress, Long.BYTES, lkey, flags);
-        sendChain.setAtomic(remoteAddress, rkey, addend, 0);
-    }
-
-    private void prepare(int opcode, long wrId, long localAddress, int length, int lkey, int flags) {
-        device.requireLength(length);
-        if (sends.space() == 0) {
-            throw new QueueFullException(name, "max_send_wr", sends.capacity());
-        }
-        sendChain.add(WrId.ofSend(sends.end()), opcode, flags, localAddress, length, lkey);
-        sends.add(wrId);
+        sends.prepare(Opcode.ATOMIC_FETCH_AND_ADD, wrId, localAddress, Long.BYTES, lkey, flags)
+                .setAtomic(remoteAddress, rkey, addend, 0);
     }
 
     @Override
     public void appendSge(long localAddress, int length, int lkey) {
-        device.requireLength(length);
-        sendChain.append(localAddress, length, lkey);
+        sends.append(localAddress, length, lkey);
     }
 
     @Override
@@ -286,49 +236,28 @@ final class IbvQueuePair implements QueuePair {
         requireOpen();
         QpState state = known;
         if (state != QpState.RTS && state != QpState.ERR) {
-            forgetChains();
+            discardPrepared();
             throw new VerbsException(
                     "post_send on " + name + ": its state is " + state + "; move it to RTS first", Errno.EINVAL);
         }
-        int count = sendChain.count();
-        if (count == 0) {
-            return;
-        }
-        int errno = device.ops().postSend(qp.pointer(), sendChain.first(), badWr.address());
-        sendChain.clear();
-        if (errno != 0) {
-            int posted = posted(sendChain.indexOf(takeBad()), count);
-            sends.forget(count - posted);
-            throw refused("post_send", errno, posted, count);
-        }
-        if (state == QpState.ERR) {
-            qp.flush();
+        if (sends.isPrepared()) {
+            afterPost("post_send", state, sends.post());
         }
     }
 
     @Override
     public int sendQueueSpace() {
-        return sends.space();
+        return sends.ring().space();
     }
 
     @Override
     public void prepareRecv(long wrId, long localAddress, int length, int lkey) {
-        if (shared != null) {
-            throw new VerbsException(
-                    "post_recv on " + name + ": it takes its receives from " + shared + "; post them there",
-                    Errno.EINVAL);
-        }
-        device.requireLength(length);
-        if (receives.space() == 0) {
-            throw new QueueFullException(name, "max_recv_wr", receives.capacity());
-        }
-        recvChain.add(WrId.ofRecv(receives.add(wrId)), localAddress, length, lkey);
+        receives.prepare(wrId, localAddress, length, lkey);
     }
 
     @Override
     public void appendRecvSge(long localAddress, int length, int lkey) {
-        device.requireLength(length);
-        recvChain.append(localAddress, length, lkey);
+        receives.append(localAddress, length, lkey);
     }
 
     @Override
@@ -336,50 +265,33 @@ final class IbvQueuePair implements QueuePair {
         requireOpen();
         QpState state = known;
         if (state == QpState.RESET) {
-            forgetChains();
+            discardPrepared();
             throw new VerbsException(
                     "post_recv on " + name + ": its state is RESET; move it to INIT first", Errno.EINVAL);
         }
-        int count = recvChain.count();
-        if (count == 0) {
+        if (receives.isPrepared()) {
+            afterPost("post_recv", state, receives.post());
+        }
+    }
+
+    /** A chain is posted whole or not at all: if the device accepted a part of it, the queue pair fails, which flushes that part. */
+    private void afterPost(String operation, QpState state, @Nullable Refusal refusal) {
+        if (refusal == null) {
+            if (state == QpState.ERR) {
+                qp.flush();
+            }
             return;
         }
-        int errno = device.ops().postRecv(qp.pointer(), recvChain.first(), badWr.address());
-        recvChain.clear();
-        if (errno != 0) {
-            int posted = posted(recvChain.indexOf(takeBad()), count);
-            receives.forget(count - posted);
-            throw refused("post_recv", errno, posted, count);
-        }
-        if (state == QpState.ERR) {
-            qp.flush();
-        }
-    }
-
-    /** The work request that the device named as bad, if it did: written only when it refuses, so reset only then. */
-    private long takeBad() {
-        long bad = badWr.get(JAVA_LONG, 0);
-        badWr.set(JAVA_LONG, 0, 0L);
-        return bad;
-    }
-
-    /** How much of a refused chain the device has taken all the same: what lies before the bad one, all if it named none. */
-    private static int posted(int indexOfBad, int count) {
-        return indexOfBad >= 0 && indexOfBad < count ? indexOfBad : count;
-    }
-
-    /** A chain is posted whole or not at all; where the device took a part of it, the queue pair fails, which flushes that part. */
-    private VerbsException refused(String operation, int errno, int posted, int count) {
-        String hint = "the device took " + posted + " of " + count + " work requests";
-        if (posted > 0) {
+        String hint = refusal.toString();
+        if (refusal.posted() > 0) {
             try {
                 modifyToErr();
-                hint += "; the queue pair was moved to ERR to take them back";
+                hint += "; the queue pair was moved to ERR, which flushes them";
             } catch (VerbsException e) {
                 hint += "; moving it to ERR failed too: " + e.getMessage();
             }
         }
-        return Failure.of(operation, name, errno, hint);
+        throw Failure.of(operation, name, refusal.errno(), hint);
     }
 
     private void requireOpen() {
@@ -401,16 +313,9 @@ final class IbvQueuePair implements QueuePair {
                 throw Failure.of(
                         "destroy_qp", name, errno, "the device refused; it may be attached to a multicast group");
             }
-            device.retireSequences(Math.max(sends.end(), receives.end()));
-            sendQueue.detach(this);
-            receiveQueue.detach(this);
-            sendQueue.reservations().release(options.maxSendWr(), null);
-            receiveQueue.reservations().release(ownReceives(), shared);
-            sendQueue.users().remove(this);
-            receiveQueue.users().remove(this);
-            if (shared != null) {
-                shared.users().remove(this);
-            }
+            device.retireSequences(Math.max(sends.ring().end(), receives.ring().end()));
+            queues.remove(this);
+            queues.release(options);
             domain.children().remove(this);
         }
     }

@@ -1,7 +1,6 @@
 package io.farpage.verbs.ibverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.linux.Errno;
 import io.farpage.verbs.QueueFullException;
@@ -21,7 +20,6 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
     private final Children users;
     private final SharedSlots slots;
     private final RecvChain chain;
-    private final MemorySegment badWr = Arena.ofAuto().allocate(JAVA_LONG);
     private volatile boolean closed;
 
     IbvSharedReceiveQueue(IbvProtectionDomain domain, int maxWr, int maxSge) {
@@ -82,7 +80,7 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
     @Override
     public void prepareRecv(long wrId, long localAddress, int length, int lkey) {
         device.requireLength(length);
-        int slot = slots.take(wrId);
+        int slot = slots.acquire(wrId);
         if (slot < 0) {
             throw new QueueFullException(name, "max_wr", slots.capacity());
         }
@@ -92,7 +90,7 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
     @Override
     public void appendRecvSge(long localAddress, int length, int lkey) {
         device.requireLength(length);
-        chain.append(localAddress, length, lkey);
+        chain.addEntry(localAddress, length, lkey);
     }
 
     @Override
@@ -103,18 +101,14 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
         if (chain.count() == 0) {
             return;
         }
-        badWr.set(JAVA_LONG, 0, 0L);
-        int errno = device.ops().postSrqRecv(srq, chain.first(), badWr.address());
+        int errno = device.ops().postSrqRecv(srq, chain.first(), chain.badWr());
         if (errno != 0) {
-            long bad = badWr.get(JAVA_LONG, 0);
-            int posted = bad == 0 ? chain.count() : chain.indexOf(bad);
-            for (int i = posted; i < chain.count(); i++) {
+            Refusal refusal = chain.refusal(errno);
+            for (int i = refusal.posted(); i < refusal.count(); i++) {
                 slots.release(WrId.slot(chain.id(i)));
             }
-            int count = chain.count();
             chain.clear();
-            throw Failure.of(
-                    "post_srq_recv", name, errno, "the device took " + posted + " of the " + count + " receives");
+            throw Failure.of("post_srq_recv", name, errno, refusal.toString());
         }
         chain.clear();
     }

@@ -144,38 +144,32 @@ public final class IbverbsProvider implements VerbsProvider {
             if (context == 0) {
                 return notOpened(name, errno.value());
             }
-            return examine(library, name, context);
+            return examine(new DeviceContext(library, host, name, context));
         }
     }
 
     /** Finds the port of an open device; closes it if it has none. */
-    private Outcome examine(LibIbverbs library, String name, long context) {
+    private Outcome examine(DeviceContext context) {
         boolean keep = false;
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = DeviceProbe.query(library, context, name, arena);
-            Choice choice = Ports.choose(library, context, name, options, Ports.count(attr));
+            MemorySegment attr = DeviceProbe.query(context, arena);
+            Choice choice = Ports.choose(context, options, Ports.count(attr));
             if (choice instanceof Choice.Unusable(Unavailable why)) {
                 return new Outcome(Optional.empty(), why);
             }
             Choice.Usable place = (Choice.Usable) choice;
-            IbvDevice opened = new IbvDevice(
-                    library,
-                    host,
-                    name,
-                    context,
-                    place,
-                    DeviceProbe.attributes(library, host, context, name, attr, place.port()),
-                    Quirks.of(attr));
+            IbvDevice opened =
+                    new IbvDevice(context, place, DeviceProbe.attributes(context, attr, place.port()), Quirks.of(attr));
             keep = true;
             return new Outcome(Optional.of(opened), null);
         } catch (VerbsException e) {
             return refused(
                     Reason.DEVICE_FAILED,
-                    e.getMessage() == null ? name + " failed" : e.getMessage(),
+                    e.getMessage() == null ? context.name() + " failed" : e.getMessage(),
                     "see dmesg, and reload the device's driver");
         } finally {
             if (!keep) {
-                library.release(Release.CLOSE_DEVICE, context);
+                context.library().release(Release.CLOSE_DEVICE, context.pointer());
             }
         }
     }

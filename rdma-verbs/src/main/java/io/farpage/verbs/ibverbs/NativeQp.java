@@ -17,7 +17,6 @@ import io.farpage.verbs.ibverbs.QpAttr.Value;
 import io.farpage.verbs.ibverbs.Structs.QpInitAttr;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The control side of a queue pair: creating it and moving it between states, each transition with exactly the attributes that
@@ -28,16 +27,13 @@ import org.jspecify.annotations.Nullable;
  * @param device where it is
  */
 record NativeQp(long pointer, int number, IbvDevice device) {
-    static NativeQp create(
-            IbvProtectionDomain domain,
-            IbvCompletionQueue sendQueue,
-            IbvCompletionQueue receiveQueue,
-            @Nullable IbvSharedReceiveQueue shared,
-            QpOptions options) {
+    static NativeQp create(IbvProtectionDomain domain, IbvQueues queues, QpOptions options) {
         IbvDevice device = domain.device();
         Errno errno = Errno.create();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = initAttr(arena, sendQueue.pointer(), receiveQueue.pointer(), options);
+            MemorySegment attr =
+                    initAttr(arena, queues.sends().pointer(), queues.receives().pointer(), options);
+            IbvSharedReceiveQueue shared = queues.shared();
             attr.set(JAVA_LONG, QpInitAttr.SRQ, shared == null ? 0 : shared.pointer());
             long pointer = Failure.check(
                     device.library().createQp(errno, domain.pointer(), attr),
@@ -170,10 +166,13 @@ record NativeQp(long pointer, int number, IbvDevice device) {
             attr.set(JAVA_INT, QpAttr.QP_STATE, state);
             int mask = attributes.set(attr) | Value.MASK_STATE;
             Failure.check(
-                    device.library().modifyQp(pointer, attr, mask),
-                    "modify_qp(" + transition + ")",
-                    device + " qp 0x%06x".formatted(number),
-                    hint);
+                    device.library().modifyQp(pointer, attr, mask), "modify_qp(" + transition + ")", toString(), hint);
         }
+    }
+
+    /** {@code mlx5_0/1 qp 0x0000a1}. */
+    @Override
+    public String toString() {
+        return device + " qp 0x%06x".formatted(number);
     }
 }

@@ -21,7 +21,7 @@ import java.util.Optional;
 
 /** Finds the port and the GID to use of an open device. */
 final class Ports {
-    /** What the search comes to. */
+    /** What the search found. */
     sealed interface Choice {
         record Usable(int port, int gidIndex) implements Choice {}
 
@@ -29,7 +29,7 @@ final class Ports {
     }
 
     /**
-     * A port as the device tells it.
+     * A port ({@code struct ibv_port_attr}).
      *
      * @param maxMessageSize bytes
      */
@@ -44,13 +44,13 @@ final class Ports {
 
     private Ports() {}
 
-    static Port query(LibIbverbs library, long context, String device, int number) {
+    static Port query(DeviceContext device, int number) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = arena.allocate(PortAttr.ROOM, 8);
             Failure.check(
-                    library.queryPort(context, number, attr),
+                    device.library().queryPort(device.pointer(), number, attr),
                     "query_port",
-                    device + "/" + number,
+                    device.name() + "/" + number,
                     "the device has no such port");
             return new Port(
                     number,
@@ -67,18 +67,18 @@ final class Ports {
         }
     }
 
-    /** A port that is down may tell none. */
+    /** A port that is down may have none. */
     private static Mtu mtu(int code) {
         return code >= 1 && code <= 5 ? Mtu.ofCode(code) : Mtu.MTU_256;
     }
 
-    static Gid queryGid(LibIbverbs library, long context, String device, int port, int index) {
+    static Gid queryGid(DeviceContext device, int port, int index) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = arena.allocate(16, 8);
             Failure.check(
-                    library.queryGid(context, port, index, gid),
+                    device.library().queryGid(device.pointer(), port, index, gid),
                     "query_gid(" + index + ")",
-                    device + "/" + port,
+                    device.name() + "/" + port,
                     "the port has no such index; show_gids or rdma link show the device's");
             return Gid.of(gid.toArray(JAVA_BYTE));
         }
@@ -89,11 +89,11 @@ final class Ports {
      *
      * @throws VerbsException if the device does not answer
      */
-    static Choice choose(LibIbverbs library, long context, String device, IbvOptions options, int portCount) {
+    static Choice choose(DeviceContext device, IbvOptions options, int portCount) {
         List<Port> all = new ArrayList<>();
         int gids = 0;
         for (int number = 1; number <= portCount; number++) {
-            Port port = query(library, context, device, number);
+            Port port = query(device, number);
             gids += port.gidTableLength;
             all.add(port);
         }
@@ -103,25 +103,26 @@ final class Ports {
         Optional<Port> active =
                 wanted.stream().filter(port -> port.state == PortState.ACTIVE).findFirst();
         if (active.isEmpty()) {
-            return unusable(Reason.PORT_NOT_ACTIVE, notActive(device, wanted, options), bringUp(device, wanted));
+            return unusable(
+                    Reason.PORT_NOT_ACTIVE, notActive(device.name(), wanted, options), bringUp(device.name(), wanted));
         }
         int number = active.get().number;
         if (options.gidIndex().isPresent()) {
             int index = options.gidIndex().getAsInt();
             if (index >= active.get().gidTableLength
-                    || queryGid(library, context, device, number, index).isZero()) {
+                    || queryGid(device, number, index).isZero()) {
                 return unusable(
                         Reason.NO_USABLE_GID,
-                        device + "/" + number + " has no GID at index " + index,
+                        device.name() + "/" + number + " has no GID at index " + index,
                         "set gid_index to auto, or to an index that ibv_devinfo -v lists");
             }
             return new Choice.Usable(number, index);
         }
-        return GidTable.best(GidTable.read(library, context, device, gids), number)
+        return GidTable.best(GidTable.read(device, gids), number)
                 .<Choice>map(entry -> new Choice.Usable(number, entry.index()))
                 .orElseGet(() -> unusable(
                         Reason.NO_USABLE_GID,
-                        device + "/" + number + " has no GID",
+                        device.name() + "/" + number + " has no GID",
                         "give its network interface an IP address: ip address add ADDRESS dev NAME"));
     }
 

@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * The receives outstanding on a shared receive queue, with the caller's ids. They complete in any order and on several completion
- * queues, so on several threads, while one thread posts: a lock-free stack of free slots, its head counted to make a slot that was
- * taken and came back between a read and its exchange show (ABA).
+ * queues, so on several threads, while one thread posts: a lock-free stack of free slots, its head counted, so that an exchange
+ * fails if the slot was acquired and released since the read (ABA).
  */
 final class SharedSlots {
     private static final int NONE = -1;
@@ -29,8 +29,8 @@ final class SharedSlots {
         return wrIds.length();
     }
 
-    /** A free slot, now holding {@code wrId}; or -1 if there is none. */
-    int take(long wrId) {
+    /** Stores {@code wrId} in a free slot; the slot, or -1 if none is free. */
+    int acquire(long wrId) {
         while (true) {
             long seen = head.get();
             int slot = (int) seen;
@@ -44,7 +44,7 @@ final class SharedSlots {
         }
     }
 
-    /** Frees a slot; what it held. */
+    /** Frees a slot; returns what it stored. */
     long release(int slot) {
         long wrId = wrIds.get(slot);
         while (true) {

@@ -38,8 +38,8 @@ final class WrRing {
         return next++;
     }
 
-    /** Gives back the {@code count} places taken last. */
-    void forget(int count) {
+    /** Discards the {@code count} work requests that were added last. */
+    void discard(int count) {
         next -= count;
     }
 
@@ -54,7 +54,7 @@ final class WrRing {
         return wrIds[(int) (sequence & mask)];
     }
 
-    /** Forgets everything outstanding. */
+    /** Discards everything outstanding. */
     void clear() {
         completed = next;
     }

@@ -144,26 +144,26 @@ final class DataPathTest {
     }
 
     @Test
-    void shouldForgetAChainThatWasRefusedWhole() {
+    void shouldDiscardAChainWhenDeviceRefusesItWhole() {
         read(1, 0xbad, SendFlag.SIGNALED);
         read(2, 0x2000, SendFlag.SIGNALED);
 
         VerbsException refused = assertThrows(VerbsException.class, qp::postSend);
 
-        assertTrue(String.valueOf(refused.getMessage()).contains("took 0 of 2"), refused::toString);
+        assertTrue(String.valueOf(refused.getMessage()).contains("accepted 0 of 2"), refused::toString);
         assertEquals(64, qp.sendQueueSpace());
         assertEquals(QpState.RTS, qp.state());
     }
 
     @Test
-    void shouldFailWhenPartOfAChainWasTaken() {
+    void shouldMoveToErrWhenDeviceAcceptsPartOfAChain() {
         read(1, 0x2000, SendFlag.SIGNALED);
         read(2, 0xbad, SendFlag.SIGNALED);
         read(3, 0x2000, SendFlag.SIGNALED);
 
         VerbsException refused = assertThrows(VerbsException.class, qp::postSend);
 
-        assertTrue(String.valueOf(refused.getMessage()).contains("took 1 of 3"), refused::toString);
+        assertTrue(String.valueOf(refused.getMessage()).contains("accepted 1 of 3"), refused::toString);
         assertEquals(63, qp.sendQueueSpace());
         assertEquals(QpState.ERR, qp.state());
         assertEquals(1, queue.poll(completions));

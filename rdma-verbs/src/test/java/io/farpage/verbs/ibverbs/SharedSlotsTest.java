@@ -18,48 +18,48 @@ final class SharedSlotsTest {
     @Test
     void shouldHandOutEverySlotOnceAndGiveBackWhatItHolds() {
         SharedSlots slots = new SharedSlots(2);
-        int first = slots.take(100);
-        int second = slots.take(200);
+        int first = slots.acquire(100);
+        int second = slots.acquire(200);
 
-        assertEquals(-1, slots.take(300));
+        assertEquals(-1, slots.acquire(300));
         assertEquals(100, slots.release(first));
-        assertEquals(first, slots.take(400));
+        assertEquals(first, slots.acquire(400));
         assertEquals(200, slots.release(second));
         assertEquals(400, slots.release(first));
     }
 
     @Test
-    void shouldLoseNoSlotWhenTwoThreadsReleaseWhileOneTakes() throws Exception {
+    void shouldLoseNoSlotWhenTwoThreadsReleaseWhileOneAcquires() throws Exception {
         SharedSlots slots = new SharedSlots(CAPACITY);
-        BlockingQueue<long[]> taken = new ArrayBlockingQueue<>(CAPACITY + 2);
+        BlockingQueue<long[]> held = new ArrayBlockingQueue<>(CAPACITY + 2);
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             List<Future<Boolean>> releasing = new ArrayList<>();
             for (int i = 0; i < 2; i++) {
                 releasing.add(threads.submit(() -> {
                     boolean right = true;
-                    for (long[] next = taken.take(); next[0] >= 0; next = taken.take()) {
+                    for (long[] next = held.take(); next[0] >= 0; next = held.take()) {
                         right &= slots.release((int) next[0]) == next[1];
                     }
                     return right;
                 }));
             }
             for (long round = 0; round < ROUNDS; ) {
-                int slot = slots.take(round);
+                int slot = slots.acquire(round);
                 if (slot >= 0) {
-                    taken.put(new long[] {slot, round++});
+                    held.put(new long[] {slot, round++});
                 } else {
                     Thread.onSpinWait();
                 }
             }
-            taken.put(new long[] {-1, 0});
-            taken.put(new long[] {-1, 0});
+            held.put(new long[] {-1, 0});
+            held.put(new long[] {-1, 0});
             for (Future<Boolean> future : releasing) {
                 assertEquals(true, future.get());
             }
         }
         for (int i = 0; i < CAPACITY; i++) {
-            assertEquals(true, slots.take(i) >= 0);
+            assertEquals(true, slots.acquire(i) >= 0);
         }
-        assertEquals(-1, slots.take(0));
+        assertEquals(-1, slots.acquire(0));
     }
 }

@@ -39,7 +39,7 @@ final class WrRingTest {
     void shouldGiveBackWhatWasNotPosted() {
         ring.add(1);
         ring.add(2);
-        ring.forget(1);
+        ring.discard(1);
 
         assertEquals(2, ring.space());
         assertFalse(ring.isOutstanding(FIRST + 1));

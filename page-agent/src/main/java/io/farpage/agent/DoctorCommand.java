@@ -5,8 +5,6 @@ import io.farpage.agent.config.Providers;
 import io.farpage.agent.doctor.Doctor;
 import io.farpage.agent.doctor.Level;
 import io.farpage.agent.doctor.Report;
-import io.farpage.agent.doctor.ReportJson;
-import io.farpage.agent.doctor.ReportText;
 import io.farpage.agent.doctor.Tree;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
@@ -72,7 +70,7 @@ final class DoctorCommand implements Callable<Integer> {
         }
         Report report =
                 Doctor.of(config, new Tree(root), Providers.rdma(config)).examine();
-        System.out.print(json ? ReportJson.of(report) + "\n" : ReportText.of(report, isTerminal()));
+        System.out.print(json ? report.json() + "\n" : report.text(isTerminal()));
         System.out.flush();
         return report.result() == Level.FAIL ? FAILED : 0;
     }

@@ -19,7 +19,20 @@ final class ControlGroup {
      *
      * @param value bytes
      */
-    record Limit(long value, String file) {}
+    record Limit(long value, String file) {
+        /** The limit beside what the pool needs. */
+        String against(long needed) {
+            return "limit %s (%s), the pool needs %s".formatted(size(value), file, size(needed));
+        }
+
+        String raiseTo(long bytes) {
+            return "echo %d > %s".formatted(bytes, file);
+        }
+
+        private static String size(long bytes) {
+            return bytes < 1 << 20 ? (bytes >> 10) + " KiB" : (bytes >> 20) + " MiB";
+        }
+    }
 
     /** The least number that a file of this name holds in any group; absent if none limits. */
     Optional<Limit> least(String controller, String v2Name, String v1Name) {

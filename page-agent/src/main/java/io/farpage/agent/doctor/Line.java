@@ -10,15 +10,26 @@ package io.farpage.agent.doctor;
  * @param fix a command for a root shell that mends it; empty if there is nothing to mend
  */
 public record Line(String id, String subject, Level level, String detail, String fix) {
-    static Line ok(String id, String subject, String detail) {
-        return new Line(id, subject, Level.OK, detail, "");
+    /** The start of a line: which check of what. Its methods give the verdict. */
+    record Check(String id, String subject) {
+        Line ok(String detail) {
+            return found(Level.OK, detail, "");
+        }
+
+        Line warn(String detail, String fix) {
+            return found(Level.WARN, detail, fix);
+        }
+
+        Line fail(String detail, String fix) {
+            return found(Level.FAIL, detail, fix);
+        }
+
+        Line found(Level level, String detail, String fix) {
+            return new Line(id, subject, level, detail, fix);
+        }
     }
 
-    static Line warn(String id, String subject, String detail, String fix) {
-        return new Line(id, subject, Level.WARN, detail, fix);
-    }
-
-    static Line fail(String id, String subject, String detail, String fix) {
-        return new Line(id, subject, Level.FAIL, detail, fix);
+    static Check check(String id, String subject) {
+        return new Check(id, subject);
     }
 }

@@ -32,6 +32,17 @@ public record Tree(Path root) {
         }
     }
 
+    /** The text of a small file, absent if it is empty. */
+    Optional<String> word(String absolute) {
+        return text(absolute).filter(text -> !text.isEmpty());
+    }
+
+    /** Of a state such as {@code 4: ACTIVE} the name. */
+    String afterColon(String absolute) {
+        String text = text(absolute).orElse("unknown");
+        return text.substring(text.indexOf(':') + 1).strip();
+    }
+
     /** The lines of a small file; none if it is not there. */
     List<String> lines(String absolute) {
         return text(absolute).map(text -> text.lines().toList()).orElse(List.of());

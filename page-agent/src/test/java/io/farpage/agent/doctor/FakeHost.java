@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /** A folder with the files that a machine would have, as sysfs and procfs print them. */
 final class FakeHost {
@@ -158,14 +159,24 @@ final class FakeHost {
 
     /** What the doctor finds with these settings over the defaults, with a provider that finds no device and a kernel that has all. */
     Report examine(Map<String, String> settings) {
-        return examine(settings, new UserfaultfdProbe.Outcome.Opened(-1L), Optional.empty());
+        return examine(settings, () -> -1L, Optional.empty());
     }
 
-    Report examine(Map<String, String> settings, UserfaultfdProbe.Outcome userfaultfd, Optional<String> dcb) {
+    Report examine(Map<String, String> settings, LongSupplier userfaultfd, Optional<String> dcb) {
+        return examine(settings, userfaultfd, dcb, NO_DEVICE);
+    }
+
+    /** With a provider whose probe gives {@code found}. */
+    Report examine(Map<String, String> settings, Availability found) {
+        return examine(settings, () -> -1L, Optional.empty(), found);
+    }
+
+    private Report examine(
+            Map<String, String> settings, LongSupplier userfaultfd, Optional<String> dcb, Availability found) {
         Map<String, String> all = new java.util.HashMap<>(Map.of("api.listen", "127.0.0.1:0"));
         all.putAll(settings);
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), all);
-        return new Doctor(config, tree(), new Provider(NO_DEVICE), () -> userfaultfd, command -> dcb).examine();
+        return new Doctor(config, tree(), new Provider(found), userfaultfd, command -> dcb).examine();
     }
 
     static List<Line> lines(Report report, String id) {
@@ -175,7 +186,7 @@ final class FakeHost {
     static Line line(Report report, String id) {
         List<Line> lines = lines(report, id);
         if (lines.size() != 1) {
-            throw new AssertionError(lines.size() + " lines " + id + " in " + ReportText.of(report, false));
+            throw new AssertionError(lines.size() + " lines " + id + " in " + report.text(false));
         }
         return lines.getFirst();
     }
@@ -184,8 +195,8 @@ final class FakeHost {
         return lines(report, id).stream()
                 .filter(line -> line.subject().equals(subject))
                 .findFirst()
-                .orElseThrow(() ->
-                        new AssertionError("no line " + id + " of " + subject + " in " + ReportText.of(report, false)));
+                .orElseThrow(
+                        () -> new AssertionError("no line " + id + " of " + subject + " in " + report.text(false)));
     }
 
     /** A provider whose probe is given; the real one is asked in the tests against this machine. */

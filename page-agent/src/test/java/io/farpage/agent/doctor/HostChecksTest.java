@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
+import io.farpage.linux.PosixException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,13 +29,13 @@ final class HostChecksTest {
                 .write("/proc/self/status", "CapEff:\t000001ffffffffff")
                 .examine(Map.of("transport.mode", "tcp"));
 
-        assertEquals(0, report.count(Level.FAIL), () -> ReportText.of(report, false));
+        assertEquals(0, report.count(Level.FAIL), () -> report.text(false));
         // Nobody listens at the default URL here, or somebody does: that is not this test's.
         assertTrue(
                 report.lines().stream()
                         .filter(line -> !line.id().equals("cluster.coordinator"))
                         .allMatch(line -> line.level() == Level.OK && line.fix().isEmpty()),
-                () -> ReportText.of(report, false));
+                () -> report.text(false));
     }
 
     @Test
@@ -184,9 +186,7 @@ final class HostChecksTest {
     void shouldNameTheUserfaultfdFeaturesThatAreMissing() {
         FakeHost host = new FakeHost(directory);
         // All but POISON (bit 14), as Linux 6.1.
-        Line old = line(
-                host.examine(DEFAULTS, new UserfaultfdProbe.Outcome.Opened(~(1L << 14)), Optional.empty()),
-                "paging.userfaultfd");
+        Line old = line(host.examine(DEFAULTS, () -> ~(1L << 14), Optional.empty()), "paging.userfaultfd");
 
         assertEquals(Level.WARN, old.level());
         assertTrue(old.detail().contains("without POISON"), old.detail());
@@ -195,7 +195,9 @@ final class HostChecksTest {
     @Test
     void shouldSayHowAnUnprivilegedUserGetsUserfaultfd() {
         FakeHost host = new FakeHost(directory);
-        UserfaultfdProbe.Outcome refused = new UserfaultfdProbe.Outcome.Refused(Errno.EPERM);
+        LongSupplier refused = () -> {
+            throw new PosixException("userfaultfd", Errno.EPERM);
+        };
 
         Line denied = line(host.examine(DEFAULTS, refused, Optional.empty()), "paging.userfaultfd");
         host.write("/dev/userfaultfd", "");

@@ -7,15 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.farpage.agent.config.AgentKeys;
-import io.farpage.agent.control.device.TransportMode;
 import io.farpage.verbs.Availability;
-import io.farpage.verbs.LinkLayer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -138,17 +136,11 @@ final class RdmaChecksTest {
         assertEquals(4096, roceMtu(65536));
     }
 
-    private static int roceMtu(long netdevMtu) {
-        return new RdmaPort(
-                        "rxe0",
-                        1,
-                        "ACTIVE",
-                        "LinkUp",
-                        LinkLayer.ETHERNET,
-                        "",
-                        Optional.of("eth0"),
-                        Optional.of(netdevMtu),
-                        List.of())
+    private int roceMtu(int netdevMtu) {
+        FakeHost host = new FakeHost(directory).write("/sys/class/net/ens1f0/mtu", "" + netdevMtu);
+        return new RdmaDevice(host.tree(), "mlx5_0")
+                .ports()
+                .getFirst()
                 .roceMtu()
                 .orElseThrow();
     }
@@ -156,7 +148,7 @@ final class RdmaChecksTest {
     @Test
     void shouldReadFlowControlFromDcb() {
         FakeHost host = new FakeHost(directory).roce(9000);
-        UserfaultfdProbe.Outcome opened = new UserfaultfdProbe.Outcome.Opened(-1L);
+        LongSupplier opened = () -> -1L;
         String off = "pfc-cap 8 macsec-bypass on delay 0\nprio-pfc 0:off 1:off 2:off 3:off 4:off 5:off 6:off 7:off";
         String on = "pfc-cap 8 macsec-bypass on delay 0\nprio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off";
 
@@ -205,32 +197,19 @@ final class RdmaChecksTest {
 
     @Test
     void shouldMendThePortOfTheConfiguredDeviceAndNotAnother() {
-        RdmaDevice other = downDevice("rxe1", "cable1");
-        RdmaDevice configured = downDevice("rxe2", "cable2");
+        FakeHost host = new FakeHost(directory);
+        downDevice(host, "rxe1", "cable1");
+        downDevice(host, "rxe2", "cable2");
         Availability down = new Availability.Unavailable(Availability.Reason.PORT_NOT_ACTIVE, "rxe2/1 is DOWN", "");
-        PoolNeed pool = PoolNeed.of(AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), Map.of()));
-        Tree tree = new FakeHost(directory).tree();
 
-        List<Line> lines = new VerbsCheck(
-                        tree, TransportMode.AUTO, down, List.of(other, configured), List.of(configured), pool)
-                .run();
+        Line verbs = line(host.examine(Map.of("rdma.device", "rxe2"), down), "rdma.verbs");
 
-        assertEquals("ip link set dev cable2 up", lines.getFirst().fix());
+        assertEquals("ip link set dev cable2 up", verbs.fix());
     }
 
-    private static RdmaDevice downDevice(String name, String netdev) {
-        RdmaPort port = new RdmaPort(
-                name,
-                1,
-                "DOWN",
-                "Disabled",
-                LinkLayer.ETHERNET,
-                "",
-                Optional.of(netdev),
-                Optional.of(1500L),
-                List.of());
-        return new RdmaDevice(
-                name, "", "rdma_rxe", "CA", Optional.empty(), Optional.empty(), Optional.empty(), List.of(port));
+    private static void downDevice(FakeHost host, String name, String netdev) {
+        host.write("/sys/class/infiniband/" + name + "/parent", netdev)
+                .port(name, "Ethernet", "1: DOWN", "3: Disabled", "2.5 Gb/sec (1X SDR)");
     }
 
     @Test

@@ -7,16 +7,14 @@ import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.config.Version;
 import io.farpage.guest.command.CommandException;
+import io.farpage.guest.command.UsageException;
 import io.farpage.guest.stress.StressCommand;
 import io.farpage.guest.vmm.GuestVmCommand;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The program {@code page-bench}. Exit codes: 0 done, 1 could not be done, pages were wrong or a bound was exceeded, 2 wrong usage. */
 @Command(
@@ -36,9 +34,6 @@ public final class Main implements Callable<Integer> {
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
 
-    @Spec
-    private @Nullable CommandSpec spec;
-
     private Main() {}
 
     /** Runs the program. */
@@ -56,19 +51,23 @@ public final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        CommandLine line = spec == null ? new CommandLine(this) : spec.commandLine();
-        throw new ParameterException(line, "say what to do: fetch, fault, guest-vm, install or stress");
+        throw new UsageException("say what to do: fetch, fault, guest-vm, install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {
-        String first = String.valueOf(e.getMessage()).lines().findFirst().orElse("wrong usage");
-        System.err.println("page-bench: " + first + "; see "
-                + e.getCommandLine().getCommandSpec().qualifiedName() + " --help");
+        return refuse(String.valueOf(e.getMessage()), e.getCommandLine());
+    }
+
+    private static int refuse(String message, CommandLine line) {
+        String first = message.lines().findFirst().orElse("wrong usage");
+        System.err.println(
+                "page-bench: " + first + "; see " + line.getCommandSpec().qualifiedName() + " --help");
         return USAGE;
     }
 
     private static int fail(Exception e, CommandLine line, CommandLine.ParseResult parsed) throws Exception {
         return switch (e) {
+            case UsageException wrong -> refuse(String.valueOf(wrong.getMessage()), line);
             case CommandException said -> fail(said);
             case BaselineException said -> fail(said);
             default -> throw e;

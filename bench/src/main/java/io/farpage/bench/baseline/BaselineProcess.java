@@ -1,5 +1,6 @@
 package io.farpage.bench.baseline;
 
+import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.FetchRound;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -19,6 +20,9 @@ import java.util.concurrent.TimeUnit;
  * they take no CPU from the process that is measured. Every wait has a deadline. Used by one thread.
  */
 public final class BaselineProcess implements AutoCloseable {
+    /** How long the program may take to fill its pages. */
+    public static final Duration START_TIMEOUT = Duration.ofSeconds(60);
+
     private static final Duration FAREWELL = Duration.ofSeconds(5);
 
     private final Process process;
@@ -32,7 +36,17 @@ public final class BaselineProcess implements AutoCloseable {
     }
 
     /** What a round gave, and the words that go with it. */
-    public record Measured(String name, String placement, String backing, FetchRound round) {}
+    public record Measured(String name, String placement, String backing, FetchRound round) {
+        /** All rounds of a baseline, of which there is at least one. */
+        public static Baseline all(List<Measured> rounds) {
+            Measured any = rounds.getFirst();
+            return new Baseline.Measured(
+                    any.name,
+                    any.placement,
+                    any.backing,
+                    rounds.stream().map(Measured::round).toList());
+        }
+    }
 
     private BaselineProcess(Process process) {
         this.process = process;
@@ -108,10 +122,6 @@ public final class BaselineProcess implements AutoCloseable {
         } finally {
             said.add(new Said.End());
         }
-    }
-
-    ProcessHandle handle() {
-        return process.toHandle();
     }
 
     /** Ends the program, by force if it does not go within a few seconds. Its server goes with it. */

@@ -42,23 +42,20 @@ public sealed interface BaselineProgram {
             "page_server.h",
             "wire.h");
 
+    /** How long the compiler may take. */
+    Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);
+
     /**
      * Builds a program in a directory, made if need be, with the first C compiler on the PATH.
      *
      * @param name one of the above
-     * @param timeout how long the compiler may take
      */
-    static BaselineProgram build(String name, Path directory, Duration timeout) throws InterruptedException {
-        return build(
-                name,
-                directory,
-                timeout,
-                Optional.ofNullable(System.getenv("PATH")).orElse(""));
+    static BaselineProgram build(String name, Path directory) throws InterruptedException {
+        return build(name, directory, Optional.ofNullable(System.getenv("PATH")).orElse(""));
     }
 
-    /** As {@link #build(String, Path, Duration)}, looking for a compiler along a given PATH. */
-    static BaselineProgram build(String name, Path directory, Duration timeout, String path)
-            throws InterruptedException {
+    /** As {@link #build(String, Path)}, looking for a compiler along a given PATH. */
+    static BaselineProgram build(String name, Path directory, String path) throws InterruptedException {
         Optional<CCompiler> compiler = CCompiler.find(path);
         if (compiler.isEmpty()) {
             return new Unavailable("no C compiler: none of " + String.join(", ", CCompiler.NAMES)
@@ -67,7 +64,7 @@ public sealed interface BaselineProgram {
         try {
             Path source = unpack(name, directory).resolve(name + ".c");
             Path program = directory.resolve(name);
-            compiler.get().compile(source, program, timeout);
+            compiler.get().compile(source, program, COMPILER_TIMEOUT);
             return new Built(program, compiler.get().program());
         } catch (IOException failed) {
             return new Unavailable(name + " does not build: " + failed.getMessage());

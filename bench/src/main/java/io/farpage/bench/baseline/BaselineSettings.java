@@ -52,23 +52,6 @@ public record BaselineSettings(
         FULL
     }
 
-    /** Depth 1, 65536 random pages of 4 KiB with seed 1, ends verified, 10000 fetches of warm-up, CPUs as they come. */
-    public static BaselineSettings latency(Mode mode) {
-        return new BaselineSettings(
-                mode,
-                1,
-                4096,
-                65536,
-                PagePattern.RANDOM,
-                0.99,
-                Verification.ENDS,
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                true,
-                1,
-                10_000);
-    }
-
     List<String> arguments() {
         List<String> arguments = new ArrayList<>(List.of("--interactive", "--latencies"));
         add(arguments, "--mode", mode.name().toLowerCase(Locale.ROOT));

@@ -35,6 +35,13 @@ public record AgentProcess(Child child, Path portFile) implements AutoCloseable 
         return Integer.parseInt(child.awaitFile(portFile, START_TIMEOUT));
     }
 
+    /** Waits until it is ready; what its pool is made of. */
+    public String backing() throws InterruptedException {
+        try (AgentClient client = new AgentClient(awaitPort())) {
+            return client.backing();
+        }
+    }
+
     @Override
     public void close() {
         child.close();

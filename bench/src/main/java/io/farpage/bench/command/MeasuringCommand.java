@@ -8,11 +8,11 @@ import io.farpage.bench.process.Programs;
 import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.Conditions;
 import io.farpage.bench.report.FetchReport;
-import io.farpage.bench.report.FetchResult;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.ReportFiles;
 import io.farpage.bench.report.ReportTable;
 import io.farpage.guest.command.CommandException;
+import io.farpage.guest.command.UsageException;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.io.IOException;
@@ -20,11 +20,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /**
  * A command that starts a coordinator and agents, measures, prints a table and leaves a report. It fails if a page was not what it should
@@ -36,17 +31,13 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
     private static final int WRONG = 1;
     private static final Duration OWN_END = Duration.ofSeconds(10);
 
-    @Spec
-    private @Nullable CommandSpec spec;
-
     /**
      * Checks the options.
      *
      * @param allowedCpus that this process may use, in order
-     * @param defaultReport where the report goes if nothing is said
      * @throws IllegalArgumentException naming the option, the value and what is allowed
      */
-    protected abstract P plan(List<Integer> allowedCpus, Path defaultReport);
+    protected abstract P plan(List<Integer> allowedCpus);
 
     /**
      * Measures.
@@ -66,24 +57,24 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
 
     @Override
     public final Integer call() throws InterruptedException {
-        Path root = Installation.root();
         P plan;
         try {
-            plan = plan(Cpus.allowed(), Installation.defaultReport());
+            plan = plan(Cpus.allowed());
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(
-                    spec == null ? new CommandLine(this) : spec.commandLine(), String.valueOf(e.getMessage()), e);
+            throw new UsageException(e);
         }
-        FetchReport report = measure(plan, Conditions.ofThisMachine(plan.seed(), root));
+        Path directory = plan.run().report();
+        FetchReport report = measure(plan, Conditions.ofThisMachine(plan.run().seed(), Installation.root()));
         System.out.print(ReportTable.render(report));
         try {
-            ReportFiles.write(report, plan.report());
+            ReportFiles.write(report, directory);
         } catch (IOException e) {
-            throw new CommandException("cannot write the report into " + plan.report() + ": " + e, e);
+            throw new CommandException("cannot write the report into " + directory + ": " + e, e);
         }
-        System.out.println("report: " + plan.report().resolve(plan.subject().label() + ".html"));
-        long wrong =
-                report.results().stream().mapToLong(FetchResult::mismatches).sum();
+        System.out.println("report: " + directory.resolve(plan.subject().label() + ".html"));
+        long wrong = report.results().stream()
+                .mapToLong(run -> run.figures().mismatches())
+                .sum();
         if (wrong > 0) {
             System.err.println("page-bench: " + wrong + " pages did not hold what they should");
             return WRONG;
@@ -96,7 +87,7 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
     private FetchReport measure(P plan, Conditions conditions) throws InterruptedException {
         plan.skipped().forEach(why -> System.out.println("left out: " + why));
         try (Children children =
-                        Children.open(Programs.ofThisJvm(), plan.report().resolve("logs"));
+                        Children.open(Programs.ofThisJvm(), plan.run().report().resolve("logs"));
                 HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, plan.hugepages());
                 Progress progress = Progress.onStandardOutput()) {
             children.borrowed(hugepages.borrowed());

@@ -2,18 +2,15 @@ package io.farpage.bench.command;
 
 import io.farpage.bench.report.Bounds;
 import io.farpage.bench.report.Subject;
-import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 /** What a {@link MeasuringCommand} has to know of what it is to measure. */
 public interface Plan {
     Subject subject();
 
-    /** Of page content and order. */
-    long seed();
-
-    /** Where the report goes. */
-    Path report();
+    /** The options that every command has. */
+    RunOptions run();
 
     /** Why cases that were not asked for by name are left out, a line each. */
     List<String> skipped();
@@ -22,5 +19,18 @@ public interface Plan {
     long hugepages();
 
     /** What fails the run if it is exceeded. */
-    Bounds bounds();
+    default Bounds bounds() {
+        return new Bounds(Map.of());
+    }
+
+    /**
+     * Refuses options.
+     *
+     * @throws IllegalArgumentException with {@code otherwise}, which names the option, the value and what is allowed
+     */
+    static void require(boolean holds, String otherwise) {
+        if (!holds) {
+            throw new IllegalArgumentException(otherwise);
+        }
+    }
 }

@@ -1,6 +1,11 @@
 package io.farpage.bench.command;
 
+import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.process.Cpus;
+import io.farpage.bench.process.Installation;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -20,6 +25,13 @@ public final class RunOptions {
     }
 
     private static final int MAX_ROUNDS = 1000;
+
+    @Option(
+            names = "--idle",
+            split = ",",
+            description = "How both sides wait: spin and adaptive take a CPU each, block shares one."
+                    + " Left out: spin and block; fetch --mode throughput: spin")
+    private List<Idle> idle = List.of();
 
     @Option(
             names = "--rounds",
@@ -45,6 +57,54 @@ public final class RunOptions {
     private @Nullable Path report;
 
     /**
+     * The idle strategies to measure with.
+     *
+     * @param otherwise if none are given
+     * @param cpus how many there are
+     * @param skipped receives why one that was not asked for is left out
+     * @throws IllegalArgumentException if one that was asked for needs more CPUs
+     */
+    public List<Idle> idle(List<Idle> otherwise, int cpus, List<String> skipped) {
+        List<Idle> possible = new ArrayList<>();
+        for (Idle one : idle.isEmpty() ? otherwise : idle.stream().distinct().toList()) {
+            if (!one.needsTwoCpus() || cpus >= 2) {
+                possible.add(one);
+                continue;
+            }
+            String why = "--idle " + one.label() + " needs two CPUs, one for each side, and has " + cpus;
+            Plan.require(idle.isEmpty(), why + "; use --idle block, or allow this process a second CPU");
+            skipped.add(why);
+        }
+        return possible;
+    }
+
+    /**
+     * CPUs to run on: those given, or the first that this process may use.
+     *
+     * @param given the value of {@code --cpus}
+     * @param most how many are of use, 2 or 3
+     * @throws IllegalArgumentException naming the option, the value and what is allowed
+     */
+    public static List<Integer> cpus(@Nullable String given, List<Integer> allowed, int most) {
+        if (given == null) {
+            return allowed.subList(0, Math.min(most, allowed.size()));
+        }
+        String wrong = "--cpus " + given + ": must be " + (most == 2 ? "two" : "two or three")
+                + " different numbers such as 0,1, or one for --idle block, of the CPUs that this process may use: "
+                + allowed;
+        List<Integer> cpus;
+        try {
+            cpus = Cpus.parse(given);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException(wrong, e);
+        }
+        Plan.require(
+                cpus.size() <= most && cpus.stream().distinct().count() == cpus.size() && allowed.containsAll(cpus),
+                wrong);
+        return cpus;
+    }
+
+    /**
      * Rounds of each run.
      *
      * @param otherwise if none are given
@@ -52,9 +112,7 @@ public final class RunOptions {
      */
     public int rounds(int otherwise) {
         int given = rounds == null ? otherwise : rounds;
-        if (given < 1 || given > MAX_ROUNDS) {
-            throw new IllegalArgumentException("--rounds " + given + ": must be from 1 to " + MAX_ROUNDS);
-        }
+        Plan.require(given >= 1 && given <= MAX_ROUNDS, "--rounds " + given + ": must be from 1 to " + MAX_ROUNDS);
         return given;
     }
 
@@ -70,12 +128,8 @@ public final class RunOptions {
         return noBaseline;
     }
 
-    /**
-     * Where the report goes.
-     *
-     * @param otherwise if nothing is said
-     */
-    public Path report(Path otherwise) {
-        return report == null ? otherwise : report;
+    /** Where the report goes. */
+    public Path report() {
+        return report == null ? Installation.defaultReport() : report;
     }
 }

@@ -4,15 +4,17 @@ import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.FaultToucher;
+import io.farpage.bench.cluster.AgentClient;
+import io.farpage.bench.cluster.AgentFlags;
+import io.farpage.bench.cluster.AgentPair;
 import io.farpage.bench.cluster.AgentProcess;
-import io.farpage.bench.cluster.Coordinator;
-import io.farpage.bench.cluster.HomeHealth;
-import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.process.Children;
 import io.farpage.guest.command.CommandException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -28,58 +30,43 @@ final class FaultAgents implements AutoCloseable {
 
     private static final long LOOK_MILLIS = 20;
 
+    static final long STAGING = 16L << 20;
+
     private final FaultPlan plan;
-    private final AgentProcess home;
-    private final AgentProcess node;
+    private final AgentPair agents;
     private final FaultToucher toucher;
     private final FaultToucher.Setting setting;
     private final String backing;
-    private final GuestClient guest;
+    private final AgentClient client;
+    private final String space;
 
     /** What a round of the toucher gave, on both sides. */
     record Round(BaselineProcess.Measured measured, GuestStatus agent) {}
 
-    private FaultAgents(
-            FaultPlan plan,
-            AgentProcess home,
-            AgentProcess node,
-            FaultToucher toucher,
-            FaultToucher.Setting setting,
-            String space)
-            throws InterruptedException {
-        this.plan = plan;
-        this.home = home;
-        this.node = node;
-        this.toucher = toucher;
-        this.setting = setting;
-        this.backing = HomeHealth.backing(home.awaitPort());
-        this.guest = new GuestClient(node.awaitPort(), space);
-    }
-
     /** Starts both and writes known content into every page. */
-    static FaultAgents start(
-            Children children,
-            Coordinator coordinator,
-            FaultPlan plan,
-            Idle idle,
-            FaultPlacement placement,
-            FaultToucher toucher)
+    FaultAgents(MeasuringCommand.Running running, FaultPlan plan, FaultScenario scenario, FaultToucher toucher)
             throws InterruptedException {
-        AgentProcess home = AgentProcess.start(
-                children, "home of " + idle.label(), FaultFlags.home(plan, idle, placement, coordinator.url()));
-        AgentProcess node = AgentProcess.start(
-                children, "node of " + idle.label(), FaultFlags.node(plan, idle, placement, coordinator.url()));
-        Path socket = children.scratch().resolve("agent-" + idle.label() + ".sock");
-        FaultAgents agents = new FaultAgents(
-                plan,
-                home,
-                node,
-                toucher,
-                new FaultToucher.Setting(
-                        socket, plan.backing(), plan.seed(), placement.toucherCpu(), plan.roundPatience()),
-                "bench-" + idle.label());
-        agents.fill();
-        return agents;
+        Children children = running.children();
+        FaultPlacement placement = scenario.placement();
+        String idle = scenario.idle().label();
+        AgentFlags flags = new AgentFlags(
+                running.coordinator().url(), plan.run().transport().label(), scenario.idle(), plan.bytes(), Map.of());
+        AgentProcess home = AgentProcess.start(children, "home of " + idle, flags.home(placement.homeCpu()));
+        AgentProcess node =
+                AgentProcess.start(children, "node of " + idle, flags.node(placement.handlerCpu(), STAGING));
+        this.plan = plan;
+        this.agents = new AgentPair(home, node.child());
+        this.toucher = toucher;
+        this.setting = new FaultToucher.Setting(
+                children.scratch().resolve("agent-" + idle + ".sock"),
+                plan.given().backing,
+                plan.run().seed(),
+                placement.toucherCpu(),
+                plan.roundTimeout());
+        this.space = "bench-" + idle;
+        this.backing = home.backing();
+        this.client = new AgentClient(node.awaitPort());
+        fill();
     }
 
     /** The toucher writes the pages; when it ends, the agent brings them home. That takes memory which the agent can read. */
@@ -88,27 +75,29 @@ final class FaultAgents implements AutoCloseable {
         toucher.fill(
                 new FaultToucher.Setting(
                         setting.socket(), FaultToucher.Backing.MEMFD, setting.seed(), setting.cpu(), setting.timeout()),
-                plan.pages());
+                plan.given().pages);
         GuestStatus end = awaitEnd();
         if (end.detail().contains(NOT_HOME)) {
             throw new CommandException("the pages could not be brought home after they were filled: "
-                    + node.child().lastWords());
+                    + agents.node().lastWords());
         }
     }
 
     private void attach(FaultCase.Side side) throws InterruptedException {
-        guest.attach(new GuestRequest(
-                setting.socket().toString(),
-                OptionalLong.of(plan.bytes()),
-                OptionalInt.empty(),
-                Optional.of(List.of(FaultFlags.HOME)),
-                side.local().isPresent()
-                        ? OptionalLong.of(side.local().getAsLong() * FaultPlan.PAGE_BYTES)
-                        : OptionalLong.empty(),
-                OptionalInt.of(side.prefetch()),
-                Optional.of(false),
-                Optional.empty(),
-                Optional.empty()));
+        client.attach(
+                space,
+                new GuestRequest(
+                        setting.socket().toString(),
+                        OptionalLong.of(plan.bytes()),
+                        OptionalInt.empty(),
+                        Optional.of(List.of(AgentFlags.HOME)),
+                        side.local().isPresent()
+                                ? OptionalLong.of(side.local().getAsLong() * FaultPlan.PAGE_BYTES)
+                                : OptionalLong.empty(),
+                        OptionalInt.of(side.prefetch()),
+                        Optional.of(false),
+                        Optional.empty(),
+                        Optional.empty()));
     }
 
     /** One round: a guest comes, touches its memory and goes. */
@@ -121,14 +110,14 @@ final class FaultAgents implements AutoCloseable {
     private GuestStatus awaitEnd() throws InterruptedException {
         long deadline = System.nanoTime() + END_TIMEOUT.toNanos();
         while (System.nanoTime() - deadline < 0) {
-            GuestStatus status = guest.status();
+            GuestStatus status = client.guest(space);
             if (status.state().equals("ended")) {
                 return status;
             }
             Thread.sleep(LOOK_MILLIS);
         }
         throw new CommandException("the agent did not see the toucher's end within " + END_TIMEOUT.toSeconds() + " s: "
-                + node.child().lastWords());
+                + agents.node().lastWords());
     }
 
     /** What the home's pages are made of. */
@@ -138,25 +127,21 @@ final class FaultAgents implements AutoCloseable {
 
     /** What carries the pages, named as the provider of verbs. */
     String transport() throws InterruptedException {
-        return guest.transport(FaultFlags.HOME).equals("rdma") ? "ibverbs" : "soft";
+        return client.transport(AgentFlags.HOME).equals("rdma") ? "ibverbs" : "soft";
     }
 
-    /** Takes both off the CPU. */
-    void pause() {
-        node.child().pause();
-        home.child().pause();
-    }
-
-    /** Lets both go on. */
-    void resume() {
-        home.child().resume();
-        node.child().resume();
+    /** One round of the toucher with another handler, which listens at {@code socket}; both agents are off the CPU meanwhile. */
+    BaselineProcess.Measured touchPaused(Path socket, FaultToucher.Walk walk) throws InterruptedException {
+        FaultToucher.Setting there =
+                new FaultToucher.Setting(socket, setting.backing(), setting.seed(), setting.cpu(), setting.timeout());
+        return agents.whilePaused(() -> toucher.touch(there, walk));
     }
 
     @Override
     public void close() {
-        resume();
-        node.close();
-        home.close();
+        agents.resume();
+        client.close();
+        agents.node().close();
+        agents.home().close();
     }
 }

@@ -41,7 +41,7 @@ enum FaultCase {
     }
 
     int threads(FaultPlan plan) {
-        return this == THREADS ? plan.threads() : 1;
+        return this == THREADS ? plan.given().threads : 1;
     }
 
     boolean isAgainstC() {
@@ -58,8 +58,8 @@ enum FaultCase {
         boolean prefetches = this == SEQUENTIAL_PREFETCH || this == RANDOM_PREFETCH;
         return new Side(
                 "farpage",
-                prefetches ? plan.prefetch() : 1,
-                evicts() ? OptionalLong.of(plan.pages() * percent() / WHOLE) : OptionalLong.empty());
+                prefetches ? plan.given().prefetch : 1,
+                evicts() ? OptionalLong.of(plan.given().pages * percent() / WHOLE) : OptionalLong.empty());
     }
 
     /** The agent that it is compared with, unless that is C. */

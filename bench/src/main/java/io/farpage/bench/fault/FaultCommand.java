@@ -1,23 +1,28 @@
 package io.farpage.bench.fault;
 
+import io.farpage.bench.baseline.BaselineProcess;
 import io.farpage.bench.baseline.BaselineProgram;
 import io.farpage.bench.baseline.BaselineSettings;
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.baseline.FaultHandler;
 import io.farpage.bench.baseline.FaultToucher;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.command.MeasuringCommand;
+import io.farpage.bench.command.Rounds;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.process.Children;
 import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.guest.command.CommandException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
@@ -30,62 +35,57 @@ import picocli.CommandLine.Mixin;
                 "Starts a coordinator and two agents here, has a process touch memory that one of them pages from the other, checks"
                         + " what it finds there, and compares with a C program that does the same.")
 public final class FaultCommand extends MeasuringCommand<FaultPlan> {
-    private static final Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);
-    private static final Duration BASELINE_START = Duration.ofSeconds(60);
-
     @Mixin
     private final FaultOptions options = new FaultOptions();
 
     @Override
-    protected FaultPlan plan(List<Integer> allowedCpus, Path defaultReport) {
-        return FaultPlan.of(options, allowedCpus, defaultReport);
+    protected FaultPlan plan(List<Integer> allowedCpus) {
+        return FaultPlan.of(options, allowedCpus);
     }
 
     @Override
     protected List<FetchRun> measure(FaultPlan plan, Running running) throws InterruptedException {
         running.progress().show("building the C programs");
         FaultToucher toucher = new FaultToucher(build(BaselineProgram.TOUCHER, plan), running.children());
+        Map<Idle, List<FaultScenario>> byIdle = plan.scenarios().stream()
+                .collect(Collectors.groupingBy(FaultScenario::idle, LinkedHashMap::new, Collectors.toList()));
         List<FetchRun> runs = new ArrayList<>();
-        for (Idle idle :
-                plan.scenarios().stream().map(FaultScenario::idle).distinct().toList()) {
-            runs.addAll(measure(plan, idle, running, toucher));
+        for (List<FaultScenario> scenarios : byIdle.values()) {
+            runs.addAll(measure(plan, scenarios, running, toucher));
         }
         return runs;
     }
 
     private static Path build(String program, FaultPlan plan) throws InterruptedException {
-        return switch (BaselineProgram.build(program, plan.report().resolve("baseline"), COMPILER_TIMEOUT)) {
+        return switch (BaselineProgram.build(program, plan.run().report().resolve("baseline"))) {
             case BaselineProgram.Built(Path built, Path _) -> built;
             case BaselineProgram.Unavailable(String reason) ->
                 throw new CommandException("what touches the memory is a C program: " + reason);
         };
     }
 
-    private static List<FetchRun> measure(FaultPlan plan, Idle idle, Running running, FaultToucher toucher)
+    private static List<FetchRun> measure(
+            FaultPlan plan, List<FaultScenario> scenarios, Running running, FaultToucher toucher)
             throws InterruptedException {
-        Children children = running.children();
+        FaultScenario first = scenarios.getFirst();
+        String idle = first.idle().label();
         Progress progress = running.progress();
-        List<FaultScenario> scenarios = plan.scenarios().stream()
-                .filter(scenario -> scenario.idle() == idle)
-                .toList();
-        FaultPlacement placement = scenarios.getFirst().placement();
         List<FetchRun> runs = new ArrayList<>();
-        progress.show(idle.label() + ": starting agents, filling " + plan.pages() + " pages");
-        try (FaultAgents agents = FaultAgents.start(children, running.coordinator(), plan, idle, placement, toucher)) {
-            List<FaultRounds> rounds = scenarios.stream()
-                    .map(scenario -> new FaultRounds(plan, scenario, agents, toucher, progress::show))
+        progress.show(idle + ": starting agents, filling " + plan.given().pages + " pages");
+        try (FaultAgents agents = new FaultAgents(running, plan, first, toucher)) {
+            List<FaultMeasurement> measurements = scenarios.stream()
+                    .map(scenario -> new FaultMeasurement(plan, scenario, agents))
                     .toList();
-            progress.show(idle.label() + ": warming up");
-            warmUp(plan, rounds);
-            Optional<FaultHandler> handler = Optional.empty();
+            progress.show(idle + ": warming up");
+            warmUp(plan, measurements);
+            boolean needsHandler = !plan.run().noBaseline()
+                    && scenarios.stream().anyMatch(scenario -> scenario.kind().isAgainstC());
+            Optional<FaultHandler> handler =
+                    needsHandler ? Optional.of(startHandler(plan, first, running.children())) : Optional.empty();
             try {
-                if (plan.withBaseline()
-                        && scenarios.stream()
-                                .anyMatch(scenario -> scenario.kind().isAgainstC())) {
-                    handler = Optional.of(startHandler(plan, idle, placement, children));
-                }
-                for (FaultRounds one : rounds) {
-                    runs.add(one.measure(handler));
+                for (int i = 0; i < scenarios.size(); i++) {
+                    BaselineRunner baseline = FaultBaseline.of(plan, scenarios.get(i), agents, handler);
+                    runs.add(Rounds.measure(measurements.get(i), baseline, plan.rounds(), progress));
                 }
             } finally {
                 handler.ifPresent(FaultHandler::close);
@@ -95,32 +95,32 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
     }
 
     /** All that will be measured, one after another, until the time is over. */
-    private static void warmUp(FaultPlan plan, List<FaultRounds> rounds) throws InterruptedException {
-        long deadline = System.nanoTime() + plan.warmup().toNanos();
+    private static void warmUp(FaultPlan plan, List<FaultMeasurement> measurements) throws InterruptedException {
+        long deadline = System.nanoTime() + plan.given().warmup.toNanos();
         for (int i = 0; System.nanoTime() - deadline < 0; i++) {
-            rounds.get(i % rounds.size()).warmUp();
+            measurements.get(i % measurements.size()).warmUp();
         }
     }
 
-    private static FaultHandler startHandler(FaultPlan plan, Idle idle, FaultPlacement placement, Children children)
+    private static FaultHandler startHandler(FaultPlan plan, FaultScenario scenario, Children children)
             throws InterruptedException {
         return FaultHandler.start(
                 children,
                 build(BaselineProgram.FAULT, plan),
-                children.scratch().resolve("c-" + idle.label() + ".sock"),
+                children.scratch().resolve("c-" + scenario.idle().label() + ".sock"),
                 new BaselineSettings(
-                        idle.baseline(),
+                        scenario.idle().baseline(),
                         1,
                         FaultPlan.PAGE_BYTES,
-                        plan.pages(),
+                        plan.given().pages,
                         PagePattern.RANDOM,
                         1,
                         Verification.NONE,
-                        OptionalInt.of(placement.handlerCpu()),
-                        OptionalInt.of(placement.homeCpu()),
+                        OptionalInt.of(scenario.placement().handlerCpu()),
+                        OptionalInt.of(scenario.placement().homeCpu()),
                         true,
-                        plan.seed(),
+                        plan.run().seed(),
                         0),
-                BASELINE_START);
+                BaselineProcess.START_TIMEOUT);
     }
 }

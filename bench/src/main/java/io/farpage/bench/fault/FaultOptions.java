@@ -1,7 +1,6 @@
 package io.farpage.bench.fault;
 
 import io.farpage.bench.baseline.FaultToucher.Backing;
-import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.guest.command.TimeSpan;
 import java.time.Duration;
@@ -19,13 +18,6 @@ final class FaultOptions {
             description =
                     "random, threads, sequential-prefetch, random-prefetch, local-100, local-50, local-25; all, if left out")
     List<FaultCase> cases = List.of();
-
-    @Option(
-            names = "--idle",
-            split = ",",
-            description = "How handler and home wait: spin and adaptive take a CPU each, block shares one."
-                    + " Left out: spin and block")
-    List<Idle> idle = List.of();
 
     @Option(
             names = "--pages",

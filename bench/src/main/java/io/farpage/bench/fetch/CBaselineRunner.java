@@ -1,9 +1,10 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineProcess;
-import io.farpage.bench.baseline.BaselineProgram;
 import io.farpage.bench.baseline.BaselineSettings;
+import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.report.Baseline;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,54 +12,52 @@ import java.util.OptionalInt;
 
 /** The C program that fetches pages over TCP. */
 final class CBaselineRunner implements BaselineRunner {
-    private static final Duration START = Duration.ofSeconds(60);
-
     private final FetchPlan plan;
+    private final Pair pair;
     private final BaselineProcess process;
     private final List<BaselineProcess.Measured> rounds = new ArrayList<>();
 
-    private CBaselineRunner(FetchPlan plan, BaselineProcess process) {
+    private CBaselineRunner(FetchPlan plan, Pair pair, BaselineProcess process) {
         this.plan = plan;
+        this.pair = pair;
         this.process = process;
     }
 
-    static CBaselineRunner start(BaselineProgram.Built program, FetchPlan plan, Scenario scenario)
+    static CBaselineRunner start(Path program, FetchPlan plan, Scenario scenario, Pair pair)
             throws InterruptedException {
-        return new CBaselineRunner(plan, BaselineProcess.start(program.program(), settings(plan, scenario), START));
-    }
-
-    private static BaselineSettings settings(FetchPlan plan, Scenario scenario) {
-        return new BaselineSettings(
+        FetchOptions given = plan.given();
+        BaselineSettings settings = new BaselineSettings(
                 scenario.idle().baseline(),
                 scenario.depth(),
                 plan.pageSize(),
-                plan.pages(),
-                plan.pattern(),
-                plan.zipfExponent(),
-                plan.verification(),
+                given.pages,
+                given.pattern,
+                given.zipfExponent,
+                given.verify,
                 OptionalInt.of(scenario.placement().nodeCpu()),
                 OptionalInt.of(scenario.placement().homeCpu()),
                 true,
-                plan.seed(),
-                plan.settle());
+                given.run.seed(),
+                FetchPlan.SETTLE);
+        return new CBaselineRunner(
+                plan,
+                pair,
+                pair.agents()
+                        .whilePaused(() -> BaselineProcess.start(program, settings, BaselineProcess.START_TIMEOUT)));
     }
 
     @Override
-    public void runRound(long fetches) throws InterruptedException {
-        rounds.add(
-                plan.roundCount() > 0
-                        ? process.run(plan.roundCount(), plan.roundPatience())
-                        : process.runFor(plan.roundTime(), plan.roundPatience()));
+    public void run(int round, long fetches) throws InterruptedException {
+        Duration timeout = plan.roundTimeout();
+        rounds.add(pair.agents()
+                .whilePaused(() -> plan.roundCount() > 0
+                        ? process.run(plan.roundCount(), timeout)
+                        : process.runFor(plan.roundTime(), timeout)));
     }
 
     @Override
     public Baseline result() {
-        BaselineProcess.Measured any = rounds.getFirst();
-        return new Baseline.Measured(
-                any.name(),
-                any.placement(),
-                any.backing(),
-                rounds.stream().map(BaselineProcess.Measured::round).toList());
+        return BaselineProcess.Measured.all(rounds);
     }
 
     @Override

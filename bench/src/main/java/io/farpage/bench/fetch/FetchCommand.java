@@ -1,8 +1,10 @@
 package io.farpage.bench.fetch;
 
+import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.command.MeasuringCommand;
+import io.farpage.bench.command.Rounds;
+import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.FetchRun;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -21,18 +23,28 @@ public final class FetchCommand extends MeasuringCommand<FetchPlan> {
     private final FetchOptions options = new FetchOptions();
 
     @Override
-    protected FetchPlan plan(List<Integer> allowedCpus, Path defaultReport) {
-        return FetchPlan.of(options, allowedCpus, defaultReport);
+    protected FetchPlan plan(List<Integer> allowedCpus) {
+        return FetchPlan.of(options, allowedCpus);
     }
 
     @Override
     protected List<FetchRun> measure(FetchPlan plan, Running running) throws InterruptedException {
-        running.progress().show("building the baseline");
+        Progress progress = running.progress();
+        progress.show("building the baseline");
         Baselines baselines = Baselines.prepare(plan, running.children().scratch());
         List<FetchRun> runs = new ArrayList<>();
         for (Scenario scenario : plan.scenarios()) {
-            FetchRounds rounds = new FetchRounds(plan, scenario, baselines, running.progress()::show);
-            runs.add(rounds.measure(running.children(), running.coordinator()));
+            progress.show(scenario.name() + ": starting");
+            try (Pair pair = Pair.start(running.children(), plan, scenario, running.coordinator())) {
+                FetchMeasurement measurement = new FetchMeasurement(plan, scenario, pair);
+                progress.show(scenario.name() + ": filling and checking " + options.pages + " pages");
+                measurement.fill();
+                progress.show(scenario.name() + ": warming up");
+                measurement.warmUp();
+                try (BaselineRunner baseline = baselines.start(scenario, pair)) {
+                    runs.add(Rounds.measure(measurement, baseline, plan.rounds(), progress));
+                }
+            }
         }
         return runs;
     }

@@ -1,14 +1,12 @@
 package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
-import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.report.Bounds;
 import io.farpage.guest.command.ByteSize;
 import io.farpage.guest.command.TimeSpan;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
@@ -28,13 +26,6 @@ final class FetchOptions {
             defaultValue = "all",
             description = "latency (one page at a time), throughput or all (${DEFAULT-VALUE})")
     ModeChoice mode = ModeChoice.ALL;
-
-    @Option(
-            names = "--idle",
-            split = ",",
-            description = "How both sides wait: spin and adaptive take a CPU each, block shares one."
-                    + " Left out: latency with spin and with block, throughput with spin")
-    List<Idle> idle = List.of();
 
     @Option(names = "--pages", defaultValue = "65536", description = "Pages that the home holds (${DEFAULT-VALUE})")
     long pages;

@@ -1,67 +1,45 @@
 package io.farpage.bench.fetch;
 
-import io.farpage.bench.baseline.BaselineSettings.Verification;
+import static io.farpage.bench.command.Plan.require;
+
+import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
+import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.command.RunOptions.Transport;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
-import io.farpage.bench.pattern.PagePattern;
-import io.farpage.bench.process.Cpus;
 import io.farpage.bench.report.Bounds;
 import io.farpage.bench.report.Subject;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What to measure, checked.
  *
+ * @param given the options
  * @param skipped why a scenario that was not asked for by name is left out
- * @param roundCount fetches of one round, or 0 to go by time
- * @param roundTime of one round, if not by count
- * @param warmup before the first round
- * @param settle fetches before each round that are not recorded
- * @param transport as {@code transport.mode} takes it
- * @param rdma the device, if it is not left to the agents
+ * @param rounds of each scenario
  */
-record FetchPlan(
-        List<Scenario> scenarios,
-        List<String> skipped,
-        long pages,
-        int pageSize,
-        PagePattern pattern,
-        double zipfExponent,
-        long seed,
-        Verification verification,
-        String transport,
-        Optional<RdmaPort> rdma,
-        int rounds,
-        long roundCount,
-        Duration roundTime,
-        Duration warmup,
-        long settle,
-        BaselineKind baseline,
-        Bounds bounds,
-        Path report)
+record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skipped, BaselineKind baseline, int rounds)
         implements Plan {
     static final int DEFAULT_DEPTH = 32;
+    /** Fetches before each round that are not recorded. */
+    static final long SETTLE = 2000;
+
     private static final int DEFAULT_ROUNDS = 11;
     private static final int MAX_DEPTH = 1024;
     private static final long MAX_BYTES = 1L << 40;
-    private static final long SETTLE = 2000;
 
     /**
      * Checks the options.
      *
      * @param allowedCpus that this process may use, in order
-     * @param defaultReport where the report goes if nothing is said
      * @throws IllegalArgumentException naming the option, the value and what is allowed
      */
-    static FetchPlan of(FetchOptions o, List<Integer> allowedCpus, Path defaultReport) {
+    static FetchPlan of(FetchOptions o, List<Integer> allowedCpus) {
         long size = o.pageSize;
         require(
                 size >= 4096 && size <= 2 << 20 && Long.bitCount(size) == 1,
@@ -77,48 +55,25 @@ record FetchPlan(
         require(
                 count == null || count >= rounds,
                 "--count " + count + ": must be at least one for each of " + rounds + " rounds");
-        Duration roundTime = o.duration.dividedBy(rounds);
         require(
-                count != null || roundTime.toMillis() >= 1,
+                count != null || o.duration.dividedBy(rounds).toMillis() >= 1,
                 "--duration " + o.duration.toMillis() + "ms: must be at least 1ms for each of " + rounds + " rounds");
         require(
                 o.duration.compareTo(Duration.ofHours(24)) <= 0 && o.warmup.compareTo(Duration.ofHours(1)) <= 0,
                 "--duration must be at most 24h, --warmup at most 1h");
+        checkDevice(o);
         List<String> skipped = new ArrayList<>();
-        return new FetchPlan(
-                scenarios(o, allowedCpus, skipped),
-                skipped,
-                o.pages,
-                (int) size,
-                o.pattern,
-                o.zipfExponent,
-                o.run.seed(),
-                o.verify,
-                o.run.transport().label(),
-                rdma(o),
-                rounds,
-                count == null ? 0 : count / rounds,
-                roundTime,
-                o.warmup,
-                SETTLE,
-                baseline(o),
-                new Bounds(o.bounds),
-                o.run.report(defaultReport));
+        return new FetchPlan(o, scenarios(o, allowedCpus, skipped), skipped, baseline(o), rounds);
     }
 
-    private static Optional<RdmaPort> rdma(FetchOptions o) {
-        String device = o.device;
+    private static void checkDevice(FetchOptions o) {
         Integer index = o.gidIndex;
-        require(index == null || device != null, "--gid-index " + index + ": is of a device; add --device NAME");
+        require(index == null || o.device != null, "--gid-index " + index + ": is of a device; add --device NAME");
         require(index == null || index >= 0, "--gid-index " + index + ": must be 0 or more");
-        if (device == null) {
-            return Optional.empty();
-        }
         require(
-                o.run.transport() == Transport.RDMA,
-                "--device " + device + ": is for --transport rdma, and the transport is "
+                o.device == null || o.run.transport() == Transport.RDMA,
+                "--device " + o.device + ": is for --transport rdma, and the transport is "
                         + o.run.transport().label());
-        return Optional.of(new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
     }
 
     private static BaselineKind baseline(FetchOptions o) {
@@ -139,32 +94,22 @@ record FetchPlan(
 
     private static List<Scenario> scenarios(FetchOptions o, List<Integer> allowed, List<String> skipped) {
         int depth = depth(o);
-        List<Integer> cpus = cpus(o.cpus, allowed);
+        List<Integer> cpus = RunOptions.cpus(o.cpus, allowed, 2);
+        int first = cpus.getFirst();
         List<Scenario> scenarios = new ArrayList<>();
         for (Mode mode : Mode.values()) {
             if (o.mode != ModeChoice.ALL && !o.mode.name().equals(mode.name())) {
                 continue;
             }
-            List<Idle> idles = o.idle;
-            if (idles.isEmpty()) {
-                idles = mode == Mode.LATENCY ? List.of(Idle.SPIN, Idle.BLOCK) : List.of(Idle.SPIN);
-            }
-            for (Idle idle : idles.stream().distinct().toList()) {
-                if (idle.needsTwoCpus() && cpus.size() < 2) {
-                    String why =
-                            "--idle " + idle.label() + " needs two CPUs, one for each side, and has " + cpus.size();
-                    require(o.idle.isEmpty(), why + "; use --idle block, or allow this process a second CPU");
-                    skipped.add(why);
-                    continue;
-                }
-                int home = idle.needsTwoCpus() ? cpus.get(1) : cpus.getFirst();
-                scenarios.add(new Scenario(
-                        mode, idle, mode == Mode.LATENCY ? 1 : depth, new Placement(cpus.getFirst(), home)));
+            boolean isLatency = mode == Mode.LATENCY;
+            List<Idle> idles = isLatency ? List.of(Idle.SPIN, Idle.BLOCK) : List.of(Idle.SPIN);
+            for (Idle idle : o.run.idle(idles, cpus.size(), skipped)) {
+                int home = idle.needsTwoCpus() ? cpus.get(1) : first;
+                scenarios.add(new Scenario(mode, idle, isLatency ? 1 : depth, new Placement(first, home)));
             }
         }
         if (scenarios.isEmpty()) {
-            scenarios.add(
-                    new Scenario(Mode.THROUGHPUT, Idle.BLOCK, depth, new Placement(cpus.getFirst(), cpus.getFirst())));
+            scenarios.add(new Scenario(Mode.THROUGHPUT, Idle.BLOCK, depth, new Placement(first, first)));
         }
         return scenarios;
     }
@@ -183,47 +128,58 @@ record FetchPlan(
         return depth;
     }
 
-    private static List<Integer> cpus(@Nullable String given, List<Integer> allowed) {
-        if (given == null) {
-            return allowed.subList(0, Math.min(2, allowed.size()));
-        }
-        String wrong = "--cpus " + given + ": must be two different numbers such as 0,1, or one for --idle block,"
-                + " of the CPUs that this process may use: " + allowed;
-        List<Integer> cpus;
-        try {
-            cpus = Cpus.parse(given);
-        } catch (NumberFormatException e) {
-            throw new IllegalArgumentException(wrong, e);
-        }
-        require(
-                cpus.size() <= 2 && cpus.stream().distinct().count() == cpus.size() && allowed.containsAll(cpus),
-                wrong);
-        return cpus;
-    }
-
-    private static void require(boolean holds, String otherwise) {
-        if (!holds) {
-            throw new IllegalArgumentException(otherwise);
-        }
-    }
-
     @Override
     public Subject subject() {
         return Subject.FETCH;
+    }
+
+    @Override
+    public RunOptions run() {
+        return given.run;
     }
 
     /** For the pools of one scenario, which follow one another, and for the baseline's pages. */
     @Override
     public long hugepages() {
         long most = scenarios.stream()
-                .mapToLong(scenario -> AgentFlags.hugepages(this, scenario))
+                .mapToLong(scenario -> AgentFlags.hugepages(bytes(), Pair.staging(this, scenario)))
                 .max()
                 .orElse(0);
-        return most + (baseline == BaselineKind.C ? AgentFlags.pageHugepages(this) : 0);
+        return most + (baseline == BaselineKind.C ? AgentFlags.hugepages(bytes()) : 0);
+    }
+
+    @Override
+    public Bounds bounds() {
+        return new Bounds(given.bounds);
+    }
+
+    /** The device, if it is not left to the agents. */
+    Optional<RdmaPort> rdma() {
+        Integer index = given.gidIndex;
+        return Optional.ofNullable(given.device)
+                .map(device -> new RdmaPort(device, index == null ? OptionalInt.empty() : OptionalInt.of(index)));
+    }
+
+    int pageSize() {
+        return (int) given.pageSize;
+    }
+
+    long bytes() {
+        return given.pages * given.pageSize;
+    }
+
+    /** Fetches of one round, or 0 to go by time. */
+    long roundCount() {
+        return given.count == null ? 0 : given.count / rounds;
+    }
+
+    /** Of one round, if not by count. */
+    Duration roundTime() {
+        return given.duration.dividedBy(rounds);
     }
 
     /** The longest that one round may take: a page in 10 ms on average, and time to start. */
-    Duration roundPatience() {
-        return roundTime.multipliedBy(2).plusSeconds(60).plusMillis((roundCount + settle) * 10);
+    Duration roundTimeout() {
+        return roundTime().multipliedBy(2).plusSeconds(60).plusMillis((roundCount() + SETTLE) * 10);
     }
 }

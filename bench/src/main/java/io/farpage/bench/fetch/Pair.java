@@ -1,8 +1,9 @@
 package io.farpage.bench.fetch;
 
+import io.farpage.bench.cluster.AgentFlags;
+import io.farpage.bench.cluster.AgentPair;
 import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.cluster.Coordinator;
-import io.farpage.bench.cluster.HomeHealth;
 import io.farpage.bench.node.Answer;
 import io.farpage.bench.node.Lines;
 import io.farpage.bench.node.NodeCommand;
@@ -16,6 +17,7 @@ import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,11 +31,12 @@ import java.util.concurrent.TimeUnit;
  */
 final class Pair implements AutoCloseable {
     private static final Duration START_TIMEOUT = Duration.ofMinutes(4);
+    private static final int LINKS = 4;
+    private static final int MAX_READS = 255;
     private static final Duration FAREWELL = Duration.ofSeconds(10);
 
     private final Child coordinator;
-    private final Child home;
-    private final Child node;
+    private final AgentPair agents;
     private final Writer orders;
     private final String backing;
     private final Answer.Ready ready;
@@ -45,14 +48,13 @@ final class Pair implements AutoCloseable {
         record Ended(Child who) implements Heard {}
     }
 
-    private Pair(Child coordinator, Child home, Child node, String backing) throws InterruptedException {
+    private Pair(Child coordinator, AgentPair agents) throws InterruptedException {
         this.coordinator = coordinator;
-        this.home = home;
-        this.node = node;
-        this.backing = backing;
-        this.orders = node.process().outputWriter(StandardCharsets.UTF_8);
+        this.agents = agents;
+        this.backing = agents.home().backing();
+        this.orders = agents.node().process().outputWriter(StandardCharsets.UTF_8);
         Thread.ofVirtual().name("node-output").start(this::listen);
-        for (Child child : List.of(coordinator, home)) {
+        for (Child child : others()) {
             Thread.ofVirtual().name("end of " + child.name()).start(() -> awaitEnd(child));
         }
         this.ready = expect(Answer.Ready.class, "start", START_TIMEOUT);
@@ -61,28 +63,59 @@ final class Pair implements AutoCloseable {
     /** Starts both and waits until the link between them is up. */
     static Pair start(Children children, FetchPlan plan, Scenario scenario, Coordinator coordinator)
             throws InterruptedException {
+        FetchOptions given = plan.given();
+        AgentFlags flags = new AgentFlags(
+                coordinator.url(), given.run.transport().label(), scenario.idle(), plan.bytes(), more(plan, scenario));
         AgentProcess home = AgentProcess.start(
-                children, "home of " + scenario.name(), AgentFlags.home(plan, scenario, coordinator.url()));
+                children,
+                "home of " + scenario.name(),
+                flags.home(scenario.placement().homeCpu()));
         NodeSettings settings = new NodeSettings(
                 AgentFlags.HOME,
                 "bench-" + scenario.name(),
-                plan.pages(),
+                given.pages,
                 plan.pageSize(),
                 scenario.depth(),
-                plan.pattern(),
-                plan.zipfExponent(),
-                plan.seed(),
-                plan.verification(),
-                Map.of());
-        settings = settings.withAgent(AgentFlags.node(plan, scenario, coordinator.url(), settings.slots()));
+                given.pattern,
+                given.zipfExponent,
+                given.run.seed(),
+                given.verify,
+                flags.node(scenario.placement().nodeCpu(), staging(plan, scenario)));
         Child node = children.start(
                 "node of " + scenario.name(), "page-bench", List.of("fetch-node", Lines.of(settings)), true);
-        return new Pair(coordinator.child(), home.child(), node, HomeHealth.backing(home.awaitPort()));
+        return new Pair(coordinator.child(), new AgentPair(home, node));
+    }
+
+    private static Map<String, String> more(FetchPlan plan, Scenario scenario) {
+        int depth = Math.max(scenario.depth(), NodeSettings.FILL_WINDOW);
+        Map<String, String> more = new LinkedHashMap<>();
+        plan.rdma().ifPresent(port -> {
+            more.put("rdma.device", port.device());
+            port.gidIndex().ifPresent(index -> more.put("rdma.gid_index", Integer.toString(index)));
+        });
+        more.put("link.max", Integer.toString(LINKS));
+        more.put("rdma.max_send_wr", Integer.toString(depth + 1));
+        more.put("rdma.max_rd_atomic", Integer.toString(Math.min(MAX_READS, depth)));
+        return more;
+    }
+
+    /** Bytes of the node's staging frames: the headers of peers' pools need some, and the page tool as much again. */
+    static long staging(FetchPlan plan, Scenario scenario) {
+        int slots = Math.max(scenario.depth(), NodeSettings.FILL_WINDOW);
+        return AgentFlags.roundUp((long) slots * plan.pageSize()) + AgentFlags.roundUp(1);
+    }
+
+    AgentPair agents() {
+        return agents;
     }
 
     /** What the home's pages are made of. */
     String backing() {
         return backing;
+    }
+
+    private List<Child> others() {
+        return List.of(coordinator, agents.home().child());
     }
 
     Answer.Ready ready() {
@@ -99,18 +132,6 @@ final class Pair implements AutoCloseable {
         return expect(Answer.Round.class, "run", timeout);
     }
 
-    /** Takes both off the CPU. */
-    void pause() {
-        node.pause();
-        home.pause();
-    }
-
-    /** Lets both go on. */
-    void resume() {
-        home.resume();
-        node.resume();
-    }
-
     private void say(NodeCommand order) {
         try {
             orders.write(Lines.of(order) + "\n");
@@ -124,7 +145,7 @@ final class Pair implements AutoCloseable {
         Answer answer = switch (heard.poll(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
             case null ->
                 throw new CommandException("the fetching node did not answer '" + order + "' within "
-                        + timeout.toSeconds() + " s: " + node.lastWords());
+                        + timeout.toSeconds() + " s: " + agents.node().lastWords());
             case Heard.Line(String text) -> {
                 Optional<Answer> said = Lines.answer(text);
                 yield said.orElseThrow(() -> new CommandException("the fetching node said '" + text + "'"));
@@ -142,13 +163,13 @@ final class Pair implements AutoCloseable {
 
     private String aboutOthers() throws InterruptedException {
         // A home that died is why; its end may be noticed a moment after the node's complaint.
-        home.process().waitFor(500, TimeUnit.MILLISECONDS);
-        for (Child child : List.of(coordinator, home)) {
+        agents.home().child().process().waitFor(500, TimeUnit.MILLISECONDS);
+        for (Child child : others()) {
             if (!child.isAlive()) {
                 return "; " + child.lastWords();
             }
         }
-        return "; " + node.lastWords();
+        return "; " + agents.node().lastWords();
     }
 
     private void awaitEnd(Child child) {
@@ -161,27 +182,27 @@ final class Pair implements AutoCloseable {
     }
 
     private void listen() {
-        try (BufferedReader reader = node.process().inputReader(StandardCharsets.UTF_8)) {
+        try (BufferedReader reader = agents.node().process().inputReader(StandardCharsets.UTF_8)) {
             // The JVM itself may print to standard output, as it does when a recording starts.
             reader.lines().filter(line -> line.startsWith("{")).forEach(line -> heard.add(new Heard.Line(line)));
         } catch (IOException | UncheckedIOException closed) {
             // The process is gone, which Ended says.
         } finally {
-            heard.add(new Heard.Ended(node));
+            heard.add(new Heard.Ended(agents.node()));
         }
     }
 
     /** Has both leave the cluster. */
     @Override
     public void close() {
-        resume();
+        agents.resume();
         say(new NodeCommand.Quit());
         try {
             orders.close();
         } catch (IOException gone) {
             // It has ended already, as it should.
         }
-        node.awaitEnd(FAREWELL);
-        home.close();
+        agents.node().awaitEnd(FAREWELL);
+        agents.home().close();
     }
 }

@@ -2,10 +2,12 @@ package io.farpage.bench.fetch;
 
 import io.farpage.bench.baseline.Perftest;
 import io.farpage.bench.cluster.Idle;
+import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.Rate;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,15 +15,18 @@ import java.util.List;
 final class PerftestBaselineRunner implements BaselineRunner {
     private static final String BACKING = "one buffer, whose content is not checked";
 
-    private final FetchPlan plan;
     private final Scenario scenario;
+    private final Pair pair;
+    private final Duration timeout;
     private final Perftest perftest;
     private final List<FetchRound> latencies = new ArrayList<>();
     private final List<Rate> rates = new ArrayList<>();
 
-    PerftestBaselineRunner(FetchPlan plan, Scenario scenario, RdmaPort port, Path scratch) {
-        this.plan = plan;
+    PerftestBaselineRunner(FetchPlan plan, Scenario scenario, Pair pair, Path scratch) {
         this.scenario = scenario;
+        this.pair = pair;
+        this.timeout = plan.roundTimeout();
+        RdmaPort port = plan.rdma().orElseThrow();
         this.perftest = new Perftest(
                 port.device(),
                 port.gidIndex(),
@@ -32,11 +37,11 @@ final class PerftestBaselineRunner implements BaselineRunner {
     }
 
     @Override
-    public void runRound(long fetches) throws InterruptedException {
+    public void run(int round, long fetches) throws InterruptedException {
         if (scenario.depth() == 1) {
-            latencies.add(perftest.latency(fetches, plan.roundPatience()));
+            latencies.add(pair.agents().whilePaused(() -> perftest.latency(fetches, timeout)));
         } else {
-            rates.add(perftest.rate(fetches, scenario.depth(), plan.roundPatience()));
+            rates.add(pair.agents().whilePaused(() -> perftest.rate(fetches, scenario.depth(), timeout)));
         }
     }
 
@@ -46,10 +51,5 @@ final class PerftestBaselineRunner implements BaselineRunner {
         return scenario.depth() == 1
                 ? new Baseline.Measured("ib_read_lat", placement, BACKING, latencies)
                 : new Baseline.Rated("ib_read_bw", placement, BACKING, rates);
-    }
-
-    @Override
-    public void close() {
-        // Nothing of it runs between rounds.
     }
 }

@@ -3,6 +3,7 @@ package io.farpage.bench.install;
 import io.farpage.bench.baseline.BaselineProgram;
 import io.farpage.guest.command.CommandException;
 import io.farpage.guest.command.TimeSpan;
+import io.farpage.guest.command.UsageException;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.io.IOException;
@@ -12,13 +13,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code page-bench install}. */
 @Command(
@@ -29,7 +25,6 @@ import picocli.CommandLine.Spec;
                 "Installs pages of 2 MiB by UFFDIO_COPY and by UFFDIO_CONTINUE in alternation, in C, and prints a line of"
                         + " JSON with the ratio for each way in which a page can arrive. Needs userfaultfd(2) and hugepages.")
 public final class InstallCommand implements Callable<Integer> {
-    private static final Duration COMPILER_TIMEOUT = Duration.ofSeconds(60);
     /** Three times the pages that the program works on, and one more. */
     private static final int HUGEPAGES = 49;
 
@@ -42,9 +37,6 @@ public final class InstallCommand implements Callable<Integer> {
             description = "Pages by each way, 20 to 1000000; a tenth is not recorded (${DEFAULT-VALUE})")
     private int rounds;
 
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Option(
             names = "--timeout",
             defaultValue = "120s",
@@ -55,16 +47,14 @@ public final class InstallCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException, IOException {
         if (rounds < MIN_ROUNDS || rounds > MAX_ROUNDS) {
-            throw new ParameterException(
-                    spec == null ? new CommandLine(this) : spec.commandLine(),
-                    "--rounds " + rounds + ": must be from " + MIN_ROUNDS + " to " + MAX_ROUNDS);
+            throw new UsageException("--rounds " + rounds + ": must be from " + MIN_ROUNDS + " to " + MAX_ROUNDS);
         }
         Path directory = Files.createTempDirectory("farpage-install");
         try (HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, HUGEPAGES)) {
             if (!hugepages.isSufficient()) {
                 throw new CommandException(hugepages.description());
             }
-            return switch (BaselineProgram.build(BaselineProgram.INSTALL, directory, COMPILER_TIMEOUT)) {
+            return switch (BaselineProgram.build(BaselineProgram.INSTALL, directory)) {
                 case BaselineProgram.Unavailable(String reason) -> throw new CommandException(reason);
                 case BaselineProgram.Built(Path program, Path _) -> run(program);
             };

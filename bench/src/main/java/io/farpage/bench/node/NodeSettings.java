@@ -36,11 +36,6 @@ public record NodeSettings(
         agent = Map.copyOf(agent);
     }
 
-    /** The same with another configuration of the agent. */
-    public NodeSettings withAgent(Map<String, String> other) {
-        return new NodeSettings(home, space, pages, pageSize, depth, pattern, zipfExponent, seed, verification, other);
-    }
-
     /** Transfers under way at once, at most. */
     public int slots() {
         return Math.max(depth, FILL_WINDOW);

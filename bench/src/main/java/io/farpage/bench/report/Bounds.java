@@ -36,7 +36,7 @@ public record Bounds(Map<Figure, Double> limits) {
         List<String> found = new ArrayList<>();
         for (FetchResult run : report.results()) {
             limits.forEach((figure, limit) -> {
-                boolean latency = run.mode().equals(LATENCY);
+                boolean latency = run.settings().mode().equals(LATENCY);
                 switch (figure) {
                     case P50 -> check(found, run, figure, latency, run.ratioP50(), limit);
                     case P99 -> check(found, run, figure, latency, run.ratioP99(), limit);
@@ -57,7 +57,7 @@ public record Bounds(Map<Figure, Double> limits) {
 
     private static void check(
             List<String> found, FetchResult run, Figure figure, boolean applies, @Nullable Double value, double limit) {
-        String name = run.name() + ": " + figure.name().toLowerCase(Locale.ROOT);
+        String name = run.settings().name() + ": " + figure.name().toLowerCase(Locale.ROOT);
         if (!applies) {
             return;
         }

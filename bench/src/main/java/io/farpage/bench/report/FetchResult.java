@@ -12,25 +12,9 @@ import org.jspecify.annotations.Nullable;
  * tells its rate alone.
  */
 public record FetchResult(
-        String name,
-        String mode,
-        String transport,
-        int pageSize,
-        int depth,
-        String pattern,
-        String placement,
-        String idleStrategy,
-        String hugepages,
-        long warmup,
+        @JsonUnwrapped RunSettings settings,
         int rounds,
-        long count,
-        long mismatches,
-        long p50Ns,
-        long p90Ns,
-        long p99Ns,
-        long p999Ns,
-        long maxNs,
-        double pagesPerSecond,
+        @JsonUnwrapped Figures figures,
         @JsonUnwrapped Cost cost,
         @Nullable BaselineResult baseline,
         @Nullable String baselineAbsent,
@@ -39,11 +23,8 @@ public record FetchResult(
         @Nullable Double ratioThroughput,
         @Nullable RatioSpreads ratioSpreads) {
 
-    /** The baseline's figures, over all its rounds. */
-    public record BaselineResult(
-            String name,
-            String placement,
-            String hugepages,
+    /** What one side did, over all its rounds; the latencies are null if that side tells its rate alone. */
+    public record Figures(
             long count,
             long mismatches,
             @Nullable Long p50Ns,
@@ -51,56 +32,72 @@ public record FetchResult(
             @Nullable Long p99Ns,
             @Nullable Long p999Ns,
             @Nullable Long maxNs,
-            double pagesPerSecond) {}
+            double pagesPerSecond) {
+        static Figures of(List<FetchRound> rounds) {
+            Histogram all = FetchRun.merged(rounds);
+            return new Figures(
+                    all.getTotalCount(),
+                    rounds.stream().mapToLong(FetchRound::mismatches).sum(),
+                    all.getValueAtPercentile(50),
+                    all.getValueAtPercentile(90),
+                    all.getValueAtPercentile(99),
+                    all.getValueAtPercentile(99.9),
+                    all.getMaxValue(),
+                    perSecond(
+                            all.getTotalCount(),
+                            rounds.stream()
+                                    .mapToDouble(round -> round.elapsed().toNanos() / 1e9)
+                                    .sum()));
+        }
+
+        static Figures ofRates(List<Rate> rates) {
+            long count = rates.stream().mapToLong(Rate::count).sum();
+            double seconds = rates.stream()
+                    .mapToDouble(rate -> rate.count() / rate.pagesPerSecond())
+                    .sum();
+            return new Figures(count, 0, null, null, null, null, null, perSecond(count, seconds));
+        }
+
+        private static double perSecond(long count, double seconds) {
+            return Math.round(10 * (count / seconds)) / 10.0;
+        }
+    }
+
+    /** The baseline and its figures. */
+    public record BaselineResult(
+            String name,
+            String placement,
+            String hugepages,
+            @JsonUnwrapped Figures figures) {}
 
     /** How far the rounds' ratios lie apart. */
     public record RatioSpreads(
             @Nullable Spread p50, @Nullable Spread p99, Spread throughput) {}
 
     static FetchResult of(FetchRun run) {
-        RunSettings s = run.settings();
         List<FetchRound> rounds = run.rounds();
-        Histogram all = run.latencies();
         @Nullable BaselineResult baseline = null;
         @Nullable String absent = null;
         @Nullable RatioSpreads spreads = null;
         switch (run.baseline()) {
-            case Baseline.Measured measured -> {
-                baseline = baseline(measured);
+            case Baseline.Measured(String name, String placement, String backing, List<FetchRound> theirs) -> {
+                baseline = new BaselineResult(name, placement, backing, Figures.of(theirs));
                 spreads = new RatioSpreads(
-                        Spread.of(rounds, measured.rounds(), round -> round.at(50)),
-                        Spread.of(rounds, measured.rounds(), round -> round.at(99)),
-                        Spread.of(rounds, measured.rounds(), FetchRound::pagesPerSecond));
+                        Spread.of(rounds, theirs, round -> round.at(50)),
+                        Spread.of(rounds, theirs, round -> round.at(99)),
+                        Spread.of(rounds, theirs, FetchRound::pagesPerSecond));
             }
-            case Baseline.Rated rated -> {
-                baseline = baseline(rated);
+            case Baseline.Rated(String name, String placement, String backing, List<Rate> rates) -> {
+                baseline = new BaselineResult(name, placement, backing, Figures.ofRates(rates));
                 spreads = new RatioSpreads(
-                        null,
-                        null,
-                        Spread.of(rounds, FetchRound::pagesPerSecond, rated.rounds(), Rate::pagesPerSecond));
+                        null, null, Spread.of(rounds, FetchRound::pagesPerSecond, rates, Rate::pagesPerSecond));
             }
             case Baseline.Absent(String reason) -> absent = reason;
         }
         return new FetchResult(
-                s.name(),
-                s.mode(),
-                s.transport(),
-                s.pageSize(),
-                s.depth(),
-                s.pattern(),
-                s.placement(),
-                s.idleStrategy(),
-                s.hugepages(),
-                s.warmup(),
+                run.settings(),
                 rounds.size(),
-                all.getTotalCount(),
-                mismatches(rounds),
-                all.getValueAtPercentile(50),
-                all.getValueAtPercentile(90),
-                all.getValueAtPercentile(99),
-                all.getValueAtPercentile(99.9),
-                all.getMaxValue(),
-                pagesPerSecond(rounds),
+                Figures.of(rounds),
                 run.cost(),
                 baseline,
                 absent,
@@ -112,58 +109,5 @@ public record FetchResult(
 
     private static @Nullable Double median(@Nullable Spread spread) {
         return spread == null ? null : spread.median();
-    }
-
-    private static BaselineResult baseline(Baseline.Rated rated) {
-        long count = rated.rounds().stream().mapToLong(Rate::count).sum();
-        double seconds = rated.rounds().stream()
-                .mapToDouble(rate -> rate.count() / rate.pagesPerSecond())
-                .sum();
-        return new BaselineResult(
-                rated.name(),
-                rated.placement(),
-                rated.backing(),
-                count,
-                0,
-                null,
-                null,
-                null,
-                null,
-                null,
-                tenths(count / seconds));
-    }
-
-    private static BaselineResult baseline(Baseline.Measured measured) {
-        Histogram all = FetchRun.merged(measured.rounds());
-        return new BaselineResult(
-                measured.name(),
-                measured.placement(),
-                measured.backing(),
-                all.getTotalCount(),
-                mismatches(measured.rounds()),
-                all.getValueAtPercentile(50),
-                all.getValueAtPercentile(90),
-                all.getValueAtPercentile(99),
-                all.getValueAtPercentile(99.9),
-                all.getMaxValue(),
-                pagesPerSecond(measured.rounds()));
-    }
-
-    private static long mismatches(List<FetchRound> rounds) {
-        return rounds.stream().mapToLong(FetchRound::mismatches).sum();
-    }
-
-    private static double pagesPerSecond(List<FetchRound> rounds) {
-        double seconds = rounds.stream()
-                .mapToDouble(round -> round.elapsed().toNanos() / 1e9)
-                .sum();
-        long count = rounds.stream()
-                .mapToLong(round -> round.latencies().getTotalCount())
-                .sum();
-        return tenths(count / seconds);
-    }
-
-    private static double tenths(double figure) {
-        return Math.round(10 * figure) / 10.0;
     }
 }

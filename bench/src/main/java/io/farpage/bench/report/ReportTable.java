@@ -15,36 +15,30 @@ public final class ReportTable {
     public static String render(FetchReport report) {
         List<String> lines = new ArrayList<>();
         for (FetchResult result : report.results()) {
+            RunSettings settings = result.settings();
             lines.add("%s: %s, %s pages, depth %d, %s; %s; idle %s; pages in %s"
                     .formatted(
-                            result.name(),
-                            result.transport(),
-                            bytes(result.pageSize()),
-                            result.depth(),
-                            result.pattern(),
-                            result.placement(),
-                            result.idleStrategy(),
-                            result.hugepages()));
+                            settings.name(),
+                            settings.transport(),
+                            bytes(settings.pageSize()),
+                            settings.depth(),
+                            settings.pattern(),
+                            settings.placement(),
+                            settings.idleStrategy(),
+                            settings.hugepages()));
             lines.add(ROW.formatted(
                     "", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs", "pages/s", count(report.subject())));
-            lines.add(ROW.formatted(
-                    "farpage " + result.transport(),
-                    micros(result.p50Ns()),
-                    micros(result.p90Ns()),
-                    micros(result.p99Ns()),
-                    micros(result.p999Ns()),
-                    micros(result.maxNs()),
-                    grouped(Math.round(result.pagesPerSecond())),
-                    grouped(result.count())));
+            lines.add(row("farpage " + settings.transport(), result.figures()));
             compare(result, lines);
             switch (result.cost()) {
                 case Cost.OfFetches fetches -> explain(fetches, lines);
                 case Cost.OfFaults faults -> explain(faults, lines);
             }
             lines.add(
-                    result.mismatches() == 0
+                    result.figures().mismatches() == 0
                             ? "  every page held what it should"
-                            : "  %s PAGES DID NOT HOLD WHAT THEY SHOULD".formatted(grouped(result.mismatches())));
+                            : "  %s PAGES DID NOT HOLD WHAT THEY SHOULD"
+                                    .formatted(grouped(result.figures().mismatches())));
             lines.add("");
         }
         return String.join("\n", lines);
@@ -80,17 +74,21 @@ public final class ReportTable {
             lines.add("  no baseline: " + result.baselineAbsent());
             return;
         }
-        lines.add(ROW.formatted(
-                baseline.name(),
-                micros(baseline.p50Ns()),
-                micros(baseline.p90Ns()),
-                micros(baseline.p99Ns()),
-                micros(baseline.p999Ns()),
-                micros(baseline.maxNs()),
-                grouped(Math.round(baseline.pagesPerSecond())),
-                grouped(baseline.count())));
+        lines.add(row(baseline.name(), baseline.figures()));
         lines.add("  ratio, median of %d rounds (min..max): p50 %s, p99 %s, throughput %s"
                 .formatted(result.rounds(), spread(ratios.p50()), spread(ratios.p99()), spread(ratios.throughput())));
+    }
+
+    private static String row(String name, FetchResult.Figures figures) {
+        return ROW.formatted(
+                name,
+                micros(figures.p50Ns()),
+                micros(figures.p90Ns()),
+                micros(figures.p99Ns()),
+                micros(figures.p999Ns()),
+                micros(figures.maxNs()),
+                grouped(Math.round(figures.pagesPerSecond())),
+                grouped(figures.count()));
     }
 
     private static String count(Subject subject) {

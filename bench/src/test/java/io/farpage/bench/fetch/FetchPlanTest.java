@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
@@ -16,7 +15,7 @@ final class FetchPlanTest {
     private static FetchPlan plan(List<Integer> cpus, String... arguments) {
         FetchOptions options = new FetchOptions();
         new CommandLine(options).setCaseInsensitiveEnumValuesAllowed(true).parseArgs(arguments);
-        return FetchPlan.of(options, cpus, Path.of("report"));
+        return FetchPlan.of(options, cpus);
     }
 
     private static List<String> names(FetchPlan plan) {

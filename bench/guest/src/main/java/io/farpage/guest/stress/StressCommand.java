@@ -1,11 +1,10 @@
 package io.farpage.guest.stress;
 
-import io.farpage.guest.command.ByteSize;
-import io.farpage.guest.command.CommandException;
-import io.farpage.guest.command.TimeSpan;
+import io.farpage.guest.command.UsageException;
 import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.guest.vmm.GuestMemory.Backing;
 import io.farpage.guest.vmm.Handoff;
+import io.farpage.guest.vmm.MemoryOptions;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,6 +16,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -31,31 +31,11 @@ import tools.jackson.databind.json.JsonMapper;
 public final class StressCommand implements Callable<Integer> {
     private static final int WRONG = 1;
 
-    @Option(
-            names = "--socket",
-            required = true,
-            paramLabel = "PATH",
-            description = "Where an agent waits for the memory (page-agent attach)")
-    private Path socket = Path.of("");
+    private static final long DEFAULT_MEMORY = 16L << 20;
+    private static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(5);
 
-    @Option(
-            names = "--memory",
-            defaultValue = "16MiB",
-            converter = ByteSize.class,
-            description = "How much, a multiple of the backing's page, up to 1GiB (${DEFAULT-VALUE})")
-    private long memory;
-
-    @Option(
-            names = "--backing",
-            defaultValue = "memfd",
-            description = "memfd, or hugetlb for pages of 2 MiB (${DEFAULT-VALUE})")
-    private Backing backing = Backing.MEMFD;
-
-    @Option(
-            names = "--pagers",
-            defaultValue = "1",
-            description = "Parts of the memory that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
-    private int pagers;
+    @Mixin
+    private final MemoryOptions options = new MemoryOptions();
 
     @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (${DEFAULT-VALUE})")
     private int threads;
@@ -68,13 +48,6 @@ public final class StressCommand implements Callable<Integer> {
 
     @Option(names = "--seed", description = "Of what is done; chosen, and printed, when left out")
     private @Nullable Long seed;
-
-    @Option(
-            names = "--timeout",
-            defaultValue = "300s",
-            converter = TimeSpan.class,
-            description = "How long all of it may take (${DEFAULT-VALUE})")
-    private Duration timeout = Duration.ZERO;
 
     /**
      * The outcome.
@@ -89,31 +62,33 @@ public final class StressCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        Backing backing = options.backing();
+        long memory = options.memory(DEFAULT_MEMORY);
         int pageBytes = backing.pageBytes();
+        Path socket = options.socket().orElseThrow(() -> new UsageException("--socket PATH is missing"));
         if (backing != Backing.MEMFD && backing != Backing.HUGETLB) {
-            throw new CommandException(
-                    "--backing " + backing + ": nothing of it can be evicted; take memfd or hugetlb");
+            throw new UsageException("--backing " + backing + ": nothing of it can be evicted; take memfd or hugetlb");
         }
         if (memory < pageBytes || memory > 1 << 30 || memory % pageBytes != 0) {
-            throw new CommandException("--memory " + memory + " is not a multiple of " + pageBytes + " up to 1GiB");
+            throw new UsageException("--memory " + memory + " is not a multiple of " + pageBytes + " up to 1GiB");
         }
         if (threads < 1 || threads > 64 || threads > memory / pageBytes) {
-            throw new CommandException("--threads " + threads + " is not within 1..64, or there are more than pages");
+            throw new UsageException("--threads " + threads + " is not within 1..64, or there are more than pages");
         }
         long chosen = seed == null ? ThreadLocalRandom.current().nextLong(1L << 40) : seed;
         System.err.println("page-bench: seed " + chosen);
-        Result result = run(chosen);
+        Result result = run(chosen, socket, (int) (memory / pageBytes));
         System.out.println(new JsonMapper().writeValueAsString(result));
         return result.mismatches() > 0 ? WRONG : 0;
     }
 
-    private Result run(long chosen) throws InterruptedException {
-        int pages = (int) (memory / backing.pageBytes());
+    private Result run(long chosen, Path socket, int pages) throws InterruptedException {
+        int pageBytes = options.backing().pageBytes();
         long start = System.nanoTime();
         try (Arena arena = Arena.ofShared();
-                GuestMemory guest = GuestMemory.map(backing, memory);
-                Handoff _ = Handoff.of(guest, socket, pagers)) {
-            Shadow shadow = new Shadow(pages, backing.pageBytes());
+                GuestMemory guest = GuestMemory.map(options.backing(), (long) pages * pageBytes);
+                Handoff _ = Handoff.of(guest, socket, options.pagers())) {
+            Shadow shadow = new Shadow(pages, pageBytes);
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();
             List<Thread> running = new ArrayList<>();
@@ -135,6 +110,7 @@ public final class StressCommand implements Callable<Integer> {
     }
 
     private void await(List<Thread> running, List<Toucher> touchers, AtomicBoolean stop) throws InterruptedException {
+        Duration timeout = options.timeout(DEFAULT_TIMEOUT);
         long deadline = System.nanoTime() + timeout.toNanos();
         for (Thread thread : running) {
             if (!thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {

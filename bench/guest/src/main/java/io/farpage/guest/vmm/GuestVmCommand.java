@@ -1,20 +1,12 @@
 package io.farpage.guest.vmm;
 
-import io.farpage.guest.command.ByteSize;
-import io.farpage.guest.command.TimeSpan;
-import io.farpage.guest.vmm.GuestMemory.Backing;
-import java.nio.file.Path;
+import io.farpage.guest.command.UsageException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
 
 /** {@code page-bench guest-vm}. */
@@ -28,32 +20,11 @@ import tools.jackson.databind.json.JsonMapper;
 public final class GuestVmCommand implements Callable<Integer> {
     private static final int WRONG = 1;
 
-    @Option(
-            names = "--socket",
-            paramLabel = "PATH",
-            description = "Where an agent waits for the RAM (page-agent attach); left out: local memory")
-    private @Nullable Path socket;
+    private static final long DEFAULT_MEMORY = 64L << 20;
+    private static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(2);
 
-    @Option(
-            names = "--pagers",
-            defaultValue = "1",
-            description = "Parts of the RAM that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
-    private int pagers;
-
-    @Option(
-            names = "--memory",
-            defaultValue = "64MiB",
-            converter = ByteSize.class,
-            description = "RAM, up to 32GiB (${DEFAULT-VALUE})")
-    private long memory;
-
-    @Option(
-            names = "--backing",
-            defaultValue = "memfd",
-            description =
-                    "memfd, out of which an agent can evict, anonymous, as Firecracker's, or, of hugepages of 2 MiB,"
-                            + " hugetlb or hugetlb-anonymous (${DEFAULT-VALUE})")
-    private Backing backing = Backing.MEMFD;
+    @Mixin
+    private final MemoryOptions options = new MemoryOptions();
 
     @Option(
             names = "--pattern",
@@ -91,16 +62,6 @@ public final class GuestVmCommand implements Callable<Integer> {
     @Option(names = "--seed", defaultValue = "1", description = "Of content and random order (${DEFAULT-VALUE})")
     private long seed;
 
-    @Option(
-            names = "--timeout",
-            defaultValue = "120s",
-            converter = TimeSpan.class,
-            description = "How long one pass may take (${DEFAULT-VALUE})")
-    private Duration timeout = Duration.ZERO;
-
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Override
     public Integer call() throws InterruptedException {
         GuestResult result = GuestRun.run(plan());
@@ -116,20 +77,19 @@ public final class GuestVmCommand implements Callable<Integer> {
     private GuestPlan plan() {
         try {
             return new GuestPlan(
-                    memory,
-                    backing,
-                    Optional.ofNullable(socket),
-                    pagers,
+                    options.memory(DEFAULT_MEMORY),
+                    options.backing(),
+                    options.socket(),
+                    options.pagers(),
                     vcpus,
                     pattern,
                     stride,
                     words,
                     passes,
                     seed,
-                    timeout);
+                    options.timeout(DEFAULT_TIMEOUT));
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(
-                    spec == null ? new CommandLine(this) : spec.commandLine(), String.valueOf(e.getMessage()), e);
+            throw new UsageException(e);
         }
     }
 }

@@ -1,8 +1,9 @@
-package io.farpage.bench.fault;
+package io.farpage.bench.cluster;
 
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.guest.command.CommandException;
+import io.farpage.rest.Health;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.net.URI;
@@ -13,45 +14,49 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Locale;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
-/** The routes of an agent's REST API that are for one space's guest. */
-final class GuestClient {
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+/** An agent's REST API, on a port of this host. Used by one thread. */
+public final class AgentClient implements AutoCloseable {
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final int OK = 200;
 
     private final HttpClient http =
             HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
-    private final URI agent;
-    private final URI space;
+    private final String agent;
 
-    GuestClient(int port, String space) {
-        this.agent = URI.create("http://127.0.0.1:" + port + "/api/v1");
-        this.space = URI.create(agent + "/spaces/" + space);
+    public AgentClient(int port) {
+        this.agent = "http://127.0.0.1:" + port;
+    }
+
+    /** What the agent's pool is made of, in lower case. */
+    public String backing() throws InterruptedException {
+        return read(get("/health"), Health.class)
+                .details()
+                .getOrDefault("pool", "unknown")
+                .toLowerCase(Locale.ROOT)
+                .replace('_', '-');
     }
 
     /** Has the agent listen for a VMM. */
-    GuestStatus attach(GuestRequest request) throws InterruptedException {
-        byte[] body = Json.STRICT.writeValueAsBytes(request);
-        HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(space + "/guest"))
+    public GuestStatus attach(String space, GuestRequest request) throws InterruptedException {
+        HttpRequest.Builder builder = request("/api/v1/spaces/" + space + "/guest")
                 .header("Content-Type", "application/json")
-                .PUT(BodyPublishers.ofByteArray(body));
+                .PUT(BodyPublishers.ofByteArray(Json.STRICT.writeValueAsBytes(request)));
         return read(send(builder), GuestStatus.class);
     }
 
-    /** How the guest is. */
-    GuestStatus status() throws InterruptedException {
-        return read(send(HttpRequest.newBuilder(space).GET()), GuestStatus.class);
+    /** How the guest of a space is. */
+    public GuestStatus guest(String space) throws InterruptedException {
+        return read(get("/api/v1/spaces/" + space), GuestStatus.class);
     }
 
     /** Which transport the link with a peer uses: tcp or rdma. */
-    String transport(String peer) throws InterruptedException {
-        JsonNode status = read(
-                send(HttpRequest.newBuilder(URI.create(agent + "/transport/status"))
-                        .GET()),
-                JsonNode.class);
-        return status.get("links")
+    public String transport(String peer) throws InterruptedException {
+        return read(get("/api/v1/transport/status"), JsonNode.class)
+                .get("links")
                 .valueStream()
                 .filter(link -> link.get("peer").asString().equals(peer))
                 .map(link -> link.get("transport").asString())
@@ -59,8 +64,16 @@ final class GuestClient {
                 .orElseThrow(() -> new CommandException("the agent has no link with " + peer));
     }
 
+    private HttpRequest.Builder request(String path) {
+        return HttpRequest.newBuilder(URI.create(agent + path)).timeout(TIMEOUT);
+    }
+
+    private HttpResponse<byte[]> get(String path) throws InterruptedException {
+        return send(request(path).GET());
+    }
+
     private HttpResponse<byte[]> send(HttpRequest.Builder builder) throws InterruptedException {
-        HttpRequest request = builder.timeout(TIMEOUT).build();
+        HttpRequest request = builder.build();
         try {
             return http.send(request, BodyHandlers.ofByteArray());
         } catch (IOException e) {
@@ -79,5 +92,10 @@ final class GuestClient {
         } catch (JacksonException e) {
             throw new CommandException(what + e.getMessage(), e);
         }
+    }
+
+    @Override
+    public void close() {
+        http.close();
     }
 }

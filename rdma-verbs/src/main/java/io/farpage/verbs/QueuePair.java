@@ -36,6 +36,16 @@ public interface QueuePair extends AutoCloseable {
      */
     void modifyToRtr(QpEndpoint remote, PathLimits peer);
 
+    /**
+     * Has both sides of the connection prove, before the first request is executed, that they hold {@code secret}. The soft provider does so with an
+     * HMAC-SHA256 over nonces of both sides; a peer that has no secret, or another one, is refused. An RDMA device has no such exchange: the call has no
+     * effect there, and what protects the memory are its rkeys. {@link #modifyToReset()} forgets the secret.
+     *
+     * @param secret what both sides derived for this link
+     * @throws VerbsException if the state is neither RESET nor INIT
+     */
+    void requireProof(LinkSecret secret);
+
     /** As {@link #modifyToRtr(QpEndpoint, PathLimits)} with a peer that takes what this queue pair takes. */
     default void modifyToRtr(QpEndpoint remote) {
         modifyToRtr(remote, PathLimits.of(options()));

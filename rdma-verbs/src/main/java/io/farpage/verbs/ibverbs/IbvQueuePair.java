@@ -3,6 +3,7 @@ package io.farpage.verbs.ibverbs;
 import io.farpage.linux.Errno;
 import io.farpage.verbs.Gid;
 import io.farpage.verbs.IllegalTransitionException;
+import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.QpEndpoint;
@@ -110,6 +111,15 @@ final class IbvQueuePair implements QueuePair {
     @Override
     public void modifyToInit() {
         modify(QpState.INIT, () -> qp.toInit(options));
+    }
+
+    @Override
+    public void requireProof(LinkSecret secret) {
+        QpState now = state();
+        if (now != QpState.RESET && now != QpState.INIT) {
+            throw new VerbsException("require a proof on " + this + ": the state is " + now
+                    + "; it is required in RESET or INIT, before the peer is known");
+        }
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.farpage.verbs.soft;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.SocketIo;
@@ -9,7 +11,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A connection that was accepted and has not yet found its queue pair. Driven by the listener's thread, without blocking. */
+/** A connection that was accepted, has not yet found its queue pair and, if that asks for it, has not proven itself. Driven by the listener's thread, without blocking. */
 final class Handshake {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
 
@@ -18,9 +20,13 @@ final class Handshake {
     private final int fd;
     private final long deadline;
     private final MemorySegment bytes;
+    private final MemorySegment greeting;
     private int received;
     private boolean closed;
     private Optional<Hello> hello = Optional.empty();
+    private byte[] callersNonce = new byte[Wire.NONCE_SIZE];
+    /** The proof that the caller was asked for; empty before that. */
+    private Optional<byte[]> expected = Optional.empty();
 
     /**
      * Takes over {@code fd}.
@@ -32,7 +38,8 @@ final class Handshake {
         this.errno = errno;
         this.fd = fd;
         this.deadline = deadline;
-        this.bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
+        this.bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE + Wire.NONCE_SIZE, 8);
+        this.greeting = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE + Wire.PROOF_SIZE, 8);
     }
 
     int fd() {
@@ -43,9 +50,9 @@ final class Handshake {
         return deadline;
     }
 
-    /** Whether the hello has arrived and waits for its queue pair to get ready. */
+    /** Whether the hello has arrived and waits for its queue pair to get ready. A caller that has yet to prove itself is a stranger, and not parked. */
     boolean isParked() {
-        return hello.isPresent();
+        return hello.isPresent() && expected.isEmpty();
     }
 
     /**
@@ -54,60 +61,116 @@ final class Handshake {
      * @return whether it is over, one way or the other, and is to be forgotten
      */
     boolean advance() {
-        if (hello.isEmpty() && !receive()) {
-            return false;
+        if (hello.isEmpty() && !receiveHello()) {
+            return closed;
         }
-        return hello.isEmpty() || judge(hello.get());
+        return expected.isPresent() ? receiveProof(hello.get()) : judge(hello.get());
     }
 
-    /** Returns whether there is a hello, or never will be one and the connection is closed. */
-    private boolean receive() {
-        long result =
-                SocketIo.recv(errno, fd, bytes.address() + received, Wire.HELLO_SIZE - received, SocketIo.MSG_DONTWAIT);
+    /** Returns whether the hello is there, with the nonce that belongs to it. */
+    private boolean receiveHello() {
+        if (received < Wire.HELLO_SIZE && !receive(Wire.HELLO_SIZE)) {
+            return false;
+        }
+        Optional<Hello> decoded = Hello.decode(bytes);
+        if (decoded.isEmpty()) {
+            boolean otherVersion = Hello.version(bytes) != Wire.VERSION;
+            refuse(otherVersion ? HelloReply.Verdict.VERSION_UNKNOWN : HelloReply.Verdict.MALFORMED, 0);
+            return false;
+        }
+        if (decoded.get().proves()) {
+            if (!receive(Wire.HELLO_SIZE + Wire.NONCE_SIZE)) {
+                return false;
+            }
+            callersNonce = bytes.asSlice(Wire.HELLO_SIZE, Wire.NONCE_SIZE).toArray(JAVA_BYTE);
+        }
+        hello = decoded;
+        return true;
+    }
+
+    /** Receives what is there, up to {@code size} bytes in all. Returns whether there are as many; closes the connection if there never will be. */
+    private boolean receive(int size) {
+        long result = SocketIo.recv(errno, fd, bytes.address() + received, size - received, SocketIo.MSG_DONTWAIT);
         if (result == -Errno.EAGAIN || result == -Errno.EINTR) {
             return false;
         }
         if (result <= 0) {
             close();
-            return true;
-        }
-        received += (int) result;
-        if (received >= Integer.BYTES && !Hello.hasMagic(bytes)) {
-            LOG.debug("{}: a connection began with something else than a hello", device);
-            close();
-            return true;
-        }
-        if (received < Wire.HELLO_SIZE) {
             return false;
         }
-        hello = Hello.decode(bytes);
-        if (hello.isEmpty()) {
-            boolean otherVersion = Hello.version(bytes) != Wire.VERSION;
-            refuse(otherVersion ? HelloReply.Verdict.VERSION_UNKNOWN : HelloReply.Verdict.MALFORMED, 0);
+        received += (int) result;
+        if (hello.isEmpty() && received >= Integer.BYTES && !Hello.hasMagic(bytes)) {
+            LOG.debug("{}: a connection began with something else than a hello", device);
+            close();
+            return false;
+        }
+        return received == size;
+    }
+
+    private boolean judge(Hello caller) {
+        Optional<SoftQueuePair> found = device.find(caller.targetQpn());
+        if (found.isEmpty()) {
+            refuse(HelloReply.Verdict.QPN_UNKNOWN, caller.targetQpn());
+            return true;
+        }
+        SoftQueuePair queuePair = found.get();
+        Optional<HelloReply.Verdict> verdict = queuePair.judge(caller);
+        if (verdict.isEmpty()) {
+            return isGone();
+        }
+        Optional<Proof> proof = queuePair.responderProof();
+        if (verdict.get() == HelloReply.Verdict.ACCEPTED && proof.isPresent()) {
+            challenge(queuePair, proof.get());
+            return false;
+        }
+        accept(caller, queuePair);
+        return true;
+    }
+
+    /** Proves this side to the caller and asks for the caller's proof. */
+    private void challenge(SoftQueuePair queuePair, Proof proof) {
+        byte[] nonce = Proof.nonce();
+        proof.over(bytes, callersNonce, nonce);
+        HelloReply.prove(queuePair.qpn()).encode(greeting);
+        MemorySegment.copy(nonce, 0, greeting, JAVA_BYTE, Wire.HELLO_REPLY_SIZE, Wire.NONCE_SIZE);
+        MemorySegment.copy(
+                proof.ofResponder(), 0, greeting, JAVA_BYTE, Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE, Wire.PROOF_SIZE);
+        expected = Optional.of(proof.ofInitiator());
+        received = 0;
+        SocketIo.send(errno, fd, greeting.address(), greeting.byteSize(), SocketIo.MSG_DONTWAIT);
+    }
+
+    /** Returns whether the caller has proven itself, or has failed to. */
+    private boolean receiveProof(Hello caller) {
+        if (!receive(Wire.PROOF_SIZE)) {
+            return closed;
+        }
+        byte[] proof = bytes.asSlice(0, Wire.PROOF_SIZE).toArray(JAVA_BYTE);
+        Optional<SoftQueuePair> found = device.find(caller.targetQpn());
+        if (!Proof.matches(expected.orElseThrow(), proof)) {
+            LOG.warn(
+                    "{}: a caller of qp 0x{} does not hold the secret of the link",
+                    device,
+                    Integer.toHexString(caller.targetQpn()));
+            refuse(HelloReply.Verdict.NOT_PROVEN, caller.targetQpn());
+        } else if (found.isEmpty()) {
+            refuse(HelloReply.Verdict.QPN_UNKNOWN, caller.targetQpn());
+        } else {
+            accept(caller, found.get());
         }
         return true;
     }
 
-    private boolean judge(Hello greeting) {
-        Optional<SoftQueuePair> found = device.find(greeting.targetQpn());
-        if (found.isEmpty()) {
-            refuse(HelloReply.Verdict.QPN_UNKNOWN, greeting.targetQpn());
-            return true;
-        }
-        SoftQueuePair queuePair = found.get();
-        if (queuePair.isTooEarlyFor(greeting)) {
-            return isGone();
-        }
-        HelloReply.Verdict verdict = queuePair.accept(greeting, fd, () -> send(queuePair.acceptance()));
+    private void accept(Hello caller, SoftQueuePair queuePair) {
+        HelloReply.Verdict verdict = queuePair.accept(caller, fd, () -> send(queuePair.acceptance()));
         if (verdict != HelloReply.Verdict.ACCEPTED) {
-            refuse(verdict, greeting.targetQpn());
+            refuse(verdict, caller.targetQpn());
         }
-        return true;
     }
 
     /** While parked: has the caller hung up, or sent more before it may? */
     private boolean isGone() {
-        long result = SocketIo.recv(errno, fd, bytes.address(), 1, SocketIo.MSG_DONTWAIT | SocketIo.MSG_PEEK);
+        long result = SocketIo.recv(errno, fd, greeting.address(), 1, SocketIo.MSG_DONTWAIT | SocketIo.MSG_PEEK);
         boolean gone = result != -Errno.EAGAIN && result != -Errno.EINTR;
         if (gone) {
             close();
@@ -122,9 +185,9 @@ final class Handshake {
     }
 
     private void send(HelloReply reply) {
-        reply.encode(bytes);
+        reply.encode(greeting);
         // 16 bytes into the empty buffer of a new socket; should the peer be gone already, the next call on it tells.
-        SocketIo.send(errno, fd, bytes.address(), Wire.HELLO_REPLY_SIZE, SocketIo.MSG_DONTWAIT);
+        SocketIo.send(errno, fd, greeting.address(), Wire.HELLO_REPLY_SIZE, SocketIo.MSG_DONTWAIT);
     }
 
     void close() {

@@ -10,7 +10,7 @@ import java.util.Optional;
  *
  * <pre>
  *  0 magic u32 | 4 version u16 | 6 size u16 | 8 source qpn u32 | 12 target qpn u32 | 16 source psn u32
- * 20 target psn u32 | 24 max_rd_atomic u8 | 25 rnr_retry u8 | 26 mtu code u8 | 27 zero u8 | 28 zero u32
+ * 20 target psn u32 | 24 max_rd_atomic u8 | 25 rnr_retry u8 | 26 mtu code u8 | 27 flags u8 | 28 zero u32
  * </pre>
  *
  * @param sourceQpn the caller's queue pair
@@ -20,8 +20,19 @@ import java.util.Optional;
  * @param maxRdAtomic READs and atomics that the caller will have in flight
  * @param rnrRetry how often the caller would retry when there is no receive; 7 is for ever
  * @param mtu code of the caller's path MTU
+ * @param proves whether both sides are to prove that they hold the link's secret; the caller's nonce follows the hello then
  */
-record Hello(int sourceQpn, int targetQpn, int sourcePsn, int targetPsn, int maxRdAtomic, int rnrRetry, int mtu) {
+record Hello(
+        int sourceQpn,
+        int targetQpn,
+        int sourcePsn,
+        int targetPsn,
+        int maxRdAtomic,
+        int rnrRetry,
+        int mtu,
+        boolean proves) {
+    private static final int FLAG_PROVES = 1;
+
     /** Whether 32 bytes begin as a hello of any version does. */
     static boolean hasMagic(MemorySegment bytes) {
         return bytes.get(Wire.INT, 0) == Wire.MAGIC;
@@ -40,7 +51,8 @@ record Hello(int sourceQpn, int targetQpn, int sourcePsn, int targetPsn, int max
                 bytes.get(Wire.INT, 20),
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 24)),
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 25)),
-                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 26)));
+                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 26)),
+                (bytes.get(JAVA_BYTE, 27) & FLAG_PROVES) != 0);
         boolean valid = hasMagic(bytes)
                 && version(bytes) == Wire.VERSION
                 && bytes.get(Wire.SHORT, 6) == Wire.HELLO_SIZE
@@ -52,7 +64,7 @@ record Hello(int sourceQpn, int targetQpn, int sourcePsn, int targetPsn, int max
                 && hello.rnrRetry <= 7
                 && hello.mtu >= 1
                 && hello.mtu <= 5
-                && bytes.get(JAVA_BYTE, 27) == 0
+                && (bytes.get(JAVA_BYTE, 27) & ~FLAG_PROVES) == 0
                 && bytes.get(Wire.INT, 28) == 0;
         return valid ? Optional.of(hello) : Optional.empty();
     }
@@ -68,7 +80,7 @@ record Hello(int sourceQpn, int targetQpn, int sourcePsn, int targetPsn, int max
         into.set(JAVA_BYTE, 24, (byte) maxRdAtomic);
         into.set(JAVA_BYTE, 25, (byte) rnrRetry);
         into.set(JAVA_BYTE, 26, (byte) mtu);
-        into.set(JAVA_BYTE, 27, (byte) 0);
+        into.set(JAVA_BYTE, 27, (byte) (proves ? FLAG_PROVES : 0));
         into.set(Wire.INT, 28, 0);
     }
 

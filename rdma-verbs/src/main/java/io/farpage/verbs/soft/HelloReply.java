@@ -32,7 +32,11 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
         /** The queue pair is in ERR. */
         NOT_READY,
         /** The queue pair has a connection from its peer already. */
-        BUSY
+        BUSY,
+        /** Not an end: the responder's nonce and its proof follow this reply, and the caller is to send its own proof. */
+        PROVE,
+        /** One side has a secret of the link and the other has none, or the proof is not of the secret that the queue pair has. */
+        NOT_PROVEN
     }
 
     private static final Verdict[] VERDICTS = Verdict.values();
@@ -61,6 +65,11 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
                         && reply.mtu >= 1
                         && reply.mtu <= 5);
         return valid ? Optional.of(reply) : Optional.empty();
+    }
+
+    /** Asks for a proof. */
+    static HelloReply prove(int qpn) {
+        return refusal(Verdict.PROVE, qpn);
     }
 
     static HelloReply refusal(Verdict verdict, int qpn) {

@@ -60,7 +60,7 @@ final class Initiator {
 
     /** Begins to connect to the peer, in RTS. */
     synchronized void connect() {
-        connection.open(lifecycle.peerAddress(), lifecycle.hello());
+        connection.open(lifecycle.peerAddress(), lifecycle.hello(), lifecycle.initiatorProof());
         connection.advance();
     }
 

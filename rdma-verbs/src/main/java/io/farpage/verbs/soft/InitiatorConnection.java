@@ -1,5 +1,7 @@
 package io.farpage.verbs.soft;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
 import io.farpage.linux.Epoll;
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
@@ -26,6 +28,10 @@ final class InitiatorConnection {
         IDLE,
         CONNECTING,
         HELLO_SENT,
+        /** The responder's nonce and proof are on their way. */
+        CHALLENGED,
+        /** This side's proof is sent. */
+        PROOF_SENT,
         READY,
         PAUSED,
         CLOSED
@@ -41,14 +47,19 @@ final class InitiatorConnection {
     private final QpInit init;
     private final Optional<SoftCompletionChannel> channel;
     private final Errno errno = Errno.create();
-    private final MemorySegment hello = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-    private final MemorySegment reply = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
+    private final MemorySegment hello = Arena.ofAuto().allocate(Wire.HELLO_SIZE + Wire.NONCE_SIZE, 8);
+    private final MemorySegment reply =
+            Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE + Wire.PROOF_SIZE, 8);
 
     private Phase phase = Phase.IDLE;
     private InetSocketAddress peer = new InetSocketAddress(0);
     private int fd = -1;
     /** Events that the channel watches the socket for; 0 if it does not. */
     private int watched;
+
+    private Optional<Proof> proof = Optional.empty();
+    /** Differs for every connection that is tried. */
+    private byte[] nonce = new byte[Wire.NONCE_SIZE];
 
     private int replyBytes;
     private long pausedUntil;
@@ -60,10 +71,16 @@ final class InitiatorConnection {
         this.channel = init.queues().sends().channel();
     }
 
-    /** Begins to connect. */
-    void open(InetSocketAddress to, Hello greeting) {
+    /**
+     * Begins to connect.
+     *
+     * @param proving both sides' proofs; empty if the peer is not asked for one
+     */
+    void open(InetSocketAddress to, Hello greeting, Optional<Proof> proving) {
         peer = to;
         greeting.encode(hello);
+        proof = proving;
+        nonce = Proof.nonce();
         phase = Phase.PAUSED;
         pausedUntil = System.nanoTime();
         pause = FIRST_PAUSE_NANOS;
@@ -105,8 +122,11 @@ final class InitiatorConnection {
         if (phase == Phase.CONNECTING) {
             sendHello();
         }
-        if (phase == Phase.HELLO_SENT) {
+        if (phase == Phase.HELLO_SENT || phase == Phase.PROOF_SENT) {
             receiveReply();
+        }
+        if (phase == Phase.CHALLENGED) {
+            receiveChallenge();
         }
         return phase == Phase.READY;
     }
@@ -130,34 +150,83 @@ final class InitiatorConnection {
     }
 
     private void sendHello() {
-        long result = SocketIo.send(errno, fd, hello.address(), Wire.HELLO_SIZE, SocketIo.MSG_DONTWAIT);
-        if (result == Wire.HELLO_SIZE) {
+        int size = Wire.HELLO_SIZE;
+        if (proof.isPresent()) {
+            nextNonce();
+            MemorySegment.copy(nonce, 0, hello, JAVA_BYTE, Wire.HELLO_SIZE, Wire.NONCE_SIZE);
+            size += Wire.NONCE_SIZE;
+        }
+        long result = SocketIo.send(errno, fd, hello.address(), size, SocketIo.MSG_DONTWAIT);
+        if (result == size) {
             phase = Phase.HELLO_SENT;
         } else if (result != -Errno.EAGAIN && result != -Errno.ENOTCONN && result != -Errno.EINTR) {
             retry(result < 0 ? ErrnoName.of((int) -result) : "short send");
         }
     }
 
-    private void receiveReply() {
-        long result = SocketIo.recv(
-                errno, fd, reply.address() + replyBytes, Wire.HELLO_REPLY_SIZE - replyBytes, SocketIo.MSG_DONTWAIT);
+    private void nextNonce() {
+        for (int i = 0; i < nonce.length && ++nonce[i] == 0; i++) {
+            // The carry goes on to the next byte.
+        }
+    }
+
+    /** Returns whether {@code size} bytes are there by now. */
+    private boolean receive(int size) {
+        long result = SocketIo.recv(errno, fd, reply.address() + replyBytes, size - replyBytes, SocketIo.MSG_DONTWAIT);
         if (result == -Errno.EAGAIN || result == -Errno.EINTR) {
-            return;
+            return false;
         }
         if (result <= 0) {
             retry("connection lost in the handshake");
-            return;
+            return false;
         }
         replyBytes += (int) result;
-        if (replyBytes < Wire.HELLO_REPLY_SIZE) {
+        return replyBytes == size;
+    }
+
+    private void receiveReply() {
+        if (!receive(Wire.HELLO_REPLY_SIZE)) {
             return;
         }
         Optional<HelloReply> decoded = HelloReply.decode(reply);
-        if (decoded.isPresent() && decoded.get().verdict() == HelloReply.Verdict.ACCEPTED) {
-            accepted = decoded.get();
+        HelloReply.Verdict verdict = decoded.map(HelloReply::verdict).orElse(HelloReply.Verdict.MALFORMED);
+        boolean unproven = proof.isPresent() && phase == Phase.HELLO_SENT;
+        if (verdict == HelloReply.Verdict.PROVE && unproven) {
+            phase = Phase.CHALLENGED;
+        } else if (verdict == HelloReply.Verdict.ACCEPTED && !unproven) {
+            accepted = decoded.orElseThrow();
             enterReady();
+        } else if (verdict == HelloReply.Verdict.ACCEPTED) {
+            retry("the peer did not prove that it holds the link's secret");
         } else {
             retry(decoded.map(r -> "refused: " + r.verdict()).orElse("malformed reply"));
+        }
+    }
+
+    /** Checks the peer's proof and sends this side's. */
+    private void receiveChallenge() {
+        int size = Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE + Wire.PROOF_SIZE;
+        if (!receive(size)) {
+            return;
+        }
+        Proof both = proof.orElseThrow();
+        both.over(
+                hello,
+                nonce,
+                reply.asSlice(Wire.HELLO_REPLY_SIZE, Wire.NONCE_SIZE).toArray(JAVA_BYTE));
+        byte[] theirs = reply.asSlice(Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE, Wire.PROOF_SIZE)
+                .toArray(JAVA_BYTE);
+        if (!Proof.matches(both.ofResponder(), theirs)) {
+            retry("the peer does not hold the link's secret");
+            return;
+        }
+        MemorySegment.copy(both.ofInitiator(), 0, reply, JAVA_BYTE, 0, Wire.PROOF_SIZE);
+        long result = SocketIo.send(errno, fd, reply.address(), Wire.PROOF_SIZE, SocketIo.MSG_DONTWAIT);
+        if (result == Wire.PROOF_SIZE) {
+            phase = Phase.PROOF_SENT;
+            replyBytes = 0;
+        } else {
+            retry(result < 0 ? ErrnoName.of((int) -result) : "short send");
         }
     }
 

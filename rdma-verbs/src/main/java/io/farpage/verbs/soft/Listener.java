@@ -36,6 +36,7 @@ final class Listener implements AutoCloseable {
             Hello.class,
             HelloReply.class,
             HelloReply.Verdict.class,
+            Proof.class,
             Responder.class,
             ResponderConnection.class,
             RequestStream.class,

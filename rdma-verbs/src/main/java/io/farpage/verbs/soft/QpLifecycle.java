@@ -1,6 +1,7 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.verbs.IllegalTransitionException;
+import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
@@ -23,8 +24,12 @@ final class QpLifecycle {
     private volatile int generation;
     private volatile int psn;
     private volatile @Nullable QpEndpoint remote;
+    private volatile Optional<Proofs> proofs = Optional.empty();
     private volatile int initiatorDepth = 1;
     private volatile boolean closed;
+
+    /** What the two halves prove with: they run on different threads. */
+    private record Proofs(Proof initiator, Proof responder) {}
 
     QpLifecycle(QpInit init, PendingWork pending) {
         this.init = init;
@@ -81,6 +86,15 @@ final class QpLifecycle {
         }
     }
 
+    /** See {@link io.farpage.verbs.QueuePair#requireProof}. */
+    synchronized void requireProof(LinkSecret secret) {
+        if (state != QpState.RESET && state != QpState.INIT) {
+            throw new VerbsException("require a proof on " + init + ": the state is " + state
+                    + "; it is required in RESET or INIT, before the peer is known");
+        }
+        proofs = Optional.of(new Proofs(new Proof(secret), new Proof(secret)));
+    }
+
     synchronized void moveToRtr(QpEndpoint peer, PathLimits limits) {
         if (state == QpState.INIT && (peer.gid().isZero() || peer.lid() == 0)) {
             throw new VerbsException(
@@ -118,6 +132,7 @@ final class QpLifecycle {
         generation++;
         psn = init.device().randomPsn();
         remote = null;
+        proofs = Optional.empty();
     }
 
     // ---- what the two ends tell each other
@@ -139,7 +154,8 @@ final class QpLifecycle {
                 peer.psn(),
                 initiatorDepth,
                 options.rnrRetry(),
-                options.mtu().code());
+                options.mtu().code(),
+                proofs.isPresent());
     }
 
     private QpEndpoint requirePeer() {
@@ -161,9 +177,19 @@ final class QpLifecycle {
                         && peer.qpn() == hello.sourceQpn()
                         && peer.psn() == hello.sourcePsn()
                         && psn == hello.targetPsn();
-                yield Optional.of(known ? HelloReply.Verdict.ACCEPTED : HelloReply.Verdict.NOT_PEER);
+                boolean proves = hello.proves() == proofs.isPresent();
+                HelloReply.Verdict ofPeer = proves ? HelloReply.Verdict.ACCEPTED : HelloReply.Verdict.NOT_PROVEN;
+                yield Optional.of(known ? ofPeer : HelloReply.Verdict.NOT_PEER);
             }
         };
+    }
+
+    Optional<Proof> initiatorProof() {
+        return proofs.map(Proofs::initiator);
+    }
+
+    Optional<Proof> responderProof() {
+        return proofs.map(Proofs::responder);
     }
 
     HelloReply acceptance() {

@@ -1,11 +1,13 @@
 package io.farpage.verbs.soft;
 
+import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.WorkCompletion;
+import java.util.Optional;
 
 /**
  * A reliable-connected queue pair: the initiator, the responder and the receives, and the transitions that concern all of them.
@@ -48,8 +50,13 @@ final class SoftQueuePair implements QueuePair {
     }
 
     /** See {@link QpLifecycle#judge}. */
-    boolean isTooEarlyFor(Hello hello) {
-        return lifecycle.judge(hello).isEmpty();
+    Optional<HelloReply.Verdict> judge(Hello hello) {
+        return lifecycle.judge(hello);
+    }
+
+    /** What the listener's thread proves and checks with; empty if this queue pair requires no proof. */
+    Optional<Proof> responderProof() {
+        return lifecycle.responderProof();
     }
 
     HelloReply acceptance() {
@@ -102,6 +109,11 @@ final class SoftQueuePair implements QueuePair {
     @Override
     public void modifyToInit() {
         lifecycle.moveTo(QpState.INIT);
+    }
+
+    @Override
+    public void requireProof(LinkSecret secret) {
+        lifecycle.requireProof(secret);
     }
 
     @Override

@@ -16,6 +16,12 @@ final class Wire {
 
     static final int HELLO_SIZE = 32;
     static final int HELLO_REPLY_SIZE = 16;
+    /** Random bytes that one side of a handshake draws, so that no proof is valid twice. */
+    static final int NONCE_SIZE = 32;
+
+    /** An HMAC-SHA256. */
+    static final int PROOF_SIZE = 32;
+
     static final int REQUEST_SIZE = 32;
     static final int REPLY_SIZE = 16;
     static final int ATOMIC_OPERANDS_SIZE = 16;

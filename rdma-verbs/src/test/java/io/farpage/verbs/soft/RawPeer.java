@@ -36,7 +36,7 @@ final class RawPeer implements AutoCloseable {
 
     static byte[] hello(QpEndpoint target) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(QPN, target.qpn(), PSN, target.psn(), 16, 0, 5).encode(bytes);
+        new Hello(QPN, target.qpn(), PSN, target.psn(), 16, 0, 5, false).encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 

@@ -1,6 +1,7 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.model.SimulatedNetwork.Transfer;
+import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.PathLimits;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
@@ -101,6 +102,11 @@ final class SimulatedQueuePair implements QueuePair {
 
     @Override
     public void modifyToInit() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void requireProof(LinkSecret secret) {
         throw new UnsupportedOperationException();
     }
 

@@ -1,0 +1,69 @@
+package io.farpage.verbs.soft;
+
+import io.farpage.verbs.LinkSecret;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * The proofs of one queue pair: HMAC-SHA256 under the link's secret over a label for the side, the hello with the caller's nonce, and the responder's
+ * nonce. The labels keep a proof of one side from being returned as the other's; the nonces keep it from being replayed. The caller's and the responder's
+ * proofs are made by different threads, so a queue pair has two of these.
+ *
+ * <p>Built on a control thread: the first use of a MAC loads classes and takes milliseconds, later ones a few microseconds.
+ */
+final class Proof {
+    private static final byte[] RESPONDER = "farpage soft 1 responder".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] INITIATOR = "farpage soft 1 initiator".getBytes(StandardCharsets.US_ASCII);
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final Mac mac;
+    private final byte[] transcript = new byte[Wire.HELLO_SIZE + 2 * Wire.NONCE_SIZE];
+
+    Proof(LinkSecret secret) {
+        try {
+            mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(secret.bytes(), "HmacSHA256"));
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("HmacSHA256 is missing from this JDK's providers", e);
+        }
+        ofResponder();
+    }
+
+    /** Random bytes that were never used before. Any thread. */
+    static byte[] nonce() {
+        byte[] nonce = new byte[Wire.NONCE_SIZE];
+        RANDOM.nextBytes(nonce);
+        return nonce;
+    }
+
+    /** Sets what is proven: 32 bytes of hello and the two nonces. */
+    void over(MemorySegment hello, byte[] callersNonce, byte[] respondersNonce) {
+        MemorySegment.copy(hello, ValueLayout.JAVA_BYTE, 0, transcript, 0, Wire.HELLO_SIZE);
+        System.arraycopy(callersNonce, 0, transcript, Wire.HELLO_SIZE, Wire.NONCE_SIZE);
+        System.arraycopy(respondersNonce, 0, transcript, Wire.HELLO_SIZE + Wire.NONCE_SIZE, Wire.NONCE_SIZE);
+    }
+
+    byte[] ofResponder() {
+        return of(RESPONDER);
+    }
+
+    byte[] ofInitiator() {
+        return of(INITIATOR);
+    }
+
+    private byte[] of(byte[] label) {
+        mac.update(label);
+        return mac.doFinal(transcript);
+    }
+
+    /** Compares in constant time. */
+    static boolean matches(byte[] expected, byte[] proof) {
+        return MessageDigest.isEqual(expected, proof);
+    }
+}

@@ -3,6 +3,7 @@ package io.farpage.agent;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.link.LinkKeys;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Incarnation;
@@ -25,8 +26,9 @@ import java.util.function.Function;
  * This node's registration and regions, for the devices that are open.
  *
  * @param address where others reach the REST API
+ * @param keys of links
  */
-record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Transports transports) {
+record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Transports transports, LinkKeys keys) {
     Registration registration() {
         return new Registration(
                 incarnation,
@@ -37,6 +39,7 @@ record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Tr
                 transports.devices().stream().map(Announcement::info).toList(),
                 new PoolInfo(pool.exported().byteSize(), pool.frameBytes()),
                 transports.devices().stream().map(OpenDevice::transport).toList(),
+                Optional.of(keys.published()),
                 Optional.of(NodeStatus.ACTIVE));
     }
 

@@ -9,6 +9,7 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.link.LinkKeys;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.agent.control.member.EventWatch;
 import io.farpage.agent.control.member.Fences;
@@ -105,7 +106,8 @@ public final class PageAgent implements AutoCloseable {
 
         Latch noticed = new Latch();
         shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
-        LocalNode self = new LocalNode(node, incarnation, pool, coordinator);
+        LinkKeys keys = LinkKeys.generate(node, incarnation);
+        LocalNode self = new LocalNode(node, incarnation, pool, coordinator, keys);
         links = movers.add(new LinkControl(self, transports, shards.all(), AgentOptions.links(config)));
         noticed.target = links::noticed;
         PageTool pages = new PageTool(
@@ -148,7 +150,8 @@ public final class PageAgent implements AutoCloseable {
                 incarnation,
                 new HostPort(config.get(AgentKeys.API_ADVERTISE).orElse(listening.host()), listening.port()),
                 pool,
-                transports);
+                transports,
+                keys);
         membership = parts.add(
                 new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
 

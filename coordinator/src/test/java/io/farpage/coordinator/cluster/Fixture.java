@@ -55,6 +55,7 @@ public final class Fixture {
                 List.of(),
                 new PoolInfo(exportedBytes, 4096),
                 List.of(TransportKind.TCP),
+                Optional.empty(),
                 Optional.empty());
     }
 

@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.agent.control.link.LinkKeys;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attempt;
@@ -51,6 +52,7 @@ public final class FakeAgent implements AutoCloseable {
     private final CoordinatorClient coordinator;
     private final String node;
     private final String peer;
+    private final LinkKeys keys;
     private final Incarnation incarnation = new Incarnation(new Random().nextLong() | 1);
     private final Arena arena = Arena.ofShared();
     private final MemorySegment header = arena.allocate(PAGE, PAGE);
@@ -69,6 +71,7 @@ public final class FakeAgent implements AutoCloseable {
         this.coordinator = coordinator;
         this.node = node;
         this.peer = peer;
+        this.keys = LinkKeys.generate(node, incarnation);
     }
 
     /** What it tells the coordinator. */
@@ -97,6 +100,7 @@ public final class FakeAgent implements AutoCloseable {
                 List.of(new DeviceInfo(DEVICE, TransportKind.TCP, 1, "Ethernet", OptionalInt.empty())),
                 new PoolInfo(EXPORTED, PAGE),
                 List.of(TransportKind.TCP),
+                Optional.of(keys.published()),
                 Optional.of(NodeStatus.JOINING));
         coordinator.register(node, said);
         coordinator.publishRegion(node, "header", region(headerRegion));
@@ -145,6 +149,7 @@ public final class FakeAgent implements AutoCloseable {
         QpEntry theirs = offer.entries().getFirst();
         Gid gid = theirs.gid().orElse(Gid.ZERO);
         queuePair.modifyToInit();
+        queuePair.requireProof(keys.with(coordinator.node(peer).orElseThrow()));
         queuePair.modifyToRtr(new QpEndpoint(
                 theirs.qpn(), theirs.lid(), new io.farpage.verbs.Gid(gid.high(), gid.low()), theirs.psn()));
         queuePair.modifyToRts();

@@ -1,5 +1,6 @@
 package io.farpage.agent.control;
 
+import io.farpage.agent.control.link.LinkKeys;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.pool.PagePool;
@@ -11,5 +12,7 @@ import io.farpage.pool.PagePool;
  * @param incarnation of this agent
  * @param pool its memory
  * @param coordinator that it belongs to
+ * @param keys of its links
  */
-public record LocalNode(String id, Incarnation incarnation, PagePool pool, CoordinatorClient coordinator) {}
+public record LocalNode(
+        String id, Incarnation incarnation, PagePool pool, CoordinatorClient coordinator, LinkKeys keys) {}

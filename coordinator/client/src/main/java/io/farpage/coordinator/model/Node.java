@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param devices the ports it has open
  * @param pool what it exports
  * @param transports what it can offer a peer, best first
+ * @param linkKey with which peers derive the secrets of their links, if the agent registered one
  * @param status where it is in its life
  * @param leaseExpiry when its lease runs out if no heartbeat comes; empty once it has failed
  * @param registeredAt when this incarnation first registered
@@ -31,6 +32,7 @@ public record Node(
         @JsonProperty(required = true) List<DeviceInfo> devices,
         @JsonProperty(required = true) PoolInfo pool,
         @JsonProperty(required = true) List<TransportKind> transports,
+        Optional<LinkKey> linkKey,
         @JsonProperty(required = true) NodeStatus status,
         Optional<Instant> leaseExpiry,
         @JsonProperty(required = true) Instant registeredAt) {
@@ -54,6 +56,7 @@ public record Node(
                 said.devices(),
                 said.pool(),
                 said.transports(),
+                said.linkKey(),
                 said.status().orElse(NodeStatus.ACTIVE),
                 Optional.empty(),
                 registeredAt);
@@ -71,6 +74,7 @@ public record Node(
                 devices,
                 pool,
                 transports,
+                linkKey,
                 other,
                 leaseExpiry,
                 registeredAt);
@@ -88,6 +92,7 @@ public record Node(
                 devices,
                 pool,
                 transports,
+                linkKey,
                 status,
                 other,
                 registeredAt);

@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param devices the ports it has open; at most 64
  * @param pool what it exports
  * @param transports what it can offer a peer, best first
+ * @param linkKey with which peers derive the secrets of their links; agents before 0.3 leave it out
  * @param status joining, active (when left out) or leaving; failed is for the coordinator to say
  */
 public record Registration(
@@ -26,6 +27,7 @@ public record Registration(
         @JsonProperty(required = true) List<DeviceInfo> devices,
         @JsonProperty(required = true) PoolInfo pool,
         @JsonProperty(required = true) List<TransportKind> transports,
+        Optional<LinkKey> linkKey,
         Optional<NodeStatus> status) {
 
     /** Checks the fields. */
@@ -46,6 +48,15 @@ public record Registration(
     /** The same with another status. */
     public Registration withStatus(NodeStatus other) {
         return new Registration(
-                incarnation, hostname, address, cpus, memoryBytes, devices, pool, transports, Optional.of(other));
+                incarnation,
+                hostname,
+                address,
+                cpus,
+                memoryBytes,
+                devices,
+                pool,
+                transports,
+                linkKey,
+                Optional.of(other));
     }
 }

@@ -11,6 +11,7 @@ import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
@@ -45,6 +46,7 @@ final class LinkQueuePairs {
     private long attempt;
     private Optional<Attempt> answers = Optional.empty();
     private OptionalLong lastUsed = OptionalLong.empty();
+    private Optional<LinkSecret> secret = Optional.empty();
     private int installed;
     private int verifiedShards;
 
@@ -138,6 +140,11 @@ final class LinkQueuePairs {
         connect(theirAttempt, theirs, device);
     }
 
+    /** Queue pairs that are created from now on require the peer to prove that it holds {@code shared}. */
+    void secure(LinkSecret shared) {
+        secret = Optional.of(shared);
+    }
+
     private void begin(long newAttempt) {
         attempt = newAttempt;
         answers = Optional.empty();
@@ -174,6 +181,7 @@ final class LinkQueuePairs {
                     device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
             queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair));
             queuePair.modifyToInit();
+            secret.ifPresent(queuePair::requireProof);
         }
     }
 

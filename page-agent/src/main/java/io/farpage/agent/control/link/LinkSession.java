@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.coordinator.model.TrialOffer;
+import io.farpage.verbs.LinkSecret;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -115,13 +116,15 @@ final class LinkSession {
                 : offer.attempt().map(a -> link().theirs(a.value(), offer.answers(), offer.entries()));
     }
 
-    void offer(long attempt, PeerView view, Optional<Endpoint> theirs) {
+    void offer(long attempt, PeerView view, LinkSecret secret, Optional<Endpoint> theirs) {
         peerIncarnation = view.incarnation();
+        link().secure(secret);
         link().offer(attempt, devices(), theirs.map(Endpoint::entries).orElse(List.of()));
     }
 
-    void answer(long attempt, PeerView view, Endpoint theirs) {
+    void answer(long attempt, PeerView view, LinkSecret secret, Endpoint theirs) {
         peerIncarnation = view.incarnation();
+        link().secure(secret);
         link().answer(attempt, devices(), theirs.attempt().orElseThrow().value(), theirs.entries());
     }
 

@@ -89,11 +89,11 @@ final class Negotiation {
             switch (step) {
                 case WAIT -> {}
                 case OFFER -> {
-                    session.offer(newAttempt(), view, offer);
+                    session.offer(newAttempt(), view, self.keys().with(view.node()), offer);
                     publish(session, view);
                 }
                 case ANSWER -> {
-                    session.answer(newAttempt(), view, offer.orElseThrow());
+                    session.answer(newAttempt(), view, self.keys().with(view.node()), offer.orElseThrow());
                     publish(session, view);
                     session.install(view);
                 }

@@ -71,6 +71,7 @@ class ReleasesTest {
                         List.of(),
                         new PoolInfo(BYTES, 4096),
                         List.of(TransportKind.TCP),
+                        Optional.empty(),
                         Optional.empty()));
         client.createSpace(new SpaceRequest("gone", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))));
         client.deleteSpace("gone");

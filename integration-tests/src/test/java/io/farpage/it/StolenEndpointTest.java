@@ -1,0 +1,128 @@
+package io.farpage.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.Region;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.TwoNodes;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/**
+ * A stranger that knows all that the coordinator tells of a link (addresses, queue pair numbers, PSNs, rkeys) reads and writes nothing. It is a plain
+ * socket that speaks docs/wire-protocol.md without the library's code.
+ */
+@ExtendWith(TwoNodes.class)
+final class StolenEndpointTest {
+    private static final int MAGIC = 0x46505631;
+    private static final int HELLO_SIZE = 32;
+    private static final int REPLY_SIZE = 16;
+    private static final int PROOF_SIZE = 32;
+    private static final int READ = 1;
+    private static final int PAGE = 4096;
+    private static final int PROVE = 7;
+    private static final int NOT_PROVEN = 8;
+    private static final int TRIES = 200;
+
+    private final Random random = new Random();
+
+    /** A HELLO in the name of {@code caller} to {@code callee}. */
+    private static byte[] hello(QpEntry caller, QpEntry callee, boolean proves) {
+        return ByteBuffer.allocate(HELLO_SIZE)
+                .putInt(MAGIC)
+                .putShort((short) 1)
+                .putShort((short) HELLO_SIZE)
+                .putInt(caller.qpn())
+                .putInt(callee.qpn())
+                .putInt(caller.psn())
+                .putInt(callee.psn())
+                .put((byte) 16)
+                .put((byte) 0)
+                .put((byte) 5)
+                .put((byte) (proves ? 1 : 0))
+                .array();
+    }
+
+    private static byte[] read(QpEntry caller, Region victim) {
+        return ByteBuffer.allocate(HELLO_SIZE)
+                .put((byte) READ)
+                .put((byte) 0)
+                .putShort((short) 0)
+                .putInt(caller.psn())
+                .putLong(victim.address().value())
+                .putInt((int) victim.keys().getFirst().rkey())
+                .putInt(PAGE)
+                .array();
+    }
+
+    private static int verdict(InputStream in) throws IOException {
+        byte[] reply = in.readNBytes(REPLY_SIZE);
+        assertEquals(REPLY_SIZE, reply.length, "bytes of a reply");
+        return ByteBuffer.wrap(reply).getShort(6);
+    }
+
+    private static Socket connect(QpEntry callee) throws IOException {
+        Socket socket = new Socket(callee.host().orElseThrow(), callee.port().orElseThrow());
+        socket.setSoTimeout(10_000);
+        return socket;
+    }
+
+    private byte[] noise(int size) {
+        byte[] bytes = new byte[size];
+        random.nextBytes(bytes);
+        return bytes;
+    }
+
+    @Test
+    void shouldReadNothingWithAStolenEndpointAndNoSecret(Cluster cluster) throws Exception {
+        CoordinatorClient client = cluster.client();
+        QpEntry victim = client.endpoint("a", "b").orElseThrow().entries().getFirst();
+        QpEntry stolen = client.endpoint("b", "a").orElseThrow().entries().getFirst();
+        Region pool = client.region("a", Region.POOL).orElseThrow();
+        for (int i = 0; i < TRIES; i++) {
+            try (Socket socket = connect(victim)) {
+                socket.getOutputStream().write(hello(stolen, victim, /* proves= */ false));
+                socket.getOutputStream().write(read(stolen, pool));
+                assertEquals(NOT_PROVEN, verdict(socket.getInputStream()));
+                requireNothingMore(socket);
+            }
+        }
+        assertTrue(cluster.client().node("a").isPresent());
+    }
+
+    @Test
+    void shouldReadNothingWithAStolenEndpointAndAWrongProof(Cluster cluster) throws Exception {
+        CoordinatorClient client = cluster.client();
+        QpEntry victim = client.endpoint("a", "b").orElseThrow().entries().getFirst();
+        QpEntry stolen = client.endpoint("b", "a").orElseThrow().entries().getFirst();
+        Region pool = client.region("a", Region.POOL).orElseThrow();
+        for (int i = 0; i < TRIES; i++) {
+            try (Socket socket = connect(victim)) {
+                socket.getOutputStream().write(hello(stolen, victim, /* proves= */ true));
+                socket.getOutputStream().write(noise(PROOF_SIZE));
+                assertEquals(PROVE, verdict(socket.getInputStream()));
+                socket.getInputStream().readNBytes(2 * PROOF_SIZE);
+                socket.getOutputStream().write(noise(PROOF_SIZE));
+                socket.getOutputStream().write(read(stolen, pool));
+                assertEquals(NOT_PROVEN, verdict(socket.getInputStream()));
+                requireNothingMore(socket);
+            }
+        }
+    }
+
+    private static void requireNothingMore(Socket socket) {
+        try {
+            assertEquals(0, socket.getInputStream().readAllBytes().length, "bytes after the refusal");
+        } catch (IOException e) {
+            // A reset, since the request behind the hello was not read.
+        }
+    }
+}

@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
 
 /** Fetches runs of pages from their homes and installs those that have arrived. */
 final class Arrivals {
-    /** Stands for the time of a fault where there is none: the pages are prefetched. */
+    /** The time of a fault, for pages that are prefetched without one. */
     static final long PREFETCH = Long.MIN_VALUE;
 
     private static final Logger log = LoggerFactory.getLogger(Arrivals.class);
@@ -52,7 +52,7 @@ final class Arrivals {
         arrived = new Transfer[transfers.capacity()];
     }
 
-    /** The guest has ended: from now on, what arrives is dropped. */
+    /** The guest has ended: from now on, pages that arrive are dropped. */
     void end() {
         ended = true;
     }
@@ -93,7 +93,10 @@ final class Arrivals {
         Home home = homes.home(extent);
         int had = home == null
                 ? installer.copy(
-                        page, count, pool.exportedAddress() + homes.offset(extent, page), write || table.isCut(page))
+                        page,
+                        count,
+                        pool.exportedAddress() + homes.offset(extent, page),
+                        write || table.isPartlyRemoved(page))
                 : post(page, count, write, seenAt);
         if (had > 0) {
             int asked = seenAt == PREFETCH ? 0 : 1;
@@ -248,7 +251,8 @@ final class Arrivals {
             }
             int first = run.first() + index;
             long source = staging.address(staging.frameOf(run.frame(), index));
-            int installed = installer.copy(first, until - index, source, run.isForWrite() || table.isCut(first));
+            int installed =
+                    installer.copy(first, until - index, source, run.isForWrite() || table.isPartlyRemoved(first));
             if (installed == 0) {
                 return false;
             }

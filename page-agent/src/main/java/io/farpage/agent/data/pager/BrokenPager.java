@@ -16,6 +16,7 @@ final class BrokenPager {
     private static final int MESSAGES = 32;
 
     private final AddressSpace memory;
+    private final String reason;
     private final String space;
     private final PageFaults uffd;
     private final int pageBytes;
@@ -23,7 +24,9 @@ final class BrokenPager {
     private final UffdMessages messages = new UffdMessages(MESSAGES);
     private boolean cannotPoison;
 
-    BrokenPager(AddressSpace memory) {
+    /** @param reason what the pager threw */
+    BrokenPager(AddressSpace memory, String reason) {
+        this.reason = reason;
         this.memory = memory;
         uffd = memory.uffd();
         pageBytes = memory.layout().pageBytes();
@@ -41,8 +44,8 @@ final class BrokenPager {
             return work;
         }
         int count = uffd.read(messages);
-        // Events need no answer. The kernel refuses every request while one waits, so faults come after all that were
-        // read.
+        // Events need no answer. The kernel refuses every request while an event waits to be read; those of this batch
+        // have been read.
         for (int i = 0; i < count; i++) {
             if (messages.event(i) == UffdMessages.EVENT_PAGEFAULT) {
                 answer(messages.address(i) & -pageBytes, messages.isWriteProtect(i));
@@ -81,6 +84,11 @@ final class BrokenPager {
                 cannotPoison = true;
             }
         }
+    }
+
+    /** How the guest's paging ended. */
+    PagerEnd result() {
+        return new PagerEnd(reason, false, WorkingSet.EMPTY);
     }
 
     /** Whether the VMM has ended and nothing of the pager is under way. */

@@ -63,9 +63,9 @@ final class Children implements Installer.Sharers {
         return suspect < table.pages();
     }
 
-    /** Whether the child in the VMM's place may be in the middle of giving up pages that it gave up as a child. */
+    /** Whether the kernel may still carry out removals that the child in the VMM's place called for as a child. */
     private boolean isRemoving() {
-        removing = removing && context.clock().getAsLong() - removedAt < Cuts.REMOVAL_NANOS;
+        removing = removing && context.clock().getAsLong() - removedAt < PartialRemovals.REMOVAL_NANOS;
         return removing;
     }
 

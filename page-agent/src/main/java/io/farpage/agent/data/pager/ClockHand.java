@@ -13,8 +13,8 @@ final class ClockHand {
     /** Resident pages that one duty cycle examines, and pages that it passes. */
     private static final int MAX_EXAMINED = 4096;
 
-    private static final int MAX_SPAN = 16 * MAX_EXAMINED;
-    /** A page whose address had to be looked up counts as so many pages. */
+    private static final int MAX_PASSED = 16 * MAX_EXAMINED;
+    /** A page whose address the search had to find counts as so many pages. */
     private static final int EXAMINED_FOR_LAYOUT = 8;
 
     private final PageTable table;
@@ -25,10 +25,10 @@ final class ClockHand {
 
     private int hand;
     /** Pages that the hand has passed since the last victim. */
-    private long passed;
+    private long sinceVictim;
 
     private int examinedPages;
-    private int span;
+    private int passed;
     private boolean skipped;
     private boolean lapped;
 
@@ -44,14 +44,14 @@ final class ClockHand {
     /** A duty cycle begins. */
     void begin() {
         examinedPages = 0;
-        span = 0;
+        passed = 0;
         skipped = false;
         lapped = false;
     }
 
     /** Pages examined in this duty cycle, for tests. */
     int examined() {
-        return examinedPages + span;
+        return examinedPages + passed;
     }
 
     /** Whether pages were passed over in this duty cycle because their home has to complete a transfer or to come back first. */
@@ -59,16 +59,16 @@ final class ClockHand {
         return skipped;
     }
 
-    /** Whether the hand has gone round and found nothing. */
+    /** Whether the hand has gone round twice and found no victim. */
     boolean hasLapped() {
         return lapped;
     }
 
     private boolean isExhausted() {
-        return examinedPages >= MAX_EXAMINED || span >= MAX_SPAN;
+        return examinedPages >= MAX_EXAMINED || passed >= MAX_PASSED;
     }
 
-    /** How many victims in the state of {@code first} lie one after the other from there on, up to {@code most}. The hand passes them. */
+    /** How many victims in the state of {@code first} lie one after the other from that page on, up to {@code most}. The hand passes them. */
     int passRun(int first, int most) {
         int state = table.state(first);
         int count = 1;
@@ -77,7 +77,7 @@ final class ClockHand {
             count++;
         }
         hand = first + count;
-        passed = 0;
+        sinceVictim = 0;
         return count;
     }
 
@@ -86,15 +86,15 @@ final class ClockHand {
         int pages = table.pages();
         while (!isExhausted()) {
             // Two laps: the first may find only pages that get a second chance.
-            if (passed >= 2L * pages) {
-                passed = 0;
+            if (sinceVictim >= 2L * pages) {
+                sinceVictim = 0;
                 lapped = true;
                 return NO_VICTIM;
             }
             if (hand >= pages) {
                 hand = 0;
             }
-            int end = Math.min(pages, hand + MAX_SPAN - span);
+            int end = Math.min(pages, hand + MAX_PASSED - passed);
             int page = table.nextResident(hand, end);
             pass(page - hand);
             if (page == end) {
@@ -122,18 +122,18 @@ final class ClockHand {
 
     private void pass(int pages) {
         hand += pages;
+        sinceVictim += pages;
         passed += pages;
-        span += pages;
     }
 
     /** Skips the rest of an extent without examining its pages. */
     private void skip(int end) {
-        passed += end - hand;
+        sinceVictim += end - hand;
         hand = end;
         skipped = true;
     }
 
-    /** Whether the home of an extent can serve a clean page again, or take a dirty one now. */
+    /** Whether the home of an extent can serve a clean page again, or accept a dirty one now. */
     private boolean mayEvict(int extent, int state) {
         Home home = homes.home(extent);
         if (home == null) {
@@ -150,7 +150,7 @@ final class ClockHand {
         int state = table.state(page);
         return (state == PageTable.CLEAN || (state == PageTable.DIRTY && !pins.isHeld()))
                 && !table.has(page, PageTable.REFERENCED | PageTable.WRITING | PageTable.STRANDED)
-                && !table.isCut(page)
+                && !table.isPartlyRemoved(page)
                 && layout.addressOf(page) != GuestLayout.NONE;
     }
 }

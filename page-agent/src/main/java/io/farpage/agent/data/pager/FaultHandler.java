@@ -31,7 +31,7 @@ final class FaultHandler implements KernelMessages.Receiver {
 
     private int fetched;
 
-    /** @param children takes charge of a process that this one forks */
+    /** @param children serves the processes that this one forks */
     FaultHandler(AddressSpace memory, Installer installer, Arrivals arrivals, Residency residency, Children children) {
         this.memory = memory;
         this.installer = installer;
@@ -77,7 +77,7 @@ final class FaultHandler implements KernelMessages.Receiver {
      * The guest gives pages up: they read as zeros from now on. The kernel removes them only after this message was read, so a page that is
      * still resident for a moment must not be read again, and must not be written back. Threads that wait for one of these pages are
      * woken; they fault again and get zeros. That includes queued faults: one of a write to a page that was resident must not be resolved as
-     * one of a page that was not, which would map the page again if the VMM punches its hole only after it told.
+     * one of a page that was not, which would map the page again if the VMM punches its hole only after the event.
      */
     @Override
     public void removed(int first, int count) {
@@ -90,8 +90,8 @@ final class FaultHandler implements KernelMessages.Receiver {
     }
 
     @Override
-    public void cut(int page) {
-        table.cut(page, clock.getAsLong());
+    public void removedPart(int page) {
+        table.removePart(page, clock.getAsLong());
     }
 
     @Override
@@ -104,9 +104,9 @@ final class FaultHandler implements KernelMessages.Receiver {
         switch (table.state(page)) {
             case PageTable.ZERO, PageTable.REMOTE -> {
                 if (writeProtect) {
-                    // An evicted page is gone by now. One that was given up may still be in the file: a VMM that
-                    // punches the hole before
-                    // it calls madvise(MADV_DONTNEED) lets a fetch install the page between the two.
+                    // An evicted page is no longer mapped. A page that was given up may still be in the file: a VMM
+                    // that
+                    // punches the hole before it calls madvise(MADV_DONTNEED) lets a fetch install it between the two.
                     installer.discard(page);
                 } else if (!table.has(page, PageTable.QUEUED) && !resolve(page, write, seenAt)) {
                     await(page, write, seenAt);

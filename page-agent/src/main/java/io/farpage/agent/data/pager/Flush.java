@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
  * Writes what a guest has left to its homes once its VMM has ended: dirty pages, and zeros where a home holds an older version.
  * The memory file outlives the VMM, and is not written to any more.
  *
- * <p>Each extent has a cursor of its own, so that a home that does not answer delays no other's pages. A failed write is repeated until
+ * <p>Each extent has its own cursor, so that a home that does not answer delays only its own pages. A failed write is repeated until
  * no page has reached a home for the time of the deadline. One duty cycle examines a bounded number of pages.
  */
 final class Flush {
@@ -107,8 +107,8 @@ final class Flush {
         for (int i = 0; i < cursor.length; i++) {
             if (cursor[i] < homes.endPage(i)) {
                 log.error(
-                        "space {}: no page has reached a home for {} s (guest.flush_deadline); what the guest left of pages"
-                                + " {} to {}, which live on {}, is given up",
+                        "space {}: no page has reached a home for {} s (guest.flush_deadline); pages {} to {} that the guest left"
+                                + " are not written to their home {}",
                         space,
                         deadlineNanos / 1_000_000_000L,
                         cursor[i],
@@ -223,8 +223,8 @@ final class Flush {
     }
 
     /**
-     * Completes a write, its own or one that the evictor started before the guest ended, and ends the transfer. A write of the evictor that began
-     * before the page was given up has not brought the zeros that its home is to have.
+     * Completes a write, its own or one that the evictor started before the guest ended, and ends the transfer. If the
+     * evictor began a write before the guest gave the page up, the home has the older bytes, and the zeros are still to be written.
      */
     void written(Transfer write, FetchStatus status) {
         boolean ok = status == FetchStatus.OK;

@@ -32,7 +32,7 @@ final class GuestLayout {
         copyFrom(of);
     }
 
-    /** Becomes a copy of another layout. */
+    /** Copies another layout. */
     void copyFrom(GuestLayout other) {
         byAddress = other.byAddress;
         byOffset = other.byOffset;

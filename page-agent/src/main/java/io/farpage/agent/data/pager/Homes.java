@@ -63,7 +63,7 @@ final class Homes {
         return fresh;
     }
 
-    /** Takes the latest map, if it has changed. */
+    /** Uses the latest map from now on. */
     void refresh() {
         SpaceMap latest = backing.map().get();
         if (latest != map) {

@@ -23,7 +23,7 @@ final class KernelMessages {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Created in advance: loading a class may take a descriptor, and there may be none. */
+    /** Created in advance: loading a class may need a descriptor, and none may be free. */
     private static final String NO_DESCRIPTOR = ErrnoName.of(Errno.EMFILE);
 
     /** Stands for an address: the event has not been started. */
@@ -69,7 +69,7 @@ final class KernelMessages {
         void removed(int first, int count);
 
         /** A part of a large page is given up: the kernel fills it with zeros if the page is resident at that moment. */
-        void cut(int page);
+        void removedPart(int page);
 
         /** The process has forked. The receiver owns the descriptor, which is for the child's memory. */
         void forked(int descriptor);
@@ -217,7 +217,7 @@ final class KernelMessages {
             int first = layout.pageAt(from);
             long pageEnd = (from & -pageBytes) + pageBytes;
             if (from != pageEnd - pageBytes || until < pageEnd) {
-                to.cut(first);
+                to.removedPart(first);
                 budget--;
                 cursor = Math.min(until, pageEnd);
                 continue;
@@ -234,7 +234,7 @@ final class KernelMessages {
         if (page == GuestLayout.NONE) {
             if (strays++ == 0) {
                 log.error(
-                        "space {}: a fault at 0x{}, which is in no region that the VMM told of; it is not served",
+                        "space {}: a fault at 0x{}, which is in no region that the VMM registered; it is not served",
                         space,
                         Long.toHexString(messages.address(index)));
             }
@@ -247,7 +247,7 @@ final class KernelMessages {
 
     /**
      * Handles a failed read. A fork for which no descriptor is free (EMFILE, ENFILE, ENOMEM) stays in the kernel's queue until
-     * there is one, and meanwhile the kernel refuses every installation. Only a descriptor that is no userfaultfd, or one without UFFDIO_API,
+     * one is free, and meanwhile the kernel refuses every installation. Only a descriptor that is no userfaultfd, or one without UFFDIO_API,
      * can never be read.
      */
     private void failed(int errno) {

@@ -55,7 +55,7 @@ final class Losses {
         if (page == 0 && extent == 0 && clock.getAsLong() - pausedUntil < 0) {
             return 0;
         }
-        for (int looked = 0; looked < MAX_EXTENTS; looked++) {
+        for (int examined = 0; examined < MAX_EXTENTS; examined++) {
             if (extent == isKnown.length) {
                 extent = 0;
                 page = 0;

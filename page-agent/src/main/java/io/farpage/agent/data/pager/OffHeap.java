@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * Zeroed memory outside the heap, for tables that grow with a guest. The kernel gives physical memory to the parts that are written to,
- * so the table of a guest that uses little of its memory takes little. Freed when it is unreachable.
+ * so the table of a guest that uses little of its memory needs little. Freed when it is unreachable.
  */
 final class OffHeap {
     /** Below this the C library's allocator is cheaper than a mapping, of which a process may have 65,530 (vm.max_map_count). */

@@ -76,7 +76,7 @@ final class PageTable {
     /** Scratch counts for changing the state of many pages: how many leave each state, and enter it. */
     private final int[] left = new int[2 * STATES_AND_FLAG];
 
-    private final Cuts cuts = new Cuts();
+    private final PartialRemovals partialRemovals = new PartialRemovals();
     /** Tables of private children that have not copied all states of this one yet. */
     private final List<PageTable> children = new ArrayList<>(0);
 
@@ -207,21 +207,21 @@ final class PageTable {
     }
 
     /** The guest gives up a part of a page: the page counts as dirty if it is resident. */
-    void cut(int page, long nowNanos) {
-        cuts.add(page, nowNanos);
+    void removePart(int page, long nowNanos) {
+        partialRemovals.add(page, nowNanos);
         if (isResident(page)) {
             setState(page, DIRTY);
         }
     }
 
     /** Whether the kernel may be about to fill a part of the page with zeros: it counts as dirty and is not evicted. */
-    boolean isCut(int page) {
-        return !cuts.isEmpty() && cuts.has(page);
+    boolean isPartlyRemoved(int page) {
+        return !partialRemovals.isEmpty() && partialRemovals.has(page);
     }
 
     /** Pages of which parts were given up, for a time. */
-    Cuts cuts() {
-        return cuts;
+    PartialRemovals partialRemovals() {
+        return partialRemovals;
     }
 
     int state(int page) {

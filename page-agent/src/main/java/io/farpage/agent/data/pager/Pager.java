@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * Pages the memory of one guest: serves its faults and keeps its resident set under the limit. Belongs to its shard's thread, except for
  * {@link #resize}, {@link #finish} and methods that say so.
  *
- * <p>A duty cycle takes completions, installs pages that have arrived, reads the kernel's messages and starts the fetches that faults need. While
+ * <p>A duty cycle handles completions, installs pages that have arrived, reads the kernel's messages and starts the fetches that faults need. While
  * an event such as a balloon's removal waits to be read, the kernel refuses every installation; the next duty cycle repeats it.
  * So a page is never delayed by reading messages, and the next fault of a thread that it wakes may be read in the same duty cycle.
  */
@@ -29,9 +29,7 @@ public final class Pager implements DutyCycle {
     private static final Logger log = LoggerFactory.getLogger(Pager.class);
 
     private final PagerContext context;
-    private final String space;
     private final AddressSpace memory;
-    private final GuestLayout layout;
     private final PageTable table;
     private final Homes homes;
     private final Losses losses;
@@ -53,13 +51,12 @@ public final class Pager implements DutyCycle {
 
     private volatile long peakResident;
     private boolean done;
-    /** Replaces everything else once a duty cycle has thrown. */
+    /** Replaces all other parts once a duty cycle has thrown. */
     private @Nullable BrokenPager broken;
 
     /** Whether the latest read left no message and the shard cannot have slept since. */
     private boolean emptied;
 
-    private String reason = "";
     private volatile boolean spinning;
 
     /**
@@ -109,10 +106,9 @@ public final class Pager implements DutyCycle {
     public Pager(Guest guest, Backing backing, PagerOptions options, LongSupplier clock, Consumer<PagerEnd> ended) {
         this.ended = ended;
         context = new PagerContext(guest, backing, options, clock);
-        space = context.space();
         homes = context.homes();
         transfers = context.transfers();
-        layout = new GuestLayout(guest.regions(), guest.pageBytes());
+        GuestLayout layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = new PageTable(context.pages(), guest.written());
         memory = new AddressSpace(context, guest.uffd(), layout, table, context.isShared());
         children = new Children(memory);
@@ -193,7 +189,7 @@ public final class Pager implements DutyCycle {
     public PagerStatus status() {
         return new PagerStatus(
                 table.pages(),
-                layout.pageBytes(),
+                memory.layout().pageBytes(),
                 table.resident(),
                 peakResident,
                 residency.limit(),
@@ -253,8 +249,8 @@ public final class Pager implements DutyCycle {
             }
         }
         homes.refresh();
-        if (!table.cuts().isEmpty()) {
-            table.cuts().expire(context.clock().getAsLong());
+        if (!table.partialRemovals().isEmpty()) {
+            table.partialRemovals().expire(context.clock().getAsLong());
         }
         if (ending.hasBegun()) {
             arrivals.end();
@@ -279,7 +275,7 @@ public final class Pager implements DutyCycle {
             }
         }
         work += children.markCleanDirty();
-        if (!ending.hasBegun() && (memory.isGone() || layout.isEmpty()) && !succeed()) {
+        if (!ending.hasBegun() && (memory.isGone() || memory.layout().isEmpty()) && !succeed()) {
             ending.begin(memory.isGone() ? "its VMM has ended" : "its VMM has unmapped its memory");
         }
         if (pageOut != null && (ending.hasBegun() || children.share())) {
@@ -310,17 +306,16 @@ public final class Pager implements DutyCycle {
         log.error(
                 "space {}: the guest is not paged any more: its pager threw {}; the guest gets SIGBUS where it touches a page that is not"
                         + " resident, and what it has changed is lost when its VMM ends",
-                space,
+                context.space(),
                 cause.toString());
-        reason = "its pager threw " + cause;
-        broken = new BrokenPager(memory);
+        broken = new BrokenPager(memory, "its pager threw " + cause);
         return true;
     }
 
     private int serve(BrokenPager remains) {
         int work = remains.doWork();
         if (remains.isOver() || (ending.hasBegun() && transfers.inUse() == 0)) {
-            end(new PagerEnd(reason, false, WorkingSet.EMPTY));
+            end(remains.result());
         }
         return work;
     }
@@ -358,7 +353,7 @@ public final class Pager implements DutyCycle {
         int work = messages.read(faults);
         if (messages.failure() != 0 && !ending.hasBegun()) {
             String why = "faults cannot be read: " + ErrnoName.of(messages.failure());
-            log.error("space {}: {}", space, why);
+            log.error("space {}: {}", context.space(), why);
             finish(why);
         }
         return work;

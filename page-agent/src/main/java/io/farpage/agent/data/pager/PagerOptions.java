@@ -6,7 +6,7 @@ import java.time.Duration;
  * How a guest's memory is paged.
  *
  * @param localPages pages that may be resident, at least {@link #MIN_LOCAL_PAGES}; {@link Integer#MAX_VALUE} for no limit
- * @param prefetchPages pages that one fetch may bring at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
+ * @param prefetchPages pages that one fault fetches at most, 1 to {@link #MAX_RUN}; 1 turns prefetching off
  * @param cyclePages removed pages that a duty cycle handles at most, so that other guests are served
  * @param flushDeadline how long, once its VMM has ended, no page may reach a home before the rest is given up
  */
@@ -38,7 +38,8 @@ public record PagerOptions(int localPages, int prefetchPages, int cyclePages, Du
             throw new IllegalArgumentException("prefetching " + prefetchPages + " pages is not within 1.." + MAX_RUN);
         }
         if (cyclePages < 1) {
-            throw new IllegalArgumentException("turns of " + cyclePages + " pages come to no end; the least is 1");
+            throw new IllegalArgumentException(
+                    "a duty cycle of " + cyclePages + " removed pages makes no progress; the least is 1");
         }
     }
 }

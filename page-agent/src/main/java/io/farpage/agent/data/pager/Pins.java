@@ -4,7 +4,7 @@ package io.farpage.agent.data.pager;
  * Tracks pins on a guest's memory: references to pages through which a device writes past the page table, such as those of a
  * direct read (O_DIRECT) into guest RAM.
  *
- * <p>Write protection stops pins for writing that are taken after it, since these fault. It does not stop those taken before. So a page that
+ * <p>Write protection stops pins for writing that come after it, since these fault. It does not stop earlier ones. So a page that
  * the guest could write to is evicted in this order: it is write-protected; an inspection of the VMM that begins after that finds nothing
  * that may hold a pin; only then is the page copied. A page that has been write-protected since it was installed needs no inspection.
  *
@@ -12,37 +12,7 @@ package io.farpage.agent.data.pager;
  */
 public interface Pins {
     /** For memory that is never pinned: every inspection has passed. */
-    Pins NONE = new Pins() {
-        @Override
-        public long inspect() {
-            return 0;
-        }
-
-        @Override
-        public boolean passed(long inspection) {
-            return true;
-        }
-
-        @Override
-        public boolean isHeld() {
-            return false;
-        }
-
-        @Override
-        public boolean isLasting() {
-            return false;
-        }
-
-        @Override
-        public boolean mayStall() {
-            return false;
-        }
-
-        @Override
-        public boolean isStalled() {
-            return false;
-        }
-    };
+    Pins NONE = new NoPins();
 
     /**
      * Asks for an inspection that begins after this call.
@@ -61,7 +31,7 @@ public interface Pins {
     boolean isLasting();
 
     /**
-     * Whether an inspection may have to wait for a fault: the VMM has an io_uring, which cannot be looked into while a call that accesses
+     * Whether an inspection may have to wait for a fault: the VMM has an io_uring, which cannot be inspected while a call that accesses
      * guest memory locks it.
      */
     boolean mayStall();

@@ -13,7 +13,7 @@ final class PrivateChild implements Child {
 
     /**
      * @param memory of the child, whose table has the states of its parent's at the fork
-     * @param children takes charge of grandchildren
+     * @param children serves grandchildren
      */
     PrivateChild(AddressSpace memory, Children children) {
         this.memory = memory;

@@ -24,7 +24,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     /**
      * @param memory of the child, whose table is its parent's
      * @param parent fetches missing pages
-     * @param children takes charge of grandchildren
+     * @param children serves grandchildren
      */
     SharedChild(AddressSpace memory, FaultHandler parent, Children children) {
         this.memory = memory;
@@ -128,8 +128,8 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     }
 
     @Override
-    public void cut(int page) {
-        table.cut(page, clock.getAsLong());
+    public void removedPart(int page) {
+        table.removePart(page, clock.getAsLong());
     }
 
     @Override

@@ -74,9 +74,9 @@ public final class SpaceMap {
         firstPage = Arrays.copyOfRange(whole.firstPage, first, end);
         offset = Arrays.copyOfRange(whole.offset, first, end);
         for (int i = 0; i < firstPage.length; i++) {
-            long cut = Math.max(0, start - firstPage[i]);
-            offset[i] += cut * pageSize;
-            firstPage[i] += cut - start;
+            long skipped = Math.max(0, start - firstPage[i]);
+            offset[i] += skipped * pageSize;
+            firstPage[i] += skipped - start;
         }
     }
 

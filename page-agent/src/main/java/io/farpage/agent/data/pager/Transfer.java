@@ -94,7 +94,7 @@ final class Transfer {
         return home;
     }
 
-    /** Who installs the pages that a transfer of kind {@link Kind#FETCH} brings. */
+    /** The part that installs the pages of a transfer of kind {@link Kind#FETCH}; null for the other kinds. */
     @Nullable
     Arrivals owner() {
         return owner;

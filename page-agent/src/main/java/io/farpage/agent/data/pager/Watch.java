@@ -17,7 +17,7 @@ final class Watch implements AutoCloseable {
     static final int NONE = -1;
 
     static {
-        // Loads the classes that are used when descriptors run out: loading a class may take a descriptor.
+        // Loads the classes that are used when descriptors run out: loading a class may need a descriptor.
         try {
             new Epoll(NEVER_AWAITED).close();
             throw new PosixException("epoll_create1", Errno.EMFILE);

@@ -20,14 +20,6 @@ public final class WorkingSet {
         this.count = count;
     }
 
-    static WorkingSet of(PageTable table) {
-        Scan scan = new Scan(table);
-        while (!scan.doWork(table.pages())) {
-            // Goes on where it stopped.
-        }
-        return scan.found();
-    }
-
     /** Collects the runs of a page table in steps. Keeps the longest {@link #MAX_RUNS}. */
     static final class Scan {
         private final PageTable table;
@@ -45,7 +37,7 @@ public final class WorkingSet {
          * Examines some pages more.
          *
          * @param most pages to examine
-         * @return whether all have been looked at
+         * @return whether all were examined
          */
         boolean doWork(int most) {
             int end = page + Math.min(most, table.pages() - page);

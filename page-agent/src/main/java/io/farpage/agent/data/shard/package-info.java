@@ -3,7 +3,7 @@
  * alone owns. Page sources ({@link io.farpage.agent.data.shard.DutyCycle}s) ask a {@link io.farpage.agent.data.shard.Fetcher} for pages and poll
  * it for what has arrived; all requests of one duty cycle are posted with one doorbell per link.
  *
- * <p>Data flows one way: source → fetcher → link → verbs → completion → fetcher → source. Nothing here locks, calls the
+ * <p>Data flows one way: source → fetcher → link → verbs → completion → fetcher → source. No class of the package locks, calls the
  * coordinator, allocates or logs while pages move; the control plane talks to a shard through two queues, commands in and notices
  * out.
  */

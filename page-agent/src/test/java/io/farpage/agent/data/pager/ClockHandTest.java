@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** Which page the hand stops at. Pages of "a" live on this node, which takes what is evicted; the link to "b" is down. */
+/** Which page the hand stops at. Pages of "a" live on this node, and can be evicted; the link to "b" is down. */
 final class ClockHandTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 16;
@@ -36,7 +36,7 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldFindCleanAndDirtyPagesInTheirOrder() {
+    void shouldFindCleanAndDirtyPagesInOrder() {
         resident(PageTable.CLEAN, 3);
         resident(PageTable.DIRTY, 7);
         resident(PageTable.EVICTING, 5);
@@ -47,7 +47,7 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldGiveAPageThatFaultedASecondChance() {
+    void shouldPassPageOnceWhenItHasFaulted() {
         resident(PageTable.CLEAN, 3, 7);
         table.set(3, PageTable.REFERENCED);
         ClockHand hand = hand("a");
@@ -58,16 +58,16 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldPassPagesThatAreBeingWrittenStrandedOrCut() {
+    void shouldPassPagesThatAreBeingWrittenStrandedOrPartlyRemoved() {
         resident(PageTable.DIRTY, 1, 2, 3, 4);
         table.set(1, PageTable.WRITING);
         table.strand(2);
-        table.cut(3, 1);
+        table.removePart(3, 1);
         assertEquals(4, hand("a").victim());
     }
 
     @Test
-    void shouldTakeNeighboursInTheSameStateAsOneRun() {
+    void shouldJoinNeighboursWhenTheyAreInSameState() {
         resident(PageTable.CLEAN, 2, 3, 4, 6);
         resident(PageTable.DIRTY, 5);
         ClockHand hand = hand("a");
@@ -78,7 +78,7 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldEndARunWhereAnotherHomeBegins() {
+    void shouldEndRunWhereAnotherHomeBegins() {
         resident(PageTable.CLEAN, 6, 7, 8, 9);
         ClockHand hand = hand("a", "a");
         assertEquals(6, hand.victim());
@@ -86,7 +86,7 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldSkipAllPagesOfAHomeWhoseLinkIsDown() {
+    void shouldSkipPagesWhenLinkToHomeIsDown() {
         resident(PageTable.CLEAN, 1, 2);
         resident(PageTable.DIRTY, 3, 12);
         ClockHand hand = hand("b", "a");
@@ -96,7 +96,7 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldStrandPagesOfALostHomeRatherThanFindThem() {
+    void shouldStrandPagesWhenHomeIsLost() {
         resident(PageTable.CLEAN, 1, 9);
         List<SpaceMap.Extent> extents = new ArrayList<>();
         extents.add(new SpaceMap.Extent(0, 8, "b", 1, 0, true));
@@ -109,7 +109,7 @@ final class ClockHandTest {
     }
 
     @Test
-    void shouldSayThatItHasGoneRoundTwiceWithoutAVictim() {
+    void shouldReportLapWhenTwoRoundsFindNoVictim() {
         resident(PageTable.CLEAN, 1);
         ClockHand hand = hand("b");
         assertEquals(ClockHand.NO_VICTIM, hand.victim());

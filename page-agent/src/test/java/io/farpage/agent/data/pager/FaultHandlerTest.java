@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of a fault in each state of its page. The pages live on this node, so that a fetch is a copy. */
+/** How a fault is resolved in each state of its page. The pages live on this node, so that a fetch is a copy. */
 final class FaultHandlerTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 128;
@@ -33,21 +33,21 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldInstallARemotePageWriteProtectedForARead() {
+    void shouldInstallPageWriteProtectedWhenThreadReads() {
         faults.fault(5, false, false, SEEN);
         assertEquals(List.of("copy 5"), kernel.calls);
         assertEquals(PageTable.CLEAN, table.state(5));
     }
 
     @Test
-    void shouldInstallARemotePageWritableForAWrite() {
+    void shouldInstallPageWritableWhenThreadWrites() {
         faults.fault(5, true, false, SEEN);
         assertEquals(List.of("copy writable 5"), kernel.calls);
         assertEquals(PageTable.DIRTY, table.state(5));
     }
 
     @Test
-    void shouldInstallZerosWithoutAFetch() {
+    void shouldInstallZerosWithoutFetchWhenPageIsZero() {
         table.setState(5, PageTable.ZERO);
         faults.fault(5, false, false, SEEN);
         assertEquals(List.of("zero 5"), kernel.calls);
@@ -55,7 +55,7 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldMakeACleanPageWritableWhenAThreadWritesToIt() {
+    void shouldUnprotectCleanPageWhenThreadWrites() {
         table.setState(5, PageTable.CLEAN);
         faults.fault(5, true, true, SEEN);
         assertEquals(List.of("unprotect 5"), kernel.calls);
@@ -63,16 +63,16 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldKeepAPageThatIsBeingEvictedWhenAThreadWritesToIt() {
+    void shouldSetDirtyWhenThreadWritesToPageThatIsBeingEvicted() {
         table.setState(5, PageTable.EVICTING);
         table.set(5, PageTable.WRITING);
         faults.fault(5, true, true, SEEN);
-        assertEquals(PageTable.DIRTY, table.state(5), "its write-back counts for nothing");
+        assertEquals(PageTable.DIRTY, table.state(5), "its write-back does not make it clean");
         assertTrue(table.has(5, PageTable.WRITING));
     }
 
     @Test
-    void shouldPoisonALostPageInTheNextDutyCycle() {
+    void shouldPoisonPageInNextDutyCycleWhenItIsLost() {
         table.setState(5, PageTable.LOST);
         faults.fault(5, false, false, SEEN);
         assertEquals(List.of(), kernel.calls);
@@ -81,7 +81,7 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldQueueAFaultAtTheLimitAndServeItWhenAPageWasEvicted() {
+    void shouldQueueFaultAtLimitAndServeItWhenPageIsEvicted() {
         fill();
         faults.fault(100, false, false, SEEN);
         assertEquals(List.of(), kernel.calls);
@@ -96,7 +96,7 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldHaveAQueuedFaultFaultAgainWhenItsPageIsGivenUp() {
+    void shouldWakeThreadOfQueuedFaultWhenPageIsGivenUp() {
         fill();
         faults.fault(100, true, false, SEEN);
         faults.removed(100, 1);
@@ -106,7 +106,7 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldPunchAGivenUpPageOutOfTheFileWhenAThreadWritesToItsOldBytes() {
+    void shouldDiscardGivenUpPageWhenThreadWritesToOldBytes() {
         table.setState(5, PageTable.ZERO);
         faults.fault(5, true, true, SEEN);
         assertEquals(List.of("wake 5"), kernel.calls, "the thread faults again and gets zeros");
@@ -114,8 +114,8 @@ final class FaultHandlerTest {
     }
 
     @Test
-    void shouldQueueAFaultWhileTheKernelRefusesBecauseAnEventIsUnread() {
-        kernel.refusal = Errno.EAGAIN;
+    void shouldQueueFaultWhenEventIsUnread() {
+        kernel.refuse(Errno.EAGAIN);
         faults.fault(5, false, false, SEEN);
         assertEquals(1, faults.queue().size());
         assertEquals(PageTable.REMOTE, table.state(5));

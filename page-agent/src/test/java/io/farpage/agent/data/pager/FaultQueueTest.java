@@ -12,7 +12,7 @@ class FaultQueueTest {
     private final FaultQueue queue = new FaultQueue();
 
     @Test
-    void shouldKeepEveryFaultInItsOrderWhileItGrows() {
+    void shouldKeepFaultsInOrderWhenQueueGrows() {
         SplittableRandom random = new SplittableRandom(3);
         Deque<Integer> expected = new ArrayDeque<>();
         for (int i = 0; i < 20_000; i++) {

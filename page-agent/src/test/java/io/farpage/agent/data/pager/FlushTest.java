@@ -10,7 +10,7 @@ import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** What a guest has left goes home. Pages of "a" live on this node; the link to "b" is down. */
+/** Dirty pages are written home when the guest has ended. Pages of "a" live on this node; the link to "b" is down. */
 final class FlushTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 32;
@@ -54,7 +54,7 @@ final class FlushTest {
     }
 
     @Test
-    void shouldWriteDirtyPagesAndNoOthers() {
+    void shouldWriteOnlyDirtyPagesWhenGuestHasEnded() {
         table.setState(2, PageTable.DIRTY);
         table.setState(3, PageTable.CLEAN);
         Flush flush = flush("a");
@@ -67,7 +67,7 @@ final class FlushTest {
     }
 
     @Test
-    void shouldWriteZerosWhereTheHomeHasAnOlderVersion() {
+    void shouldWriteZerosWhenHomeHasOlderVersion() {
         table.setState(2, PageTable.ZERO);
         table.set(2, PageTable.HAS_REMOTE_COPY);
         table.setState(4, PageTable.ZERO);
@@ -79,7 +79,7 @@ final class FlushTest {
     }
 
     @Test
-    void shouldSayThatItIsIncompleteWhenTheFileWasTruncated() {
+    void shouldBeIncompleteWhenFileWasTruncated() {
         table.setState(2, PageTable.DIRTY);
         truncated = true;
         Flush flush = flush("a");
@@ -90,7 +90,7 @@ final class FlushTest {
     }
 
     @Test
-    void shouldWriteThePagesOfOtherHomesWhenOneIsAway() {
+    void shouldWritePagesOfOtherHomesWhenOneIsDown() {
         table.setState(2, PageTable.DIRTY);
         table.setState(20, PageTable.DIRTY);
         Flush flush = flush("b", "a");
@@ -100,7 +100,7 @@ final class FlushTest {
     }
 
     @Test
-    void shouldGiveUpTheRestAtTheDeadlineOnly() {
+    void shouldEndIncompleteWhenDeadlineHasPassed() {
         table.setState(2, PageTable.DIRTY);
         Flush flush = flush("b");
         flush.doWork();

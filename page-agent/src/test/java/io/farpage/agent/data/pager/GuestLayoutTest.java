@@ -14,7 +14,7 @@ class GuestLayoutTest {
             List.of(new GuestRegion(0x100000, 10 * PAGE, 0), new GuestRegion(0x900000, 5 * PAGE, 20 * PAGE)), PAGE);
 
     @Test
-    void shouldFindPagesAndAddressesOfBothRegions() {
+    void shouldFindPagesAndAddressesWhenThereAreTwoRegions() {
         assertEquals(0, layout.pageAt(0x100000));
         assertEquals(9, layout.pageAt(0x100000 + 10 * PAGE - 1));
         assertEquals(GuestLayout.NONE, layout.pageAt(0x100000 + 10 * PAGE));
@@ -26,7 +26,7 @@ class GuestLayoutTest {
     }
 
     @Test
-    void shouldCutAHoleWhereTheVmmUnmaps() {
+    void shouldSplitRegionWhenVmmUnmapsItsMiddle() {
         layout.unmapped(0x100000 + 4 * PAGE, 0x100000 + 6 * PAGE);
         assertEquals(3, layout.pageAt(0x100000 + 3 * PAGE));
         assertEquals(GuestLayout.NONE, layout.pageAt(0x100000 + 4 * PAGE));
@@ -37,7 +37,7 @@ class GuestLayoutTest {
     }
 
     @Test
-    void shouldFollowARangeThatTheVmmMoves() {
+    void shouldFindPagesAtNewAddressWhenVmmMovesRange() {
         layout.moved(0x100000 + 8 * PAGE, 0x500000, 4 * PAGE);
         assertEquals(0x500000 + PAGE, layout.addressOf(9));
         assertEquals(8, layout.pageAt(0x500000));

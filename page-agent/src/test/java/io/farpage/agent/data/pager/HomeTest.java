@@ -11,12 +11,12 @@ final class HomeTest {
     private final Home home = new Home(1, new PeerLink("b"));
 
     @Test
-    void shouldNotAnswerWhileItsLinkIsDown() {
+    void shouldNotAnswerWhenLinkIsDown() {
         assertFalse(home.answers(1));
     }
 
     @Test
-    void shouldCountPagesByDirectionUntilTheirTransferEnds() {
+    void shouldCountPagesByDirectionUntilTransferEnds() {
         home.begin(8, false, 1);
         home.begin(3, true, 1);
         assertEquals(8, home.incoming());

@@ -11,23 +11,23 @@ import java.util.function.IntSupplier;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** A guest of 1 TiB whose kernel is simulated: what a turn may cost does not grow with the guest. */
+/** A guest of 1 TiB with a simulated kernel: the cost of a duty cycle does not grow with the guest. */
 class LargeGuestTest {
     private static final int PAGE = 4096;
     private static final int PAGES = (int) ((1L << 40) / PAGE);
     private static final long MILLI = 1_000_000;
-    /** A turn's work as its own counters have it: a page looked at takes some nanoseconds. */
-    private static final int MOST_LOOKS = 80_000;
+    /** Pages that one duty cycle may examine; each costs some nanoseconds. */
+    private static final int MAX_EXAMINED = 80_000;
 
     @AutoClose
     private final PagerParts parts = new PagerParts(System::nanoTime);
 
     private long slowest;
     private long slow;
-    private long turns;
+    private long cycles;
 
     @Test
-    void shouldBoundEveryTurnWhenVictimsAreFarApart() {
+    void shouldBoundEveryDutyCycleWhenVictimsAreFarApart() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
             table.setState(page, PageTable.CLEAN);
@@ -46,7 +46,7 @@ class LargeGuestTest {
     }
 
     @Test
-    void shouldBoundEveryTurnWhenNothingCanBeEvicted() {
+    void shouldBoundEveryDutyCycleWhenNothingCanBeEvicted() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
             table.setState(page, PageTable.DIRTY);
@@ -59,12 +59,12 @@ class LargeGuestTest {
             return evictor.examined();
         });
         assertEquals(0, memory.context().counters().evictions().get());
-        assertFalse(evictor.isBusy(), "the shard spins although no home is there");
+        assertFalse(evictor.isBusy(), "the shard spins although no home is up");
         table.discard();
     }
 
     @Test
-    void shouldBoundEveryTurnWhenTheHomeOfHalfTheGuestIsLost() {
+    void shouldBoundEveryDutyCycleWhenHomeOfHalfTheGuestIsLost() {
         PageTable table = new PageTable(PAGES, true);
         for (int page = 0; page < PAGES; page += 64) {
             table.setState(page, PageTable.CLEAN);
@@ -85,7 +85,7 @@ class LargeGuestTest {
     }
 
     @Test
-    void shouldBoundEveryTurnOfTheEndWhenTheGuestHasTouchedAllOfItsMemory() {
+    void shouldBoundEveryDutyCycleOfEndingWhenGuestTouchedAllMemory() {
         PageTable table = new PageTable(PAGES, true);
         table.setState(0, PAGES, PageTable.CLEAN, PageTable.FETCHING);
         WorkingSet.Scan scan = new WorkingSet.Scan(table);
@@ -102,7 +102,7 @@ class LargeGuestTest {
     }
 
     @Test
-    void shouldKeepTheHeapSmallWhenTheGuestIsLarge() {
+    void shouldKeepHeapSmallWhenGuestIsLarge() {
         long before = allocated();
         PageTable table = new PageTable(PAGES, true);
         Heat heat = new Heat(PAGES);
@@ -119,21 +119,21 @@ class LargeGuestTest {
         return ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
     }
 
-    /** Takes turns, and checks what each costs; the first ones warm the compiler up. */
-    private void runUntil(BooleanSupplier done, IntSupplier turn) {
+    /** Runs duty cycles and checks the cost of each; the first ones warm the compiler up. */
+    private void runUntil(BooleanSupplier done, IntSupplier cycle) {
         while (!done.getAsBoolean()) {
             long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-            int looks = turn.getAsInt();
+            int examined = cycle.getAsInt();
             long took = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start;
-            assertTrue(looks <= MOST_LOOKS, looks + " pages in one turn");
-            if (++turns > 500) {
+            assertTrue(examined <= MAX_EXAMINED, examined + " pages in one duty cycle");
+            if (++cycles > 500) {
                 slowest = Math.max(slowest, took);
                 slow += took > MILLI ? 1 : 0;
             }
         }
-        System.out.printf("%d turns, the longest %d us of CPU, %d above 1 ms%n", turns, slowest / 1000, slow);
-        // CPU time counts interrupts and the host's steal, too: a turn above the bound now and then is not the pager's.
-        assertTrue(slow <= 2 + turns / 500, slow + " of " + turns + " turns took more than 1 ms");
+        System.out.printf("%d duty cycles, the longest %d us of CPU, %d above 1 ms%n", cycles, slowest / 1000, slow);
+        // CPU time includes interrupts and the host's steal, which may raise single duty cycles above the bound.
+        assertTrue(slow <= 2 + cycles / 500, slow + " of " + cycles + " duty cycles took more than 1 ms");
     }
 
     private static WriteBack writeBack(AddressSpace memory) {

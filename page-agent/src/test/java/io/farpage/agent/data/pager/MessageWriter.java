@@ -6,7 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.farpage.linux.uffd.UffdMessages;
 import java.lang.foreign.MemorySegment;
 
-/** Puts messages where the kernel would. */
+/** Writes userfaultfd messages as the kernel does. */
 public final class MessageWriter {
     private static final long FLAG_WRITE = 1;
     private static final long FLAG_WP = 1L << 1;
@@ -15,7 +15,7 @@ public final class MessageWriter {
     private int count;
 
     /** @param into what a read is to fill */
-    @SuppressWarnings("restricted") // memory of the messages, which are known by their address only
+    @SuppressWarnings("restricted") // SAFETY: the messages own these bytes, and outlive the writer.
     public MessageWriter(UffdMessages into) {
         memory = MemorySegment.ofAddress(into.address()).reinterpret(into.bytes());
     }

@@ -6,31 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
-import io.farpage.linux.uffd.PageFaults;
-import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** A page that is in the page cache already, by way of another mapping, while it is being fetched from its home. */
+/** A page that another mapping has put into the page cache while it is being fetched from its home. */
 class MinorFaultTest {
     private static final int BYTES = 4096;
     private static final int PAGES = 8;
     private static final int PAGE = 5;
 
     private final PageTable table = new PageTable(PAGES, true);
-    private long continueAnswer = BYTES;
 
     @AutoClose
     private final PagerParts parts = new PagerParts(() -> 1);
 
-    private final PageFaults kernel = (PageFaults) Proxy.newProxyInstance(
-            PageFaults.class.getClassLoader(),
-            new Class<?>[] {PageFaults.class},
-            (proxy, method, arguments) -> switch (method.getName()) {
-                case "continueAt" -> continueAnswer;
-                case "wake" -> 0;
-                default -> throw new UnsupportedOperationException(method.getName());
-            });
+    private final RecordingKernel kernel = new RecordingKernel();
     private final AddressSpace memory = parts.memory(kernel, true, BYTES, table);
     private final Installer installer = new Installer(memory, Installer.Sharers.NONE);
     private final Arrivals arrivals = new Arrivals(memory, installer);
@@ -51,7 +41,7 @@ class MinorFaultTest {
     }
 
     @Test
-    void shouldDropWhatIsBeingFetchedOfAPageThatWasMappedMeanwhile() {
+    void shouldDropFetchedPageWhenItWasMappedMeanwhile() {
         faults.minor(PAGE, 0);
 
         assertEquals(PageTable.DIRTY, table.state(PAGE));
@@ -60,8 +50,8 @@ class MinorFaultTest {
     }
 
     @Test
-    void shouldGoOnFetchingAPageThatCouldNotBeMappedYet() {
-        continueAnswer = -Errno.EAGAIN;
+    void shouldContinueFetchWhenPageCannotBeMappedYet() {
+        kernel.refuse(Errno.EAGAIN);
         faults.minor(PAGE, 0);
 
         assertEquals(PageTable.FETCHING, table.state(PAGE));

@@ -13,17 +13,17 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class PageTableTest {
-    private static final int KINDS = 7;
+    private static final int STATES = 7;
     private static final int PAGES = 50;
 
     @Test
-    void shouldCountThePagesOfEachKind() {
+    void shouldCountPagesByStateWhenStatesChange() {
         SplittableRandom random = new SplittableRandom(1);
         PageTable table = new PageTable(PAGES, false);
         for (int i = 0; i < 10_000; i++) {
-            table.setState(random.nextInt(PAGES), random.nextInt(KINDS));
-            for (int kind = 0; kind < KINDS; kind++) {
-                assertEquals(pagesOf(table, kind), table.count(kind));
+            table.setState(random.nextInt(PAGES), random.nextInt(STATES));
+            for (int state = 0; state < STATES; state++) {
+                assertEquals(pagesOf(table, state), table.count(state));
             }
             assertEquals(
                     pagesOf(table, PageTable.CLEAN)
@@ -34,12 +34,12 @@ class PageTableTest {
     }
 
     @Test
-    void shouldKeepFlagsWhenAPageGoesSomewhereElse() {
+    void shouldKeepFlagsWhenStateChanges() {
         PageTable table = new PageTable(1, true);
         table.set(0, PageTable.WRITING | PageTable.QUEUED);
-        for (int kind = 0; kind < KINDS; kind++) {
-            table.setState(0, kind);
-            assertEquals(kind, table.state(0));
+        for (int state = 0; state < STATES; state++) {
+            table.setState(0, state);
+            assertEquals(state, table.state(0));
             assertTrue(table.has(0, PageTable.WRITING));
             assertTrue(table.has(0, PageTable.HAS_REMOTE_COPY));
             assertTrue(table.has(0, PageTable.QUEUED));
@@ -51,7 +51,7 @@ class PageTableTest {
     }
 
     @Test
-    void shouldBeginWithWhatTheHomesHave() {
+    void shouldBeginRemoteWhenHomesHavePages() {
         PageTable written = new PageTable(PAGES, true);
         assertEquals(PAGES, written.count(PageTable.REMOTE));
         assertTrue(written.has(PAGES - 1, PageTable.HAS_REMOTE_COPY));
@@ -61,7 +61,7 @@ class PageTableTest {
     }
 
     @Test
-    void shouldFindWhatIsNotSavedWhereverItIsInAWord() {
+    void shouldFindUnsavedPageAtAnyPositionInWord() {
         for (boolean atHome : new boolean[] {false, true}) {
             for (int page = 0; page < PAGES; page++) {
                 PageTable table = new PageTable(PAGES, atHome);
@@ -89,7 +89,7 @@ class PageTableTest {
     }
 
     @Test
-    void shouldCountStrandedPagesOnlyWhileTheyAreResident() {
+    void shouldCountStrandedPagesWhileTheyAreResident() {
         PageTable table = new PageTable(PAGES, true);
         table.setState(3, PageTable.CLEAN);
         table.setState(4, PageTable.EVICTING);
@@ -110,17 +110,17 @@ class PageTableTest {
         assertEquals(1, table.resident());
     }
 
-    private static long pagesOf(PageTable table, int kind) {
+    private static long pagesOf(PageTable table, int state) {
         long count = 0;
         for (int page = 0; page < table.pages(); page++) {
-            count += table.state(page) == kind ? 1 : 0;
+            count += table.state(page) == state ? 1 : 0;
         }
         return count;
     }
 
     /** Three generations, each changed at random while its children still copy from it, beside plain copies made at the fork. */
     @Test
-    void shouldInheritWhatWasThereAtTheForkWhateverChangesLater() {
+    void shouldInheritStatesOfForkWhenTablesChangeLater() {
         int pages = 3 * Inheritance.BLOCK_PAGES + 5;
         for (int seed = 0; seed < 20; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
@@ -149,9 +149,9 @@ class PageTableTest {
                     case 2 -> table.inheritBlock();
                     case 3 -> assertEquals(expected.get(which)[page], table.state(page), "seed " + seed);
                     default -> {
-                        int kind = random.nextInt(KINDS);
-                        table.setState(page, kind);
-                        expected.get(which)[page] = kind;
+                        int state = random.nextInt(STATES);
+                        table.setState(page, state);
+                        expected.get(which)[page] = state;
                     }
                 }
             }
@@ -162,13 +162,13 @@ class PageTableTest {
             }
             for (int i = 0; i < tables.size(); i++) {
                 assertArrayEquals(expected.get(i), states(tables.get(i), pages), "seed " + seed + ", table " + i);
-                for (int kind = 0; kind < KINDS; kind++) {
-                    int counted = kind;
+                for (int state = 0; state < STATES; state++) {
+                    int counted = state;
                     assertEquals(
                             IntStream.of(expected.get(i))
                                     .filter(each -> each == counted)
                                     .count(),
-                            tables.get(i).count(kind));
+                            tables.get(i).count(state));
                 }
             }
         }
@@ -176,7 +176,7 @@ class PageTableTest {
 
     /** A parent that ends, and a child that ends, before all is copied. */
     @Test
-    void shouldInheritFromAParentThatHasEndedAndOutliveAChildThatHas() {
+    void shouldInheritWhenParentHasEnded() {
         int pages = 300 * Inheritance.BLOCK_PAGES;
         PageTable parent = new PageTable(pages, false);
         parent.setState(pages - 1, PageTable.DIRTY);
@@ -189,7 +189,7 @@ class PageTableTest {
     }
 
     @Test
-    void shouldCopyABoundedNumberOfStatesAtOnce() {
+    void shouldCopyOneBlockPerCallWhenInheriting() {
         int pages = 4 * Inheritance.BLOCK_PAGES;
         PageTable parent = new PageTable(pages, false);
         parent.setState(0, pages, PageTable.DIRTY, PageTable.ZERO);

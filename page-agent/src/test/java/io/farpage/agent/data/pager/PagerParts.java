@@ -19,7 +19,7 @@ import java.util.function.LongSupplier;
  * What a part of a pager needs, for tests that drive it by hand: a shard without devices, a pool, and homes whose links are down.
  */
 final class PagerParts implements AutoCloseable {
-    static final long BASE = 1L << 44;
+    static final long BASE = RecordingKernel.BASE;
     private static final int FRAME = 4096;
     private static final int FRAMES = 64;
 

@@ -11,27 +11,7 @@ final class PinReserveTest {
     private boolean mayStall = true;
     private boolean stalled;
 
-    private final Pins pins = new Pins() {
-        @Override
-        public long inspect() {
-            return 1;
-        }
-
-        @Override
-        public boolean passed(long inspection) {
-            return false;
-        }
-
-        @Override
-        public boolean isHeld() {
-            return false;
-        }
-
-        @Override
-        public boolean isLasting() {
-            return false;
-        }
-
+    private final Pins pins = new NoPins() {
         @Override
         public boolean mayStall() {
             return mayStall;
@@ -53,7 +33,7 @@ final class PinReserveTest {
     }
 
     @Test
-    void shouldKeepFourMegabytesFreeAtMost() {
+    void shouldKeepAtMostFourMegabytesFreeWhenLimitIsLarge() {
         assertEquals(100_000 - 1024, reserve.below(100_000));
         assertEquals(100 - 2, new PinReserve(pins, 1000, LARGE_PAGE).below(100));
     }

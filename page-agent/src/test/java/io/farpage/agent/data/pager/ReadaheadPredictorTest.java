@@ -7,107 +7,107 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 class ReadaheadPredictorTest {
-    private final ReadaheadPredictor streams = new ReadaheadPredictor(32);
+    private final ReadaheadPredictor predictor = new ReadaheadPredictor(32);
 
     @Test
-    void shouldDoubleTheWindowOfASequentialReaderUpToTheLimit() {
+    void shouldDoubleWindowUpToLimitWhenReaderIsSequential() {
         int page = 100;
         int[] windows = {1, 4, 8, 16, 32, 32};
         for (int window : windows) {
-            assertEquals(window, streams.fault(page));
+            assertEquals(window, predictor.fault(page));
             page += window;
         }
-        assertEquals(3 + 7 + 15 + 31, streams.hits().get());
+        assertEquals(3 + 7 + 15 + 31, predictor.hits().get());
     }
 
     @Test
-    void shouldFollowSeveralReadersSideBySide() {
+    void shouldFollowEachStreamWhenSeveralReadersInterleave() {
         for (int reader = 0; reader < 10; reader++) {
-            assertEquals(1, streams.fault(reader * 10_000));
+            assertEquals(1, predictor.fault(reader * 10_000));
         }
         for (int reader = 0; reader < 10; reader++) {
-            assertEquals(4, streams.fault(reader * 10_000 + 1));
+            assertEquals(4, predictor.fault(reader * 10_000 + 1));
         }
     }
 
     @Test
-    void shouldGoOnBehindWhatWasHad() {
-        streams.fault(7);
-        assertEquals(4, streams.fault(8));
-        streams.truncated(2, 2);
-        assertEquals(4, streams.fault(10));
-        assertEquals(8, streams.fault(14));
+    void shouldContinueBehindFetchedPagesWhenWindowIsTruncated() {
+        predictor.fault(7);
+        assertEquals(4, predictor.fault(8));
+        predictor.truncated(2, 2);
+        assertEquals(4, predictor.fault(10));
+        assertEquals(8, predictor.fault(14));
     }
 
     @Test
-    void shouldKeepTheWindowWhenThereWasRoomForLess() {
-        streams.fault(7);
-        assertEquals(4, streams.fault(8));
-        assertEquals(8, streams.fault(12));
-        streams.throttled(3, 3);
-        assertEquals(8, streams.fault(15), "not 4, and nothing is forgotten");
-        assertEquals(16, streams.fault(23));
-        assertEquals(3 + 2 + 7, streams.hits().get(), "what was not fetched was of no use");
+    void shouldKeepWindowWhenLimitThrottlesIt() {
+        predictor.fault(7);
+        assertEquals(4, predictor.fault(8));
+        assertEquals(8, predictor.fault(12));
+        predictor.throttled(3, 3);
+        assertEquals(8, predictor.fault(15), "the window stays at 8");
+        assertEquals(16, predictor.fault(23));
+        assertEquals(3 + 2 + 7, predictor.hits().get(), "pages that were not fetched are no hits");
     }
 
     @Test
-    void shouldGoOnBehindPagesThatWereHereAlready() {
-        streams.fault(7);
-        assertEquals(4, streams.fault(8));
-        streams.covered(4 + 2, 3);
-        assertEquals(8, streams.fault(14));
-        assertEquals(3 - 1, streams.hits().get(), "of the four one was here");
+    void shouldContinueBehindResidentPagesWhenWindowEndsInThem() {
+        predictor.fault(7);
+        assertEquals(4, predictor.fault(8));
+        predictor.covered(4 + 2, 3);
+        assertEquals(8, predictor.fault(14));
+        assertEquals(3 - 1, predictor.hits().get(), "one of the four was resident");
     }
 
     @Test
-    void shouldForgetAFaultThatThereWasNoRoomFor() {
-        streams.fault(7);
-        assertEquals(4, streams.fault(8));
+    void shouldForgetFaultWhenItIsUndone() {
+        predictor.fault(7);
+        assertEquals(4, predictor.fault(8));
         for (int tries = 0; tries < 5; tries++) {
-            assertEquals(8, streams.fault(12));
-            streams.undo();
+            assertEquals(8, predictor.fault(12));
+            predictor.undo();
         }
-        assertEquals(8, streams.fault(12));
-        assertEquals(16, streams.fault(20));
-        assertEquals(3 + 7, streams.hits().get());
-        assertEquals(0, streams.wasted().get());
+        assertEquals(8, predictor.fault(12));
+        assertEquals(16, predictor.fault(20));
+        assertEquals(3 + 7, predictor.hits().get());
+        assertEquals(0, predictor.wasted().get());
     }
 
-    /** A fault that belongs to no stream pushes out the oldest one, and is one difference more to find strides by. */
+    /** A fault that belongs to no stream replaces the oldest stream, and adds a difference to the vote on strides. */
     @Test
-    void shouldPutBackWhatAFaultThatThereWasNoRoomForPushedOut() {
+    void shouldRestoreOldestStreamWhenFaultIsUndone() {
         for (int reader = 0; reader < 16; reader++) {
-            streams.fault(reader * 10_000);
+            predictor.fault(reader * 10_000);
         }
         for (int tries = 0; tries < 20; tries++) {
-            assertEquals(1, streams.fault(7_000_000 + 17 * tries));
-            streams.undo();
+            assertEquals(1, predictor.fault(7_000_000 + 17 * tries));
+            predictor.undo();
         }
-        assertEquals(0, streams.strides());
+        assertEquals(0, predictor.strides());
         for (int reader = 0; reader < 16; reader++) {
-            assertEquals(4, streams.fault(reader * 10_000 + 1), "reader " + reader);
+            assertEquals(4, predictor.fault(reader * 10_000 + 1), "reader " + reader);
         }
     }
 
     @Test
-    void shouldGiveRandomReadersTheirPageAlone() {
+    void shouldFetchOnePageWhenReaderIsRandom() {
         SplittableRandom random = new SplittableRandom(1);
         int more = 0;
         for (int i = 0; i < 10_000; i++) {
-            more += streams.fault(random.nextInt(1 << 24)) - 1 + streams.strides();
+            more += predictor.fault(random.nextInt(1 << 24)) - 1 + predictor.strides();
         }
-        assertTrue(more < 10, more + " pages prefetched in vain");
+        assertTrue(more < 10, more + " pages prefetched for nothing");
     }
 
     @Test
-    void shouldFindAStrideByMajority() {
+    void shouldFetchEightPagesAheadWhenStrideRepeats() {
         int page = 5;
         int ahead = 0;
         for (int i = 0; i < 20; i++) {
-            assertEquals(1, streams.fault(page));
-            assertTrue(streams.strides() == 0 || streams.stride() == 17, "stride " + streams.stride());
-            ahead = streams.strides();
-            // What was prefetched does not fault.
+            assertEquals(1, predictor.fault(page));
+            assertTrue(predictor.strides() == 0 || predictor.stride() == 17, "stride " + predictor.stride());
+            ahead = predictor.strides();
+            // Prefetched pages do not fault.
             page += 17 * (ahead + 1);
         }
         assertEquals(8, ahead);
@@ -116,12 +116,12 @@ class ReadaheadPredictorTest {
     @Test
     void shouldFetchNothingAheadWhenExactlyHalfOfTheStridesAgree() {
         int page = 5;
-        streams.fault(page);
+        predictor.fault(page);
         for (int pair = 1; pair <= 8; pair++) {
             for (int stride : new int[] {17, 1_000 * pair}) {
                 page += stride;
-                assertEquals(1, streams.fault(page));
-                assertEquals(0, streams.strides(), "after a difference of " + stride + " in pair " + pair);
+                assertEquals(1, predictor.fault(page));
+                assertEquals(0, predictor.strides(), "after a difference of " + stride + " in pair " + pair);
             }
         }
     }
@@ -129,52 +129,52 @@ class ReadaheadPredictorTest {
     @Test
     void shouldFetchOnePageAheadWhenOneMoreThanHalfOfTheStridesAgree() {
         int page = 5;
-        streams.fault(page);
+        predictor.fault(page);
         int[] strides = {17, 1_000, 17, 2_000, 17, 3_000, 17, 17};
         for (int stride : strides) {
             page += stride;
-            streams.fault(page);
+            predictor.fault(page);
         }
-        assertEquals(1, streams.strides());
-        assertEquals(17, streams.stride());
+        assertEquals(1, predictor.strides());
+        assertEquals(17, predictor.stride());
     }
 
     @Test
-    void shouldCountFaultOnceWhenItIsTakenBackAndToldAgain() {
-        streams.fault(5);
+    void shouldCountFaultOnceWhenItIsUndoneAndRecordedAgain() {
+        predictor.fault(5);
         for (int tries = 0; tries < 8; tries++) {
-            streams.fault(1_005);
-            streams.undo();
+            predictor.fault(1_005);
+            predictor.undo();
         }
-        streams.fault(1_005);
-        assertEquals(0, streams.strides(), "one difference is no majority");
+        predictor.fault(1_005);
+        assertEquals(0, predictor.strides(), "one difference is no majority");
     }
 
     @Test
-    void shouldFindStrideOfFaultsThatWereTakenBackAndToldAgain() {
-        streams.fault(5);
+    void shouldFindStrideWhenFaultsAreUndoneAndRecordedAgain() {
+        predictor.fault(5);
         for (int fault = 1; fault <= 5; fault++) {
-            streams.fault(5 + 17 * fault);
-            streams.undo();
-            streams.fault(5 + 17 * fault);
-            assertEquals(fault < 5 ? 0 : 1, streams.strides(), "after " + fault + " equal differences");
+            predictor.fault(5 + 17 * fault);
+            predictor.undo();
+            predictor.fault(5 + 17 * fault);
+            assertEquals(fault < 5 ? 0 : 1, predictor.strides(), "after " + fault + " equal differences");
         }
-        assertEquals(17, streams.stride());
+        assertEquals(17, predictor.stride());
     }
 
     @Test
-    void shouldFollowAStrideBackwards() {
+    void shouldFetchAheadWhenStrideIsNegative() {
         int page = 100_000;
         for (int i = 0; i < 20; i++) {
-            streams.fault(page);
-            page += -3 * (streams.strides() + 1);
+            predictor.fault(page);
+            page += -3 * (predictor.strides() + 1);
         }
-        assertEquals(-3, streams.stride());
-        assertEquals(8, streams.strides());
+        assertEquals(-3, predictor.stride());
+        assertEquals(8, predictor.strides());
     }
 
     @Test
-    void shouldFetchNothingAheadWhenTurnedOff() {
+    void shouldFetchNothingAheadWhenPredictionIsOff() {
         ReadaheadPredictor off = new ReadaheadPredictor(1);
         for (int page = 0; page < 100; page++) {
             assertEquals(1, off.fault(page));

@@ -2,33 +2,70 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** Carries out whatever it is asked for, unless it is told to refuse, and notes it by page of 4 KiB. */
-final class RecordingKernel implements PageFaults {
+/** Carries out every request, unless the test has it refuse, and records the requests by page of 4 KiB. Reads the messages that the test sets. */
+public final class RecordingKernel implements PageFaults {
+    /** The first address of the guest's memory. */
+    public static final long BASE = 1L << 44;
+
+    public static final int FD = 77;
     private static final int PAGE = 4096;
 
-    final List<String> calls = new ArrayList<>();
-    /** The error number of the next installation or protection; 0 for none. */
-    int refusal;
+    /** The requests. */
+    public final List<String> calls = new ArrayList<>();
+    /** The messages of the next read. */
+    public @Nullable Consumer<MessageWriter> messages;
+    /** Thrown by the next read. */
+    public @Nullable Throwable thrown;
+    /** The error number of every read; 0 for none. */
+    int readError;
+
+    int reads;
+    private final Deque<Integer> refusals = new ArrayDeque<>();
+
+    /** Refuses the next requests, one with each of these error numbers; 0 carries a request out. */
+    public void refuse(int... errnos) {
+        for (int errno : errnos) {
+            refusals.add(errno);
+        }
+    }
 
     private long carryOut(String call, long start, long length) {
         long pages = length / PAGE;
-        calls.add(call + " " + (start - PagerParts.BASE) / PAGE + (pages == 1 ? "" : "*" + pages));
-        int refused = refusal;
-        refusal = 0;
-        return refused == 0 ? length : -refused;
+        calls.add(call + " " + (start - BASE) / PAGE + (pages == 1 ? "" : "*" + pages));
+        int refusal = refusals.isEmpty() ? 0 : refusals.remove();
+        return refusal == 0 ? length : -refusal;
     }
 
     @Override
     public int fd() {
-        return -1;
+        return FD;
     }
 
     @Override
-    public int read(UffdMessages messages) {
-        return 0;
+    public int read(UffdMessages into) {
+        reads++;
+        Throwable failure = thrown;
+        thrown = null;
+        switch (failure) {
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> {}
+        }
+        Consumer<MessageWriter> writes = messages;
+        if (readError != 0 || writes == null) {
+            return -readError;
+        }
+        messages = null;
+        MessageWriter writer = new MessageWriter(into);
+        writes.accept(writer);
+        return writer.count();
     }
 
     @Override
@@ -67,7 +104,7 @@ final class RecordingKernel implements PageFaults {
 
     @Override
     public int wake(long start, long length) {
-        carryOut("wake", start, length);
-        return 0;
+        long result = carryOut("wake", start, length);
+        return result < 0 ? (int) result : 0;
     }
 }

@@ -38,7 +38,7 @@ final class ResidencyTest {
     }
 
     @Test
-    void shouldLeaveWhatTheLimitLeavesAndNoMoreThanARun() {
+    void shouldOfferFreeFramesUpToOneRunWhenLimitLeavesMore() {
         Residency residency = residency(true);
         assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
         resident(LIMIT - 3);
@@ -48,7 +48,7 @@ final class ResidencyTest {
     }
 
     @Test
-    void shouldFollowANewLimit() {
+    void shouldOfferMoreFramesWhenLimitRises() {
         Residency residency = residency(true);
         resident(LIMIT);
         residency.resize(LIMIT + 5);
@@ -57,7 +57,7 @@ final class ResidencyTest {
     }
 
     @Test
-    void shouldNotCountStrandedPages() {
+    void shouldNotCountPagesWhenTheyAreStranded() {
         Residency residency = residency(true);
         resident(LIMIT);
         table.strand(1);
@@ -67,7 +67,7 @@ final class ResidencyTest {
     }
 
     @Test
-    void shouldHaveNoLimitForPrivateMemoryWhichIsNeverEvicted() {
+    void shouldIgnoreLimitWhenMemoryIsPrivate() {
         Residency residency = residency(false);
         resident(LIMIT);
         assertFalse(residency.isEvictable());
@@ -75,7 +75,7 @@ final class ResidencyTest {
     }
 
     @Test
-    void shouldHaveNoLimitOnceEvictionHasFailed() {
+    void shouldIgnoreLimitWhenEvictionHasFailed() {
         Residency residency = residency(true);
         resident(LIMIT);
         assertTrue(residency.isEvictable());
@@ -85,20 +85,20 @@ final class ResidencyTest {
     }
 
     @Test
-    void shouldHaveNoLimitWhenTheKernelCannotWriteProtect() {
+    void shouldIgnoreLimitWhenKernelCannotWriteProtect() {
         Residency residency = residency(true);
         resident(LIMIT);
-        kernel.refusal = Errno.EINVAL;
+        kernel.refuse(Errno.EINVAL);
         assertEquals(0, memory.protection().protect(0, 1));
         assertEquals(PagerOptions.MAX_RUN, residency.freeFrames(0));
     }
 
     @Test
-    void shouldAimBelowWhatWasResidentWhenTheHostHadNoMemory() {
+    void shouldLowerGoalBelowResidentPagesWhenHostHasNoMemory() {
         Residency residency = residency(true);
         resident(40);
         table.setState(50, PageTable.FETCHING);
-        kernel.refusal = Errno.ENOMEM;
+        kernel.refuse(Errno.ENOMEM);
         assertEquals(0, installer.copy(50, 1, 0, false));
         assertEquals(39, residency.goal());
         assertEquals(1, installer.copy(50, 1, 0, false));

@@ -14,7 +14,7 @@ class SpaceMapTest {
 
     @ParameterizedTest
     @CsvSource({"0, 60", "0, 10", "3, 7", "3, 8", "9, 2", "10, 20", "15, 45", "59, 1"})
-    void shouldSayOfASlicesPagesWhatItSaysOfTheSpaces(int start, int count) {
+    void shouldFindSameExtentsWhenMapIsSliced(int start, int count) {
         SpaceMap whole = map();
         SpaceMap slice = whole.slice(start, count);
         assertEquals(count, slice.pages());
@@ -32,12 +32,12 @@ class SpaceMapTest {
 
     @ParameterizedTest
     @CsvSource({"0, 0", "9, 0", "10, 1", "29, 1", "30, 2", "59, 2"})
-    void shouldFindExtentOfItsFirstAndOfItsLastPage(int page, int extent) {
+    void shouldFindExtentWhenPageIsItsFirstOrLast(int page, int extent) {
         assertEquals(extent, map().extent(page));
     }
 
     @Test
-    void shouldRefuseExtentsThatOverlapThoughTheirCountsAddUp() {
+    void shouldRefuseExtentsWhenTheyOverlap() {
         refuse(
                 "extent at page 5 where 10 was expected",
                 extent(0, 10, "a", 0, false),
@@ -46,7 +46,7 @@ class SpaceMapTest {
     }
 
     @Test
-    void shouldRefuseExtentsThatLeaveAGapThoughTheirCountsAddUp() {
+    void shouldRefuseExtentsWhenTheyLeaveGap() {
         refuse(
                 "extent at page 20 where 10 was expected",
                 extent(0, 10, "a", 0, false),
@@ -55,7 +55,7 @@ class SpaceMapTest {
     }
 
     @Test
-    void shouldRefuseExtentsThatEndBeforeOrBehindTheSpace() {
+    void shouldRefuseExtentsWhenTheyEndBeforeOrBehindSpace() {
         refuse("extents cover 59 of 60 pages", extent(0, 59, "a", 0, false));
         refuse("extents cover 61 of 60 pages", extent(0, 61, "a", 0, false));
     }

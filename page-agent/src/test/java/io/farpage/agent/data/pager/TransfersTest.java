@@ -4,24 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.linux.uffd.PageFaults;
-import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Test;
 
 class TransfersTest {
     private static final int PAGE = 4096;
     private static final int STAGING_FRAME = 0;
-    private static final PageFaults NO_KERNEL = (PageFaults) Proxy.newProxyInstance(
-            PageFaults.class.getClassLoader(), new Class<?>[] {PageFaults.class}, (proxy, method, arguments) -> {
-                throw new UnsupportedOperationException(method.getName());
-            });
+
+    private final RecordingKernel kernel = new RecordingKernel();
 
     /** A run of which a part waits to be installed keeps its slot, while pages of the other part may be evicted and fetched anew. */
     @Test
-    void shouldNoteARemovalWithTheFetchThatIsUnderWay() {
+    void shouldMarkRemovalInYoungestFetchWhenTwoHavePage() {
         PageTable table = new PageTable(8, true);
         try (PagerParts parts = new PagerParts(System::nanoTime)) {
-            AddressSpace memory = parts.memory(NO_KERNEL, true, PAGE, table);
+            AddressSpace memory = parts.memory(kernel, true, PAGE, table);
             Arrivals arrivals = new Arrivals(memory, new Installer(memory, Installer.Sharers.NONE));
             Transfers transfers = memory.context().transfers();
             Transfer older = fetch(transfers, arrivals, 5, 2);
@@ -37,11 +33,11 @@ class TransfersTest {
 
     /** A child with private memory has pages of the same numbers. */
     @Test
-    void shouldNoteARemovalOnlyWithFetchesForTheSameAddressSpace() {
+    void shouldMarkRemovalOnlyInFetchesOfSameAddressSpace() {
         try (PagerParts parts = new PagerParts(System::nanoTime)) {
-            AddressSpace memory = parts.memory(NO_KERNEL, false, PAGE, new PageTable(8, true));
+            AddressSpace memory = parts.memory(kernel, false, PAGE, new PageTable(8, true));
             AddressSpace child =
-                    new AddressSpace(memory.context(), NO_KERNEL, memory.layout(), new PageTable(8, true), false);
+                    new AddressSpace(memory.context(), kernel, memory.layout(), new PageTable(8, true), false);
             Arrivals own = new Arrivals(memory, new Installer(memory, Installer.Sharers.NONE));
             Arrivals other = new Arrivals(child, new Installer(child, Installer.Sharers.NONE));
             Transfers transfers = memory.context().transfers();

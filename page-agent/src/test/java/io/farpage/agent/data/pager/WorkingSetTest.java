@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class WorkingSetTest {
     @Test
-    void shouldCutRunsWhereASliceBeginsAndEnds() {
+    void shouldSplitRunsWhenSliceBeginsOrEndsWithinThem() {
         WorkingSet all = of(40, 0, 1, 2, 3, 10, 11, 12, 13, 14, 30);
         assertEquals(
                 List.of(1, 2, 3, 10, 11),
@@ -20,7 +20,7 @@ class WorkingSetTest {
     }
 
     @Test
-    void shouldJoinWhatWasCut() {
+    void shouldRestoreWorkingSetWhenSlicesAreJoined() {
         WorkingSet all = of(300, 0, 5, 6, 7, 99, 100, 101, 200, 250);
         WorkingSet joined = WorkingSet.EMPTY
                 .with(all.slice(0, 100), 0)
@@ -31,7 +31,7 @@ class WorkingSetTest {
     }
 
     @Test
-    void shouldKeepTheLongestRunsWhenThereAreTooMany() {
+    void shouldKeepLongestRunsWhenThereAreTooMany() {
         int pages = 16 * WorkingSet.MAX_RUNS;
         PageTable table = new PageTable(pages, false);
         for (int page = 0; page < pages; page += 4) {
@@ -40,13 +40,13 @@ class WorkingSetTest {
         for (int page = pages / 2; page < pages / 2 + 300; page++) {
             table.setState(page, PageTable.CLEAN);
         }
-        WorkingSet set = WorkingSet.of(table);
+        WorkingSet set = all(table);
         assertTrue(set.runs() <= WorkingSet.MAX_RUNS, set.runs() + " runs");
         assertTrue(pages(set).containsAll(List.of(pages / 2, pages / 2 + 299)));
     }
 
     @Test
-    void shouldFindTheSameWhenItLooksAtAFewPagesAtATime() {
+    void shouldFindSameRunsWhenScanIsSplit() {
         PageTable table = new PageTable(1000, true);
         for (int page : new int[] {0, 7, 8, 9, 63, 64, 65, 500, 998, 999}) {
             table.setState(page, PageTable.DIRTY);
@@ -55,8 +55,14 @@ class WorkingSetTest {
         while (!scan.doWork(7)) {
             // Goes on where it stopped.
         }
-        assertEquals(pages(WorkingSet.of(table)), pages(scan.found()));
+        assertEquals(pages(all(table)), pages(scan.found()));
         assertEquals(10, scan.found().pages());
+    }
+
+    private static WorkingSet all(PageTable table) {
+        WorkingSet.Scan scan = new WorkingSet.Scan(table);
+        assertTrue(scan.doWork(table.pages()));
+        return scan.found();
     }
 
     private static WorkingSet of(int pages, int... resident) {
@@ -64,7 +70,7 @@ class WorkingSetTest {
         for (int page : resident) {
             table.setState(page, PageTable.DIRTY);
         }
-        return WorkingSet.of(table);
+        return all(table);
     }
 
     private static List<Integer> pages(WorkingSet set) {

@@ -1,8 +1,6 @@
 package io.farpage.agent.data.shard;
 
 import io.farpage.pool.header.PoolHeader;
-import io.farpage.verbs.CompletionChannel;
-import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WcStatus;
@@ -15,10 +13,10 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * A home that answers when a test says so, and as it says: too late, twice, or with the number of a request of before. A device of the real
- * providers does none of that on demand.
+ * A home that answers when and as the test demands: too late, twice, or with the number of an earlier request. A device of the real providers does
+ * not do that on demand.
  */
-final class ScriptedHome implements CompletionQueue, CompletionChannel {
+final class ScriptedHome extends PolledQueue {
     static final String NODE = "home";
     static final long INCARNATION = 7;
     static final long BYTES = 1 << 20;
@@ -44,7 +42,7 @@ final class ScriptedHome implements CompletionQueue, CompletionChannel {
         return new PeerMemory(0, 0, 1L << 40, BYTES, 0);
     }
 
-    /** A queue pair in RTS, which takes requests and answers none by itself. */
+    /** A queue pair in RTS, which accepts requests and answers none by itself. */
     QueuePair queuePair() {
         List<Long> prepared = new ArrayList<>();
         return (QueuePair) Proxy.newProxyInstance(
@@ -90,25 +88,4 @@ final class ScriptedHome implements CompletionQueue, CompletionChannel {
         }
         return count;
     }
-
-    @Override
-    public int capacity() {
-        return Integer.MAX_VALUE;
-    }
-
-    @Override
-    public int fileDescriptor() {
-        return -1;
-    }
-
-    @Override
-    public boolean await(long timeoutNanos) {
-        return false;
-    }
-
-    @Override
-    public void requestNotification() {}
-
-    @Override
-    public void close() {}
 }

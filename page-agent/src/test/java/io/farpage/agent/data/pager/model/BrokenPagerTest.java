@@ -9,6 +9,7 @@ import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.RecordingKernel;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
@@ -21,16 +22,16 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A pager whose kernel throws in the middle of a turn. */
+/** A pager whose kernel throws in the middle of a duty cycle. */
 class BrokenPagerTest {
-    private static final long BASE = NotingKernel.BASE;
+    private static final long BASE = RecordingKernel.BASE;
     private static final int PAGES = 8;
 
     private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
     private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES, Memory.PAGE);
     private final Shard shard =
             new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {});
-    private final NotingKernel kernel = new NotingKernel();
+    private final RecordingKernel kernel = new RecordingKernel();
     private final List<PagerEnd> ended = new ArrayList<>();
     private Pager pager;
 
@@ -62,13 +63,13 @@ class BrokenPagerTest {
     }
 
     @Test
-    void shouldAnswerFaultsWithSigbusAndKeepTheUserfaultfdWhenItsTurnThrows() {
+    void shouldPoisonFaultingPagesAndKeepUserfaultfdWhenDutyCycleThrows() {
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
         assertTrue(ended.isEmpty(), "closing the userfaultfd would let the guest read zeros");
-        assertEquals(NotingKernel.FD, pager.fileDescriptor());
+        assertEquals(RecordingKernel.FD, pager.fileDescriptor());
 
-        kernel.says = messages -> {
+        kernel.messages = messages -> {
             messages.fault(BASE + 3 * Memory.PAGE + 8, false, false);
             messages.removal(BASE, BASE + Memory.PAGE);
             messages.fault(BASE + 5 * Memory.PAGE, true, true);
@@ -76,34 +77,34 @@ class BrokenPagerTest {
         shard.doWork();
         assertEquals(
                 List.of("poison 3", "unprotect 5"),
-                kernel.asked,
-                "SIGBUS for what is not resident, and a store goes on");
+                kernel.calls,
+                "SIGBUS for a page that is not resident; a store to a resident one succeeds");
         shard.doWork();
-        assertEquals(2, kernel.asked.size());
+        assertEquals(2, kernel.calls.size());
     }
 
     @Test
-    void shouldPoisonWhereTheMarkerOfAProtectionIsAndWakeWhereAnEventWaits() {
+    void shouldClearMarkerWhenPoisoningMeetsOneAndWakeWhenEventWaits() {
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
-        kernel.says = messages -> messages.fault(BASE, false, false);
-        kernel.results = List.of((long) -Errno.EEXIST, (long) Memory.PAGE);
+        kernel.messages = messages -> messages.fault(BASE, false, false);
+        kernel.refuse(Errno.EEXIST);
         shard.doWork();
-        assertEquals(List.of("poison 0", "unprotect 0", "poison 0"), kernel.asked);
+        assertEquals(List.of("poison 0", "unprotect 0", "poison 0"), kernel.calls);
 
-        kernel.asked.clear();
-        kernel.says = messages -> messages.fault(BASE, false, false);
-        kernel.results = List.of((long) -Errno.EAGAIN);
+        kernel.calls.clear();
+        kernel.messages = messages -> messages.fault(BASE, false, false);
+        kernel.refuse(Errno.EAGAIN);
         shard.doWork();
-        assertEquals(List.of("poison 0", "wake 0"), kernel.asked);
+        assertEquals(List.of("poison 0", "wake 0"), kernel.calls);
     }
 
     @Test
-    void shouldEndUnsavedWhenItsVmmHasEnded() {
+    void shouldEndUnsavedWhenVmmHasEnded() {
         kernel.thrown = new AssertionError("for a test");
         shard.doWork();
-        kernel.says = messages -> messages.fault(BASE, false, false);
-        kernel.results = List.of((long) -Errno.ESRCH);
+        kernel.messages = messages -> messages.fault(BASE, false, false);
+        kernel.refuse(Errno.ESRCH);
         shard.doWork();
         shard.doWork();
         assertEquals(1, ended.size());

@@ -9,11 +9,11 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing after the other: each step comes when all that the one before it set off is done. Then the run ends, as things are. A direct read
- * lasts until the program ends it.
+ * One step after the other: each begins when all work that the one before it caused is done. The run ends in the state after the last. A direct
+ * read lasts until the program ends it.
  */
 final class CalmSchedule implements Schedule {
-    /** Turns of the agent after which it has nothing left to do. */
+    /** Duty cycles of the agent after which it has no work left. */
     private static final int REST = 20;
 
     private final Deque<Function<World, Step>> program = new ArrayDeque<>();
@@ -31,7 +31,7 @@ final class CalmSchedule implements Schedule {
         return this;
     }
 
-    /** Looks at the world, or changes it. */
+    /** Checks the world, or changes it. */
     CalmSchedule then(Consumer<World> what) {
         program.add(world -> {
             what.accept(world);
@@ -47,8 +47,8 @@ final class CalmSchedule implements Schedule {
     }
 
     @Override
-    public @Nullable Step next(World world, boolean inTurn) {
-        if (inTurn) {
+    public @Nullable Step next(World world, boolean inCycle) {
+        if (inCycle) {
             return null;
         }
         for (GuestThread thread : world.threads) {
@@ -70,12 +70,12 @@ final class CalmSchedule implements Schedule {
     }
 
     @Override
-    public long turnNanos() {
+    public long cycleNanos() {
         return World.LONG_NANOS;
     }
 
     @Override
-    public boolean settles() {
+    public boolean quiesces() {
         return false;
     }
 }

@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Which pages the agent takes out, when, and what becomes of those that it cannot. */
+/** Which pages the agent evicts, when, and the state of those that it cannot evict. */
 final class EvictionOrderTest {
     private static final int PAGES = 40;
     private static final int LIMIT = 32;
-    /** Room that is kept free for faults at this limit; eviction makes twice as much when that is used up. */
+    /** Frames that are kept free for faults at this limit; once they are used up, eviction frees twice as many. */
     private static final int SLACK = 8;
 
     private static void run(int limit, CalmSchedule schedule) {
@@ -32,7 +32,7 @@ final class EvictionOrderTest {
     }
 
     @Test
-    void shouldEvictNothingUntilTheSlackIsUsedAndThenMakeTwiceTheRoom() {
+    void shouldFreeTwiceTheSlackWhenSlackIsUsed() {
         run(
                 LIMIT,
                 new CalmSchedule()
@@ -43,7 +43,7 @@ final class EvictionOrderTest {
     }
 
     @Test
-    void shouldPassOverPagesThatWereAskedForSinceTheHandCameBy() {
+    void shouldPassOverPagesThatFaultedSinceLastLap() {
         run(
                 LIMIT,
                 new CalmSchedule()
@@ -60,9 +60,9 @@ final class EvictionOrderTest {
                                 resident(world))));
     }
 
-    /** Fewer pages than may be resident, since a pager that cannot evict does not hold faults up. */
+    /** Fewer pages than may be resident, since a pager that cannot evict serves faults above the limit. */
     @Test
-    void shouldKeepDirtyPagesResidentWhenTheirHoleCannotBePunched() {
+    void shouldKeepDirtyPagesResidentWhenHoleCannotBePunched() {
         run(
                 4,
                 new CalmSchedule()
@@ -73,7 +73,7 @@ final class EvictionOrderTest {
     }
 
     @Test
-    void shouldKeepWrittenPagesResidentWhenTheirHoleCannotBePunchedAfterwards() {
+    void shouldKeepWrittenPagesResidentWhenHoleCannotBePunchedAfterWrite() {
         run(
                 LIMIT,
                 new CalmSchedule()
@@ -87,7 +87,7 @@ final class EvictionOrderTest {
     }
 
     @Test
-    void shouldKeepPagesOfZerosResidentWhenTheirHoleCannotBePunched() {
+    void shouldKeepZeroPagesResidentWhenHoleCannotBePunched() {
         run(
                 4,
                 new CalmSchedule()
@@ -98,7 +98,7 @@ final class EvictionOrderTest {
     }
 
     @Test
-    void shouldKeepCleanPagesResidentWhenTheirHoleCannotBePunched() {
+    void shouldKeepCleanPagesResidentWhenHoleCannotBePunched() {
         run(
                 LIMIT,
                 new CalmSchedule()

@@ -9,17 +9,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that can happen to a small world, in every order: depth first, each run from the start along a schedule of which the first
- * part has been run before. Between two turns of the agent a state that was seen before is not gone into again.
+ * All steps of a small world, in every order: depth first, each run from the start along a schedule whose first part has been run before. A
+ * state between two duty cycles that was seen before is not explored again.
  *
- * <p>Threads carry out a program each. The kernel and the network do nothing of their own accord here.
+ * <p>Each thread carries out a program. The kernel and the network inject no failures.
  */
 final class Explorer implements Schedule {
     private final Setup setup;
     private final List<List<Step>> programs;
     private final boolean ends;
     private final Set<Long> seen = new HashSet<>();
-    /** Of the schedule that is being run: what was possible at each step, and which of that is taken. */
+    /** Of the schedule that is being run: the steps that were possible at each point, and the chosen one. */
     private final List<List<Step>> possible = new ArrayList<>();
 
     private final List<Integer> chosen = new ArrayList<>();
@@ -39,7 +39,7 @@ final class Explorer implements Schedule {
         this.ends = ends;
     }
 
-    /** Goes on until everything has been seen, or there is no more time. */
+    /** Explores until every state was seen, or the time is over. */
     void explore(long untilNanos) {
         do {
             depth = 0;
@@ -50,8 +50,8 @@ final class Explorer implements Schedule {
             try {
                 new World(setup, this).run();
             } catch (AssertionError | RuntimeException e) {
-                List<Step> taken = taken();
-                throw new AssertionError("repeat with: " + Replay.recipe(setup, turnNanos(), taken), e);
+                List<Step> steps = chosenSteps();
+                throw new AssertionError("repeat with: " + Replay.recipe(setup, cycleNanos(), steps), e);
             }
         } while (backtrack() && System.nanoTime() - untilNanos < 0);
     }
@@ -70,19 +70,19 @@ final class Explorer implements Schedule {
         return false;
     }
 
-    /** Whether nothing is left to be seen. */
+    /** Whether every state was seen. */
     boolean isExhausted() {
         return isExhausted;
     }
 
     @Override
-    public @Nullable Step next(World world, boolean inTurn) {
+    public @Nullable Step next(World world, boolean inCycle) {
         if (depth == possible.size()) {
-            if (!inTurn && !seen.add(Fingerprint.of(world, done.toString()))) {
+            if (!inCycle && !seen.add(Fingerprint.of(world, done.toString()))) {
                 isAtRest = possible(world, false).size() == 1;
                 return null;
             }
-            possible.add(possible(world, inTurn));
+            possible.add(possible(world, inCycle));
             chosen.add(0);
         }
         Step step = possible.get(depth).get(chosen.get(depth));
@@ -91,15 +91,15 @@ final class Explorer implements Schedule {
         return step;
     }
 
-    /** So long that the agent never pauses, and that times need not be told apart. */
+    /** So long that every pause of the agent is over in the next duty cycle; times make no difference between states. */
     @Override
-    public long turnNanos() {
+    public long cycleNanos() {
         return World.LONG_NANOS;
     }
 
-    /** What is known goes on as before; only where nothing but the agent can go on it must come to its end. */
+    /** A state that was seen before needs no end; a state in which only the agent can take a step must come to its end. */
     @Override
-    public boolean settles() {
+    public boolean quiesces() {
         return isAtRest;
     }
 
@@ -110,13 +110,13 @@ final class Explorer implements Schedule {
 
     private void count(Step step) {
         switch (step.kind()) {
-            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, CUT, CUT_ACROSS, FORK ->
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, REMOVE_PART, REMOVE_ACROSS, FORK ->
                 done.set(step.first(), done.get(step.first()) + 1);
             default -> {}
         }
     }
 
-    private List<Step> possible(World world, boolean inTurn) {
+    private List<Step> possible(World world, boolean inCycle) {
         List<Step> steps = new ArrayList<>();
         for (GuestThread thread : world.threads) {
             List<Step> program = programs.get(thread.number);
@@ -132,24 +132,24 @@ final class Explorer implements Schedule {
         if (ends && world.kernel().isAlive()) {
             steps.add(Step.of(Kind.END));
         }
-        if (!inTurn && !world.kernel().isAlive() && world.ended == null) {
+        if (!inCycle && !world.kernel().isAlive() && world.ended == null) {
             steps.add(Step.of(Kind.PROBE));
         }
         steps.add(Step.AGENT);
         return steps;
     }
 
-    private List<Step> taken() {
-        List<Step> taken = new ArrayList<>();
+    private List<Step> chosenSteps() {
+        List<Step> steps = new ArrayList<>();
         for (int i = 0; i < depth; i++) {
-            taken.add(possible.get(i).get(chosen.get(i)));
+            steps.add(possible.get(i).get(chosen.get(i)));
         }
-        return taken;
+        return steps;
     }
 
     @Override
     public String toString() {
-        return seen.size() + " states between turns, " + runs + " schedules, "
-                + (isExhausted ? "everything" : "not everything, for want of time");
+        return seen.size() + " states between duty cycles, " + runs + " schedules, "
+                + (isExhausted ? "everything" : "not everything within the time");
     }
 }

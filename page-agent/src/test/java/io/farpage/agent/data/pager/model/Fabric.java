@@ -54,7 +54,7 @@ final class Fabric {
         return homes.stream().allMatch(that);
     }
 
-    /** Whether a page lives on another node that is so. */
+    /** Whether a page lives on another node for which the condition holds. */
     boolean isAtHomeThat(int page, Predicate<SimulatedHome> is) {
         return isAny(home -> home.has(page) && is.test(home));
     }
@@ -127,7 +127,7 @@ final class Fabric {
         return isEvery(SimulatedHome::isIdle);
     }
 
-    /** Adds what can happen on the way to the homes, and is no trouble. */
+    /** Adds the steps of transfers that are not failures. */
     void addSteps(List<Step> to) {
         int number = 0;
         for (Transfer transfer : underWay()) {
@@ -144,7 +144,7 @@ final class Fabric {
         }
     }
 
-    /** All that decides how the network goes on, but for the numbers of the transfers. */
+    /** The state of the network, without the numbers of the transfers. */
     String shape() {
         StringBuilder shape = new StringBuilder();
         for (SimulatedHome home : homes) {

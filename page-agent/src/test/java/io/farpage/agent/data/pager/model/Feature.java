@@ -1,8 +1,8 @@
 package io.farpage.agent.data.pager.model;
 
-/** What a world has beside the rule: a guest on a memory file with pages of 4 KiB, one home on another node, and a kernel that can poison. */
+/** How a world differs from the usual one: a guest on a memory file with pages of 4 KiB, one home on another node, and a kernel that can poison. */
 enum Feature {
-    /** The pages on other nodes live on two of them, either of which may fall silent or be lost while the other goes on. */
+    /** The pages on other nodes live on two of them, either of which may fall silent or be lost while the other answers. */
     TWO_HOMES,
     /** The guest's memory is private (MAP_PRIVATE): nothing of it is evicted or saved, and a child has a copy of its own. */
     PRIVATE,

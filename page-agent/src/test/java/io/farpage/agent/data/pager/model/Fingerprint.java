@@ -16,8 +16,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A number for a state of a world between two turns of the agent: two states with the same number go on in the same way. Looks into every
- * field of the pager, its fetcher and its link, but for times and counts of what was, which nothing here depends on.
+ * A number for the state of a world between two duty cycles of the agent: from two states with the same number the same steps lead to the same
+ * states. Reads every field of the pager, its fetcher and its link, except for times and statistics, on which no step depends.
  */
 final class Fingerprint {
     private static final Set<String> WITHOUT_EFFECT = Set.of(
@@ -31,9 +31,9 @@ final class Fingerprint {
             "status",
             "answeredAt",
             "savedAt",
-            "looks",
+            "examinedPages",
             "since",
-            "span");
+            "passed");
 
     private static final Map<Class<?>, List<Field>> FIELDS = new HashMap<>();
 
@@ -94,7 +94,7 @@ final class Fingerprint {
         }
     }
 
-    /** A ring, of which it does not matter where it starts. */
+    /** The entries of a ring, wherever in the arrays it starts. */
     private void ring(Object ring, String size, String... arrays) {
         int head = (int) field(ring, "head");
         int count = (int) field(ring, size);
@@ -107,7 +107,7 @@ final class Fingerprint {
         add(count);
     }
 
-    /** Of the inspections that runs wait for it matters how far they are, and not their numbers. */
+    /** How far the inspections are that runs wait for, instead of their numbers. */
     private void inspections(Object waiting) {
         int head = (int) field(waiting, "head");
         int size = (int) field(waiting, "size");

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Schedules that once did harm. */
+/** Schedules that once found a fault. The comment of each describes the fault. */
 final class FoundSchedulesTest {
     private static final Logger logger = (Logger) LoggerFactory.getLogger("io.farpage.agent");
 
@@ -24,41 +24,41 @@ final class FoundSchedulesTest {
         logger.setLevel(null);
     }
 
-    /** A child gave up pages, took the place of the VMM, and they were evicted before the kernel had taken them out. */
+    /** A child gave up pages and replaced the VMM, and the pages were evicted before the kernel had removed them. */
     @Test
-    void shouldNotEvictWhatAChildIsGivingUpWhenItTakesThePlaceOfTheVmm() {
+    void shouldKeepPagesThatChildGivesUpWhenItReplacesVmm() {
         Replay.run(
                 new Setup(6, 0, 1, 4, 1, 2, 15),
                 World.LONG_NANOS,
                 Step.parse("y . . . g . . w0/2 . . . g e p . B1/2 . . . . . . g1"));
     }
 
-    /** A schedule that was written down for other calls into the kernel than the agent makes now tests nothing. */
+    /** A schedule tests nothing if the agent now makes other calls into the kernel than when the schedule was found. */
     @Test
-    void shouldFailWhenAStepDoesNotApplyAnyMore() {
+    void shouldFailWhenStepDoesNotApplyAnyMore() {
         Setup setup = new Setup(4, 0, 1, 4, 1, 4, 15);
         List<Step> steps = Step.parse("r0/1 . g .");
         assertThrows(IllegalArgumentException.class, () -> Replay.run(setup, World.LONG_NANOS, steps));
     }
 
-    /** Stored zeros were not written home, and of what the home had the dead agent alone knew that it was older. */
+    /** Stored zeros were not written home, and only the killed agent knew that the bytes at the home were older. */
     @Test
-    void shouldWriteZerosHomeWhereTheHomeHasSomethingOlder() {
+    void shouldWriteZerosHomeWhenHomeHasOlderVersion() {
         Replay.run(
                 new Setup(8, 0, 2, 6, 1, 1, 14),
                 World.LONG_NANOS,
                 Step.parse("w0/1 r1/7 . . . . . . g1 . . . g . . . . . g . z1/1"));
     }
 
-    /** The pause after a lack of memory was measured from when the fault had come, and so never ended for one that waited. */
+    /** The pause after a lack of memory was measured from the time of the fault, and so never ended for a waiting fault. */
     @Test
-    void shouldAnswerAFaultThatThereWasNoMemoryFor() {
+    void shouldServeFaultWhenMemoryIsFreeAgain() {
         Replay.run(new Setup(4, 1, 1, 4, 1, 4, 15), World.SHORT_NANOS, Step.parse("o w"));
     }
 
-    /** What was fetched was dropped when it came, and with it whoever waited for it. */
+    /** A fetched page was dropped on arrival because it had been given up, and the threads that waited for it were not woken. */
     @Test
-    void shouldWakeWhoeverWaitsForAPageThatIsGivenUp() {
+    void shouldWakeThreadsWhenFetchedPageIsGivenUp() {
         Replay.run(
                 new Setup(8, 1, 3, 2, 1, 4, 9),
                 World.LONG_NANOS,
@@ -67,60 +67,60 @@ final class FoundSchedulesTest {
                                 + " r0/3 . . . . . . . b2/3"));
     }
 
-    /** A run that did not fit into what was free of the staging memory was tried again as it was. */
+    /** A run that was larger than the free staging memory was retried at the same size. */
     @Test
-    void shouldTakePagesOutOneByOneWhereStagingMemoryIsShort() {
+    void shouldEvictPagesOneByOneWhenStagingMemoryIsShort() {
         Replay.run(
                 new Setup(7, 0, 3, 6, 4, 3, 2),
                 World.SHORT_NANOS,
                 Step.parse("w0/5 . . . g r2/1 w0/4 w1/2 . . . . . g2 g . . r2 g1 . b1/3 w0/6 . g1 g1 w1/3"));
     }
 
-    /** As before, at the VMM's end. */
+    /** As before, when the VMM has ended. */
     @Test
-    void shouldSavePagesOneByOneWhereStagingMemoryIsShort() {
+    void shouldSavePagesOneByOneWhenStagingMemoryIsShort() {
         Replay.run(new Setup(5, 0, 3, 3, 1, 1, 3), World.SHORT_NANOS, Step.parse("| B0/3 B1/1"));
     }
 
-    /** A fault was answered with zeros after a removal that was read with it had been carried out, and these were taken for what was removed. */
+    /** A fault was served with zeros after the removal of the same batch had been carried out, and the zeros counted as the removed page. */
     @Test
-    void shouldLearnOfRemovalsBeforeItAnswersFaults() {
+    void shouldHandleRemovalsBeforeFaultsWhenBothAreRead() {
         Replay.run(
                 new Setup(5, 0, 3, 3, 4, 1, 5),
                 World.SHORT_NANOS,
                 Step.parse("B0/1 . . w2 . w1 g g . . . . w0/4 g2 b2/4 . . . . g2 g2"));
     }
 
-    /** The end of a write that had begun before the VMM ended was taken for that of the zeros which were to follow it. */
+    /** The completion of a write that had begun before the VMM ended counted as that of the zeros which were to follow. */
     @Test
-    void shouldSaveZerosAfterAWriteOfWhatWasThereBefore() {
+    void shouldSaveZerosWhenEvictionWriteOfOlderBytesCompletesLate() {
         Replay.run(
                 new Setup(4, 0, 3, 1, 1, 3, 14),
                 World.LONG_NANOS,
                 Step.parse("r0/3 . . . . . . . b2/1 g . . . . . . g2 g2 w2/1 . . . g2 . . b2/1 . . . g2 g2 e"));
     }
 
-    /** Looking whether the VMM was there mapped its first page, writable, after the kernel had taken it out of the page table. */
+    /** The probe for the VMM mapped its first page, writable, after the kernel had unmapped it. */
     @Test
-    void shouldNotLetThePageBeWrittenByLookingWhetherTheVmmIsThere() {
+    void shouldKeepPageProtectedWhenAgentProbesVmm() {
         Replay.run(
                 new Setup(2, 1, 3, 1, 1, 5, 6),
                 World.LONG_NANOS,
                 Step.parse("b2 . . g2 g2 p . w2 . . . . g2 k p . w1"));
     }
 
-    /** A fault that waited was to be answered with zeros, and what had been given up and was still there was kept instead. */
+    /** A waiting fault was to be served with zeros, and the given-up page that was still in the file was kept instead. */
     @Test
-    void shouldNotKeepWhatIsThereUntilARemovalIsCarriedOut() {
+    void shouldInstallZerosWhenRemovedPageIsStillResident() {
         Replay.run(
                 new Setup(3, 0, 2, 1, 4, 5, 6),
                 World.LONG_NANOS,
                 Step.parse("q w0/1 . w1/1 . . . . g1 g . . . g1 . . . g . b1/1 . . . . g1 c"));
     }
 
-    /** The home took a page and was lost; the page was evicted on the word of the completion, which the agent read after the loss. */
+    /** The home received a page and was lost; the agent read the completion after the loss and evicted the page. */
     @Test
-    void shouldKeepPageResidentWhenItsHomeIsLostBetweenAWriteAndItsCompletion() {
+    void shouldKeepPageResidentWhenHomeIsLostBeforeCompletionIsRead() {
         Replay.run(
                 new Setup(3, 0, 3, 1, 4, 1, 8),
                 World.SHORT_NANOS,
@@ -129,15 +129,15 @@ final class FoundSchedulesTest {
                                 + " . . . . . . . . c !"));
     }
 
-    /** A page was given up between the fault that found it lost and its poisoning, which was then left out, and with it the waking. */
+    /** A page was given up between the fault that found it lost and its poisoning; the page was not poisoned, and the thread not woken. */
     @Test
-    void shouldWakeThreadWhenItsLostPageIsGivenUpBeforeItIsPoisoned() {
+    void shouldWakeThreadWhenLostPageIsGivenUpBeforeItIsPoisoned() {
         Replay.run(new Setup(7, 0, 2, 6, 1, 3, 9), World.LONG_NANOS, Step.parse("| ! r0/3 . . B1/2"));
     }
 
-    /** A removal of a part of a large page was taken for one of the page, and the rest of it read as zeros. */
+    /** The removal of a part of a large page was handled as that of the whole page, and the rest read as zeros. */
     @Test
-    void shouldKeepTheRestOfALargePageWhenAPartIsGivenUp() {
+    void shouldKeepRestOfLargePageWhenPartIsGivenUp() {
         Replay.run(
                 new Setup(4, 0, 1, 4, 1, 1, 5).with(Feature.LARGE_PAGES),
                 World.LONG_NANOS,
@@ -146,14 +146,14 @@ final class FoundSchedulesTest {
 
     /** A removal that ended within a large page was rounded, and that page stayed clean although the kernel filled a part of it with zeros. */
     @Test
-    void shouldTreatLargePagesAtBothEndsOfARemovalAsCut() {
+    void shouldMarkLargePagesDirtyWhenRemovalEndsWithinThem() {
         Replay.run(
                 new Setup(8, 0, 3, 7, 1, 1, 9).with(Feature.LARGE_PAGES),
                 World.LONG_NANOS,
                 Step.parse("w1/5 . . . X2/3"));
     }
 
-    /** A page of private memory was given up, no hugepage was left to bring zeros, and the page was fetched from its home instead. */
+    /** A page of private memory was given up, no hugepage was free for zeros, and the page was fetched from its home instead. */
     @Test
     void shouldNotFetchGivenUpPageWhenNoHugepageIsLeft() {
         Replay.run(
@@ -164,49 +164,49 @@ final class FoundSchedulesTest {
 
     /** Pages of a home that fell silent filled the limit, and pages of this node waited until it answered. */
     @Test
-    void shouldServePagesOfOthersWhenPagesOfASilentHomeFillTheLimit() {
+    void shouldServePagesOfOtherHomesWhenPagesOfSilentHomeFillLimit() {
         Replay.run(new Setup(3, 1, 3, 2, 1, 2, 8), World.SHORT_NANOS, Step.parse("| r2/1 w S"));
     }
 
-    /** Zeros of a lost home waited for room that is left to homes that answer. */
+    /** Zero pages of a lost home waited for frames that are reserved for homes that answer. */
     @Test
-    void shouldNotLeaveRoomToOthersWhenAPageIsOfALostHome() {
+    void shouldInstallZerosAboveLimitWhenHomeIsLost() {
         Replay.run(
                 new Setup(8, 0, 3, 6, 1, 4, 5).with(Feature.TWO_HOMES),
                 World.LONG_NANOS,
                 Step.parse("r2/2 . . . w1 . . . . . . . w !"));
     }
 
-    /** A VMM was killed while it gave up a part of a page; its child found zeros, and the page was evicted as the home had it before. */
+    /** A VMM was killed while it gave up a part of a page; its child read zeros, and the page was evicted although the home had the earlier bytes. */
     @Test
-    void shouldKeepLargePageWhenVmmIsKilledWhileItGivesUpAPartAndAChildSharesIt() {
+    void shouldKeepLargePageWhenVmmIsKilledDuringPartialRemovalAndChildSharesIt() {
         Replay.run(
                 new Setup(3, 0, 2, 1, 1, 3, 8).with(Feature.LARGE_PAGES),
                 World.LONG_NANOS,
                 Step.parse("w0/2 . . . g . . . y . . g X1 e r2/2 c"));
     }
 
-    /** As before, but the write ended only after the child had taken the place of the VMM. */
+    /** As before, but the write completed after the child had replaced the VMM. */
     @Test
-    void shouldKeepLargePageWhenItsWriteEndsAfterAChildHasTakenThePlaceOfTheVmm() {
+    void shouldKeepLargePageWhenWriteCompletesAfterChildReplacedVmm() {
         Replay.run(
                 new Setup(3, 0, 2, 1, 1, 3, 8).with(Feature.LARGE_PAGES),
                 World.LONG_NANOS,
                 Step.parse("w0/2 . . . g . . . y . . g X1 e r2/2 p . . . . . . . . . . c"));
     }
 
-    /** A WRITE that had waited while the link was down made its home count as silent the moment the link was up, and pages came beyond the limit. */
+    /** A WRITE that had waited while the link was down made its home count as silent as soon as the link was up, and pages were installed above the limit. */
     @Test
-    void shouldTakeAHomeForOneThatAnswersWhenItsLinkHasJustComeUp() {
+    void shouldCountHomeAsAnsweringWhenLinkHasJustComeUp() {
         Replay.run(
                 new Setup(4, 1, 3, 1, 4, 2, 8),
                 World.SHORT_NANOS,
                 Step.parse("w . h . f . . g . . g h u . . c . . w0/3"));
     }
 
-    /** A page was written to between MADV_DONTNEED and its hole, so the agent took it out although the link to its home was down. */
+    /** A page was written to between MADV_DONTNEED and its hole, so the agent evicted it although the link to its home was down. */
     @Test
-    void shouldTakeOutAPageThatIsBeingGivenUpWhenItsHomeIsLost() {
+    void shouldEvictPageThatIsBeingGivenUpWhenHomeIsLost() {
         Replay.run(
                 new Setup(6, 0, 3, 2, 1, 2, 7).with(Feature.TWO_HOMES),
                 World.SHORT_NANOS,
@@ -215,7 +215,7 @@ final class FoundSchedulesTest {
 
     /** A page that had arrived and could not be installed kept the only transfer slot, so no page could be written back to make room for it. */
     @Test
-    void shouldEvictWhenMemoryIsScarceAndAnArrivedPageHasTheOnlySlot() {
+    void shouldEvictWhenMemoryIsScarceAndArrivedPageHoldsOnlySlot() {
         Replay.run(
                 new Setup(5, 0, 3, 5, 1, 1, 14).with(Feature.LARGE_PAGES, Feature.SCARCE_MEMORY),
                 World.LONG_NANOS,
@@ -224,7 +224,7 @@ final class FoundSchedulesTest {
 
     /** A page that was installed while it was given up counted as resident, so nothing was evicted for another one. */
     @Test
-    void shouldEvictWhenMemoryIsScarceAndAPageWasGivenUpAfterItCame() {
+    void shouldEvictWhenMemoryIsScarceAndInstalledPageWasGivenUp() {
         Replay.run(
                 new Setup(2, 0, 2, 2, 1, 5, 5).with(Feature.SCARCE_MEMORY),
                 World.SHORT_NANOS,
@@ -233,25 +233,25 @@ final class FoundSchedulesTest {
 
     /** A queued write to a page that had been given up mapped its old bytes again, before the VMM punched the hole. */
     @Test
-    void shouldNotMapAPageAgainForAQueuedWriteWhenItIsGivenUp() {
+    void shouldDropQueuedWriteWhenPageIsGivenUp() {
         Replay.run(
                 new Setup(7, 0, 3, 2, 4, 3, 14).with(Feature.LARGE_PAGES),
                 World.LONG_NANOS,
                 Step.parse("w0/6 r2/2 . . . . . g2 w2/6 . . i . g . D2/6 . . I . . . . . . g2 g2 . . . i I . ."));
     }
 
-    /** A page had arrived and could not be installed, so its home counted as silent, and a page of this node came above the limit. */
+    /** A page had arrived and could not be installed, so its home counted as silent, and a page of this node was installed above the limit. */
     @Test
-    void shouldNotTakeAHomeForSilentWhileAPageThatItSentWaitsToBeInstalled() {
+    void shouldCountHomeAsAnsweringWhenArrivedPageWaitsToBeInstalled() {
         Replay.run(
                 new Setup(3, 1, 3, 1, 1, 5, 5).with(Feature.LARGE_PAGES),
                 World.SHORT_NANOS,
                 Step.parse("| w1 C2/2 . . c w0/2 . h . g2"));
     }
 
-    /** A fault of a page that had come meanwhile: the page counts as stored to, and so stays while pins are held. */
+    /** A fault of a page that was installed meanwhile: the page counts as stored to, and so stays resident while pins are held. */
     @Test
-    void shouldKeepAPageThatIsFoundResidentWhilePinsAreHeld() {
+    void shouldKeepPageWhenItIsFoundResidentWhilePinsAreHeld() {
         Replay.run(
                 new Setup(3, 1, 3, 1, 1, 1, 10),
                 World.LONG_NANOS,

@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A thread of the guest, and what it is in the middle of. */
+/** A thread of the guest, and its operation. */
 final class GuestThread {
     /** Where a thread is. */
     enum State {
         IDLE,
-        /** In a fault that nobody has answered. */
+        /** In a fault that the agent has not answered. */
         FAULTING,
         /** Woken from a fault, or from waiting for the agent to learn of a removal. */
         WOKEN,
-        /** In madvise(2) or fork(2), until the agent has read of it. */
+        /** In madvise(2) or fork(2), until the agent has read the event. */
         REMOVING,
-        /** Back from that, and about to take the pages out. */
+        /** The event was read, and the call is about to remove the pages. */
         ZAPPING,
         /** Back from MADV_DONTNEED, and about to punch a hole with fallocate(2). */
         PUNCHING,
@@ -25,10 +25,10 @@ final class GuestThread {
     }
 
     final int number;
-    /** What its process has mapped. */
+    /** The address space of its process. */
     final SimulatedKernel kernel;
 
-    /** What it may find there. */
+    /** What it may read. */
     final Truth truth;
 
     State state = State.IDLE;
@@ -68,23 +68,23 @@ final class GuestThread {
 
     /** The first page that it gives up as a whole. */
     int firstRemoved() {
-        return doing == Kind.CUT_ACROSS ? page + 1 : page;
+        return doing == Kind.REMOVE_ACROSS ? page + 1 : page;
     }
 
     /** How many pages it gives up as a whole. */
     int removedPages() {
         return switch (doing) {
             case REMOVE_TWO -> 2;
-            case CUT -> 0;
+            case REMOVE_PART -> 0;
             default -> 1;
         };
     }
 
     /** Pages of which it gives up a part. */
-    List<Integer> cutPages() {
+    List<Integer> partlyRemovedPages() {
         return switch (doing) {
-            case CUT -> List.of(page);
-            case CUT_ACROSS -> List.of(page, page + 2);
+            case REMOVE_PART -> List.of(page);
+            case REMOVE_ACROSS -> List.of(page, page + 2);
             default -> List.of();
         };
     }
@@ -93,8 +93,8 @@ final class GuestThread {
     long removedFrom(int pageBytes) {
         long start = (long) page * pageBytes;
         return switch (doing) {
-            case CUT -> start + pageBytes / 4;
-            case CUT_ACROSS -> start + pageBytes / 2;
+            case REMOVE_PART -> start + pageBytes / 4;
+            case REMOVE_ACROSS -> start + pageBytes / 2;
             default -> start;
         };
     }
@@ -103,8 +103,8 @@ final class GuestThread {
     long removedUntil(int pageBytes) {
         long start = (long) page * pageBytes;
         return switch (doing) {
-            case CUT -> start + pageBytes / 2;
-            case CUT_ACROSS -> start + 2L * pageBytes + pageBytes / 2;
+            case REMOVE_PART -> start + pageBytes / 2;
+            case REMOVE_ACROSS -> start + 2L * pageBytes + pageBytes / 2;
             default -> start + (long) removedPages() * pageBytes;
         };
     }
@@ -116,12 +116,12 @@ final class GuestThread {
 
     boolean isRemoval() {
         return switch (doing) {
-            case REMOVE, REMOVE_TWO, CUT, CUT_ACROSS, DISCARD -> true;
+            case REMOVE, REMOVE_TWO, REMOVE_PART, REMOVE_ACROSS, DISCARD -> true;
             default -> false;
         };
     }
 
-    /** Whether it calls MADV_DONTNEED, which takes pages out of the page table and leaves them in the file. */
+    /** Whether it calls MADV_DONTNEED, which unmaps pages and leaves them in the file. */
     boolean isDiscard() {
         return doing == Kind.DISCARD;
     }

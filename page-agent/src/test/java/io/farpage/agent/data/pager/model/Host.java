@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.function.IntConsumer;
 import java.util.function.IntPredicate;
 
-/** What the processes of a guest share of the kernel: how much memory it has, and what it is able and willing to do. */
+/** What the processes of a guest share of the kernel: how much memory it has, and what it refuses. */
 final class Host {
     private static final int UNLIMITED = Integer.MAX_VALUE;
 
     final Setup setup;
-    /** Address spaces in the order in which they came; the index of one is the descriptor of its userfaultfd. */
+    /** Address spaces in the order of their creation; the index of one is the descriptor of its userfaultfd. */
     final List<SimulatedKernel> spaces = new ArrayList<>();
 
     private final Runnable call;
@@ -21,13 +21,13 @@ final class Host {
     private int memoryFor = UNLIMITED;
     private int holeRefusal;
 
-    /** @param call run before each call is carried out: whatever happens then happens before it */
+    /** @param call run before each call is carried out */
     Host(Setup setup, Runnable call) {
         this.setup = setup;
         this.call = call;
     }
 
-    /** What to tell of each page that the agent write-protects, and of each that it reads from the file, before it does. */
+    /** Sets observers of each page that the agent is about to write-protect, and of each that it is about to read from the file. */
     void observe(IntConsumer protects, IntConsumer reads) {
         onProtect = protects;
         onRead = reads;
@@ -41,7 +41,7 @@ final class Host {
         onRead.accept(page);
     }
 
-    /** What to tell of each page that the agent takes out although nothing was stored to it, so that only its home has it then. */
+    /** Sets the observer of each page that the agent evicts as clean, so that only its home has the page. */
     void observeDrops(IntConsumer drops) {
         onDrop = drops;
     }
@@ -55,7 +55,7 @@ final class Host {
         call.run();
     }
 
-    /** Which pages the agent may give up for lost from now on. */
+    /** Sets which pages the agent may poison from now on. */
     void mayPoison(IntPredicate pages) {
         mayPoison = pages;
     }
@@ -75,12 +75,12 @@ final class Host {
         return !isScarce && memoryFor >= pages;
     }
 
-    /** An installation has got what there was. */
+    /** An installation has ended: memory is not short any more. */
     void feed() {
         memoryFor = UNLIMITED;
     }
 
-    /** From now on no hole can be punched, and this negative error number is the answer; 0 to punch them. */
+    /** From now on punching a hole fails with this negative error number; 0 to punch holes. */
     void refuseHoles(int answer) {
         holeRefusal = answer;
     }
@@ -89,7 +89,7 @@ final class Host {
         return holeRefusal;
     }
 
-    /** What of it decides how the kernel goes on. */
+    /** The state of the host. */
     String shape() {
         return String.valueOf(memoryFor);
     }

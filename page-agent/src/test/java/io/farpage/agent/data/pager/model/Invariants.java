@@ -3,22 +3,22 @@ package io.farpage.agent.data.pager.model;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.WorkingSet;
 
-/** What holds at every moment, and what at the end. */
+/** What must be true at every moment, and what at the end. */
 final class Invariants {
     private static final long NOT_OVER = Long.MIN_VALUE;
-    /** Longer than the pager pauses after a search that found no victim, and the turn that ends the pause. */
-    private static final long PATIENCE_NANOS = 2 * World.LONG_NANOS;
+    /** Longer than the pager pauses after a search that found no victim, and the duty cycle that ends the pause. */
+    private static final long TIMEOUT_NANOS = 2 * World.LONG_NANOS;
 
     private final World world;
     private int highestLimit;
-    /** Pages that may be resident because they came while pins were held or a home was silent; it falls as they go, since none take their place. */
+    /** Pages that may be resident because they were installed while pins were held or a home was silent; it falls as they go, since none replaces them. */
     private long letIn;
 
-    private boolean heldInTurn;
-    /** Whether, in this turn, a home did not answer, so that pages of others may come beyond the limit. */
+    private boolean heldInCycle;
+    /** Whether, in this duty cycle, a home did not answer, so that pages of others may come beyond the limit. */
     private boolean besideSilentHome;
 
-    /** Since when more clean pages have been resident, at the end of every turn, than may be; {@link #NOT_OVER} if they are not. */
+    /** Since when more clean pages have been resident, at the end of every duty cycle, than may be; {@link #NOT_OVER} if they are not. */
     private long overSince = NOT_OVER;
 
     private long steps;
@@ -28,7 +28,7 @@ final class Invariants {
         this.world = world;
     }
 
-    /** The limit has changed. Pages that were let in before are taken out some time, so the highest counts. */
+    /** The limit has changed. Pages that were installed under an earlier limit are evicted some time later, so the highest counts. */
     void limit(int limit) {
         highestLimit = Math.max(highestLimit, limit);
     }
@@ -38,14 +38,14 @@ final class Invariants {
         return steps;
     }
 
-    /** What was here when the latest guest ended. */
+    /** Pages that were resident when the latest guest ended. */
     WorkingSet workingSet() {
         return workingSet;
     }
 
     /**
-     * A page is in at least one place that outlives the agent, and if it is in the memory file it is there in its newest version. Of a page that
-     * was given up the agent alone knows that it is zeros, until they are at the home.
+     * A page is in at least one place that outlives the agent, and if it is in the memory file, the file has its newest version. That a page
+     * was given up, and so is zeros, only the agent knows until the zeros are at the home.
      */
     void check() {
         steps++;
@@ -64,12 +64,12 @@ final class Invariants {
 
     private void check(SimulatedKernel kernel, Truth truth) {
         for (int page = 0; page < world.setup.pages(); page++) {
-            boolean here = kernel.isCached(page);
-            if (world.isHomeLost(page) && !here) {
+            boolean resident = kernel.isCached(page);
+            if (world.isHomeLost(page) && !resident) {
                 continue;
             }
-            long survivor = here ? kernel.content(page) : world.home(page);
-            if (!truth.allows(page, survivor) && (here || !truth.isGivenUp(page))) {
+            long survivor = resident ? kernel.content(page) : world.home(page);
+            if (!truth.allows(page, survivor) && (resident || !truth.isGivenUp(page))) {
                 throw new AssertionError("page " + page + " would be read as version " + survivor + ", which is not of "
                         + truth.of(page) + ", if the agent were killed now");
             }
@@ -85,11 +85,11 @@ final class Invariants {
 
     private void checkLimit() {
         // While a child shares the memory nothing is evicted.
-        heldInTurn |= world.pins.takeHeld();
+        heldInCycle |= world.pins.pollHeld();
         besideSilentHome |= world.isHomeSilentBesideOthers();
         int resident = resident();
         long most = Math.max(highestLimit, letIn);
-        if (resident > most && !heldInTurn && !besideSilentHome && !world.guest.hasForked()) {
+        if (resident > most && !heldInCycle && !besideSilentHome && !world.guest.hasForked()) {
             throw new AssertionError(
                     resident + " pages are resident, above " + most + "; the limit is " + highestLimit);
         }
@@ -97,34 +97,34 @@ final class Invariants {
 
     /** Pages that count towards the limit. */
     private int resident() {
-        int resident = 0;
+        int count = 0;
         for (int page = 0; page < world.setup.pages(); page++) {
-            boolean here = world.kernel().isCached(page);
-            resident += here && !world.truth().isBeingRemoved(page) && !world.isHomeLost(page) ? 1 : 0;
+            boolean counts = !world.truth().isBeingRemoved(page) && !world.isHomeLost(page);
+            count += world.kernel().isCached(page) && counts ? 1 : 0;
         }
-        return resident;
+        return count;
     }
 
     /**
-     * A turn of the agent has ended. While pins are held, pages come whatever the limit is, and those that were not stored to are taken out
-     * again, until the limit holds or only pages that were stored to are resident, unless pins may last. When pins are held no more, no page comes until all are
-     * within the limit.
+     * A duty cycle of the agent has ended. While pins are held, pages are installed whatever the limit is, and pages that were not stored to are
+     * evicted again, until the limit holds or only pages that were stored to are resident, unless pins may last. Once no pin is held, no page is
+     * installed until the limit holds.
      */
-    void turned(long now) {
+    void cycleEnded(long now) {
         if (world.isPrivate()) {
             return;
         }
-        heldInTurn |= world.pins.takeHeld();
+        heldInCycle |= world.pins.pollHeld();
         long held = world.pager.held();
-        letIn = heldInTurn || besideSilentHome ? held : Math.min(letIn, held);
+        letIn = heldInCycle || besideSilentHome ? held : Math.min(letIn, held);
         besideSilentHome = world.isHomeSilentBesideOthers();
-        if (isOver(heldInTurn)) {
+        if (isOver(heldInCycle)) {
             overSince = overSince == NOT_OVER ? now : overSince;
         } else {
             overSince = NOT_OVER;
         }
-        heldInTurn = false;
-        if (overSince != NOT_OVER && now - overSince > PATIENCE_NANOS) {
+        heldInCycle = false;
+        if (overSince != NOT_OVER && now - overSince > TIMEOUT_NANOS) {
             throw new AssertionError(resident() + " pages are resident while pins are held, above the limit of "
                     + highestLimit + ", and " + untouched() + " of them were not stored to");
         }

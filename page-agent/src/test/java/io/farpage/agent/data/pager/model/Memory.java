@@ -10,9 +10,9 @@ final class Memory {
     static final int LARGE_PAGE = 2 << 20;
 
     /** Set in the version of a page of which a part was given up, and not stored to since. */
-    static final long CUT = 1L << 62;
+    static final long PART_REMOVED = 1L << 62;
 
-    @SuppressWarnings("restricted") // SAFETY: only addresses within the pool, which outlives the model, are looked at.
+    @SuppressWarnings("restricted") // SAFETY: only addresses within the pool, which outlives the model, are read.
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private Memory() {}

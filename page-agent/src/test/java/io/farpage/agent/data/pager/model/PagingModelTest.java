@@ -31,7 +31,7 @@ final class PagingModelTest {
     private static final Duration SHORT = Duration.ofSeconds(1);
     private static final Duration LONG = Duration.ofMinutes(5);
 
-    /** More than it takes, on a loaded machine too. */
+    /** More than a run needs, on a loaded machine too. */
     private static final Duration WHOLE = Duration.ofSeconds(60);
 
     private static final Duration PART = Duration.ofMillis(250);
@@ -62,7 +62,7 @@ final class PagingModelTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldKeepEveryPageInRandomSchedulesOfWorldsWith(Feature feature) {
+    void shouldKeepEveryPageInRandomSchedulesWith(Feature feature) {
         run(random -> Setup.random(random, Set.of(feature)), anySeed(), RUNS, SHORT);
     }
 
@@ -75,7 +75,7 @@ final class PagingModelTest {
     @ParameterizedTest
     @Tag("soak")
     @EnumSource(names = {"LARGE_PAGES", "TWO_HOMES"})
-    void shouldServeEveryThreadForLongWhenMemoryIsScarce(Feature feature) {
+    void shouldServeEveryThreadInManySchedulesWhenMemoryIsScarce(Feature feature) {
         run(random -> Setup.random(random, EnumSet.of(Feature.SCARCE_MEMORY, feature)), anySeed(), SOAK_RUNS / 4, LONG);
     }
 
@@ -88,7 +88,7 @@ final class PagingModelTest {
     @ParameterizedTest
     @Tag("soak")
     @EnumSource
-    void shouldKeepEveryPageInManyRandomSchedulesOfWorldsWith(Feature feature) {
+    void shouldKeepEveryPageInManyRandomSchedulesWith(Feature feature) {
         run(random -> Setup.random(random, EnumSet.of(feature)), anySeed(), SOAK_RUNS / 4, LONG);
     }
 
@@ -96,7 +96,7 @@ final class PagingModelTest {
         return Long.getLong("farpage.seed", System.nanoTime());
     }
 
-    /** Runs worlds until there are as many as asked for, or there is no more time. */
+    /** Runs worlds until the number or the time is reached. */
     private static void run(Function<SplittableRandom, Setup> setups, long seed, int runs, Duration time) {
         SplittableRandom seeds = new SplittableRandom(seed);
         long until = System.nanoTime() + time.toNanos();
@@ -111,10 +111,10 @@ final class PagingModelTest {
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(
                         "run " + run + " of -Dfarpage.seed=" + seed + " fails; repeat with: "
-                                + Replay.recipe(setup, schedule.turnNanos(), schedule.taken()),
+                                + Replay.recipe(setup, schedule.cycleNanos(), schedule.chosen()),
                         e);
             }
-            steps += schedule.taken().size();
+            steps += schedule.chosen().size();
         }
         System.out.println(steps + " steps in " + run + " runs, seed " + seed);
     }
@@ -134,20 +134,20 @@ final class PagingModelTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"w0/0 r0/1 ; w1/1 r1/0", "w0/0 z0/0 ; r1/0 w1/0", "w0/1 w0/0 ; B1/0 r1/1", "z0/0 ; w1/0"})
-    void shouldKeepEveryPageInAsManyOrdersAsThereIsTimeFor(String programs) {
+    void shouldKeepEveryPageInAllOrdersWithinTime(String programs) {
         explore(programs, false, PART);
     }
 
     /** A device writes to pinned pages while inspections of pins begin and end at any step. */
     @ParameterizedTest
     @ValueSource(strings = {"d0/0 ; w1/1", "d0/0 w0/1 ; d1/0", "w0/0 d0/0 ; r1/1"})
-    void shouldKeepWhatDeviceWritesToPinnedPage(String programs) {
+    void shouldKeepBytesOfDeviceWhenPageIsPinned(String programs) {
         explore(programs, false, PART);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"w0/0 ; w1/1", "w0/0 b0/0"})
-    void shouldSaveEveryPageWhereverTheVmmIsKilled(String programs) {
+    void shouldSaveEveryPageWhenVmmIsKilledAtAnyStep(String programs) {
         explore(programs, true, PART);
     }
 
@@ -169,7 +169,7 @@ final class PagingModelTest {
     @ParameterizedTest
     @Tag("soak")
     @ValueSource(strings = {"w0/0 ; w1/1", "w0/0 b0/0"})
-    void shouldSaveEveryPageInManyOrdersWhereverTheVmmIsKilled(String programs) {
+    void shouldSaveEveryPageInManyOrdersWhenVmmIsKilledAtAnyStep(String programs) {
         explore(programs, true, SOAK_PART);
     }
 

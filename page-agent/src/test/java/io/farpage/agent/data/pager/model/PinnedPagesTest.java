@@ -37,7 +37,7 @@ final class PinnedPagesTest {
     }
 
     @Test
-    void shouldAskForInspectionOnlyAfterAllItIsForIsWriteProtected() {
+    void shouldRequestInspectionWhenAllItsPagesAreWriteProtected() {
         int[] askedWhenProtected = new int[PAGES];
         Set<Integer> copied = new HashSet<>();
         CalmSchedule schedule = new CalmSchedule()

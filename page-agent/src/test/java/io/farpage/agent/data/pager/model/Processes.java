@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The VMM with its threads, and the child that it may have: a process with one thread and the same memory, or a copy of it. If the VMM ends
- * first, a child with the same memory is in its place.
+ * first, a child with the same memory replaces it.
  */
 final class Processes {
     private final Truth truth;
@@ -36,7 +36,7 @@ final class Processes {
         return truth;
     }
 
-    /** Does something with each memory that there is, and what may be found there: a file's, or the private ones of processes that live. */
+    /** Gives each memory, and what may be read from it, to an action: the file's, or the private ones of processes that live. */
     void eachMemory(BiConsumer<SimulatedKernel, Truth> action) {
         if (!isPrivate || vmm.isAlive()) {
             action.accept(vmm, truth);
@@ -56,7 +56,7 @@ final class Processes {
         return threads;
     }
 
-    /** Whether there was a child, while which lives no limit holds. */
+    /** Whether there was a child. While one lives, the limit is not enforced. */
     boolean hasForked() {
         return hasForked;
     }
@@ -80,7 +80,7 @@ final class Processes {
                 && threads.stream().noneMatch(each -> each.isDiscard() && each.state != State.IDLE);
     }
 
-    /** A thread begins to do something. */
+    /** A thread begins an operation. */
     void begin(GuestThread thread, Kind kind, int page) {
         thread.doing = kind;
         thread.page = page;
@@ -93,7 +93,8 @@ final class Processes {
             thread.state = State.REMOVING;
             thread.kernel.announce(thread);
         } else if (thread.isRemoval()) {
-            thread.removal = thread.truth.remove(thread.firstRemoved(), thread.removedPages(), thread.cutPages());
+            thread.removal =
+                    thread.truth.remove(thread.firstRemoved(), thread.removedPages(), thread.partlyRemovedPages());
             thread.state = State.REMOVING;
             thread.kernel.announce(thread);
         } else {
@@ -102,11 +103,11 @@ final class Processes {
         }
     }
 
-    /** Whether a thread is about to give up a part of a page, and the agent was told so. */
-    boolean isCutting() {
+    /** Whether a thread is about to give up a part of a page, and the agent has read the event. */
+    boolean isRemovingPart() {
         return threads.stream()
-                .anyMatch(thread ->
-                        thread.state == State.ZAPPING && !thread.cutPages().isEmpty());
+                .anyMatch(thread -> thread.state == State.ZAPPING
+                        && !thread.partlyRemovedPages().isEmpty());
     }
 
     /** Whether a direct read into a page is under way. A guest that gives up such a page would lose what is read. */
@@ -135,7 +136,7 @@ final class Processes {
         thread.state = State.IDLE;
     }
 
-    /** A thread that was woken goes on. */
+    /** A thread that was woken continues. */
     void goOn(GuestThread thread) {
         if (thread.isFork()) {
             thread.kernel.announced();
@@ -154,7 +155,7 @@ final class Processes {
             thread.state = State.PUNCHING;
         } else {
             zap(thread);
-            thread.cutPages().forEach(page -> returnedFromCut(page, thread));
+            thread.partlyRemovedPages().forEach(page -> returnedFromPartialRemoval(page, thread));
             thread.truth.removed(thread.removal());
             thread.state = State.IDLE;
         }
@@ -164,13 +165,13 @@ final class Processes {
         for (int i = 0; i < thread.removedPages(); i++) {
             thread.kernel.memory().zap(thread.firstRemoved() + i);
         }
-        for (int page : thread.cutPages()) {
-            thread.kernel.memory().cut(page);
+        for (int page : thread.partlyRemovedPages()) {
+            thread.kernel.memory().zeroPart(page);
         }
     }
 
     /** The call returns to the caller. Once the part of a resident page is zeros, its earlier bytes must not come back. */
-    private static void returnedFromCut(int page, GuestThread thread) {
+    private static void returnedFromPartialRemoval(int page, GuestThread thread) {
         SimulatedMemory memory = thread.kernel.memory();
         if (memory.isCached(page)) {
             thread.truth.found(page, memory.content(page));
@@ -178,7 +179,7 @@ final class Processes {
     }
 
     /**
-     * The VMM is killed, or the child in its place. A child that is being forked dies with it; another one goes on, in the place of the VMM if
+     * The VMM is killed, or the child in its place. A child that is being forked dies with it; another one lives on, and replaces the VMM if
      * the memory is the same.
      */
     void end() {
@@ -205,12 +206,12 @@ final class Processes {
     }
 
     /**
-     * A VMM that is killed before it punches a hole leaves the page in the file until the file is closed; here it is punched at once.
+     * A VMM that is killed before it punches a hole leaves the page in the file until the file is closed; the model punches it at once.
      *
-     * <p>A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent is not told of it any more. So a
+     * <p>A call of madvise(2) that waits for the agent is carried out to its end before that, and the agent reads no event of it. So a
      * page of which a part is given up may be evicted as it was before. That is allowed, as it is for a page that is given up as a whole: the
-     * call has not returned, and no thread of the process goes on that could have relied on the zeros. A child with the same memory may find
-     * them in the page that is still resident, and from then on it must find nothing else.
+     * call has not returned, and no thread of the process lives on that could have relied on the zeros. A child with the same memory may read
+     * the zeros in the page that is still resident; from then on it must read nothing else.
      */
     private void kill(SimulatedKernel process) {
         for (GuestThread thread : threads) {

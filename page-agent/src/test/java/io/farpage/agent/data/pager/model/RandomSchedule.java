@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Something that can happen, at random, for a number of steps, and what it was. */
+/** A number of random steps, out of those that are possible, and which were chosen. */
 final class RandomSchedule implements Schedule {
     private static final Kind[] OPERATIONS = {
         Kind.READ, Kind.READ, Kind.WRITE, Kind.WRITE, Kind.WRITE, Kind.ZERO, Kind.REMOVE, Kind.REMOVE_TWO, Kind.DISCARD
@@ -17,28 +17,28 @@ final class RandomSchedule implements Schedule {
     private static final int DIRECT_ONE_IN = 5;
 
     /** How often a guest gives up parts of large pages: once in so many operations. */
-    private static final int CUT_ONE_IN = 5;
+    private static final int PART_ONE_IN = 5;
 
     private static final int TROUBLES = 19;
 
     private final SplittableRandom random;
-    private final List<Step> taken = new ArrayList<>();
+    private final List<Step> chosen = new ArrayList<>();
     private final int steps;
-    /** How often things go wrong: once in so many steps. */
+    /** Failures are injected once in so many steps. */
     private final int peace;
 
-    private final long turnNanos;
-    /** What goes wrong most. */
+    private final long cycleNanos;
+    /** The most frequent failure. */
     private final int favourite;
 
-    /** Whether the guest reads directly; only then inspections of pins take their time. */
+    /** Whether the guest reads directly; only then inspections of pins take time. */
     private final boolean readsDirectly;
 
     RandomSchedule(SplittableRandom random, int steps) {
         this.random = random;
         this.steps = steps;
         this.peace = random.nextBoolean() ? random.nextInt(3, 13) : 200;
-        this.turnNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
+        this.cycleNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
         this.favourite = random.nextInt(TROUBLES);
         this.readsDirectly = random.nextBoolean();
     }
@@ -49,34 +49,34 @@ final class RandomSchedule implements Schedule {
     }
 
     @Override
-    public long turnNanos() {
-        return turnNanos;
+    public long cycleNanos() {
+        return cycleNanos;
     }
 
-    List<Step> taken() {
-        return taken;
+    List<Step> chosen() {
+        return chosen;
     }
 
     @Override
-    public @Nullable Step next(World world, boolean inTurn) {
-        if (taken.size() >= steps && !inTurn) {
+    public @Nullable Step next(World world, boolean inCycle) {
+        if (chosen.size() >= steps && !inCycle) {
             return null;
         }
-        Step step = choose(world, inTurn);
-        taken.add(step);
+        Step step = choose(world, inCycle);
+        chosen.add(step);
         return step;
     }
 
-    private Step choose(World world, boolean inTurn) {
-        if (taken.size() >= steps || random.nextInt(8) < (inTurn ? 6 : 2)) {
+    private Step choose(World world, boolean inCycle) {
+        if (chosen.size() >= steps || random.nextInt(8) < (inCycle ? 6 : 2)) {
             return Step.AGENT;
         }
-        if (!world.kernel().isAlive() && !inTurn && random.nextInt(8) == 0) {
+        if (!world.kernel().isAlive() && !inCycle && random.nextInt(8) == 0) {
             return Step.LIFE;
         }
         if (random.nextInt(peace) == 0) {
             Step trouble = trouble(world);
-            return world.isPossible(trouble, inTurn) ? trouble : Step.AGENT;
+            return world.isPossible(trouble, inCycle) ? trouble : Step.AGENT;
         }
         List<Step> possible = possible(world);
         return possible.isEmpty() ? Step.AGENT : possible.get(random.nextInt(possible.size()));
@@ -103,13 +103,13 @@ final class RandomSchedule implements Schedule {
         if (readsDirectly && random.nextInt(DIRECT_ONE_IN) == 0) {
             return Kind.DIRECT;
         }
-        if (world.setup.has(Feature.LARGE_PAGES) && random.nextInt(CUT_ONE_IN) == 0) {
-            return random.nextBoolean() ? Kind.CUT : Kind.CUT_ACROSS;
+        if (world.setup.has(Feature.LARGE_PAGES) && random.nextInt(PART_ONE_IN) == 0) {
+            return random.nextBoolean() ? Kind.REMOVE_PART : Kind.REMOVE_ACROSS;
         }
         return OPERATIONS[random.nextInt(OPERATIONS.length)];
     }
 
-    /** A child comes, lives for a while, goes, and the agent finds that it has gone. */
+    /** A child is forked, lives for a while and ends; the agent probes whether it lives. */
     private Step family(World world) {
         if (world.guest.hasChild()) {
             return random.nextInt(8) == 0 ? Step.of(Kind.CHILD_END) : Step.AGENT;

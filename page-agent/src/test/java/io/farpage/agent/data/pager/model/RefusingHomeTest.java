@@ -6,6 +6,7 @@ import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.RecordingKernel;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.shard.Connection;
 import io.farpage.agent.data.shard.LinkPhase;
@@ -22,7 +23,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A home that is as it was and refuses a request, as one whose MTU or READ depth differs does. */
+/** A home that has lost nothing and refuses a request, as if its MTU or READ depth differed. */
 class RefusingHomeTest {
     private static final int PAGES = 4;
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -30,7 +31,7 @@ class RefusingHomeTest {
     private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
     private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES, Memory.PAGE);
     private final PeerLink link = new PeerLink("home");
-    private final NotingKernel kernel = new NotingKernel();
+    private final RecordingKernel kernel = new RecordingKernel();
     private long now = SECOND;
     private long attempts;
     private final Shard shard =
@@ -38,7 +39,7 @@ class RefusingHomeTest {
 
     @ParameterizedTest
     @EnumSource(names = {"REM_ACCESS_ERR", "REM_INV_REQ_ERR"})
-    void shouldFetchThePageAgainWhenAHealthyHomeRefusesIt(WcStatus refusal) {
+    void shouldFetchPageAgainWhenHealthyHomeRefuses(WcStatus refusal) {
         ModelPool.reset(setup);
         var map = ModelPool.map(setup, "home", "home");
         Pager pager = new Pager(
@@ -46,7 +47,7 @@ class RefusingHomeTest {
                         "refused",
                         kernel,
                         null,
-                        List.of(new GuestRegion(NotingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
+                        List.of(new GuestRegion(RecordingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
                         Memory.PAGE,
                         true,
                         WorkingSet.EMPTY,
@@ -63,19 +64,19 @@ class RefusingHomeTest {
                 end -> {});
         shard.submit(new ShardCommand.SetIncarnation(link, SimulatedNetwork.INCARNATION));
         shard.submit(new ShardCommand.AddCycle(pager));
-        kernel.says = messages -> messages.fault(NotingKernel.BASE, false, false);
+        kernel.messages = messages -> messages.fault(RecordingKernel.BASE, false, false);
         for (int refusals = 0; refusals < 4; refusals++) {
             connect();
-            turnUntil(() -> !network.underWay().isEmpty());
+            runUntil(() -> !network.underWay().isEmpty());
             network.flush(refusal);
-            turnUntil(() -> link.phase() == LinkPhase.DOWN);
+            runUntil(() -> link.phase() == LinkPhase.DOWN);
         }
-        assertEquals(0, pager.counters().lost().get(), "the home has not lost it");
+        assertEquals(0, pager.counters().lost().get(), "the home still has the page");
         connect();
-        turnUntil(() -> !network.underWay().isEmpty());
+        runUntil(() -> !network.underWay().isEmpty());
         network.complete();
-        turnUntil(() -> kernel.asked.contains("copy 0"));
-        assertEquals(List.of("copy 0"), kernel.asked, "nothing was poisoned");
+        runUntil(() -> kernel.calls.contains("copy writable 0"));
+        assertEquals(List.of("copy writable 0"), kernel.calls, "no page was poisoned");
         assertEquals(0, pager.counters().lost().get());
     }
 
@@ -88,16 +89,16 @@ class RefusingHomeTest {
                         SimulatedNetwork.INCARNATION,
                         network.memory(),
                         ++attempts)));
-        turnUntil(() ->
+        runUntil(() ->
                 !network.underWay().isEmpty() && network.underWay().getFirst().isHeader());
         network.complete();
-        turnUntil(() -> link.phase() == LinkPhase.UP);
+        runUntil(() -> link.phase() == LinkPhase.UP);
     }
 
-    /** Turns the shard, a tenth of a second going by with each look at the clock. */
-    private void turnUntil(BooleanSupplier holds) {
-        for (int turn = 0; turn < 64 * 100 && !holds.getAsBoolean(); turn++) {
-            now += turn % 64 == 0 ? SECOND / 10 : 0;
+    /** Runs duty cycles; a tenth of a second passes each time the shard reads the clock. */
+    private void runUntil(BooleanSupplier holds) {
+        for (int cycle = 0; cycle < 64 * 100 && !holds.getAsBoolean(); cycle++) {
+            now += cycle % 64 == 0 ? SECOND / 10 : 0;
             shard.doWork();
             for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
                 if (notice instanceof ShardNotice.Released released) {

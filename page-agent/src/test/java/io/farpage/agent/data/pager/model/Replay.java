@@ -7,24 +7,24 @@ import org.jspecify.annotations.Nullable;
 /** A schedule that was written down. */
 final class Replay implements Schedule {
     private final List<Step> steps;
-    private final long turnNanos;
+    private final long cycleNanos;
     private final boolean[] without;
     private int at;
 
-    Replay(long turnNanos, List<Step> steps) {
-        this.turnNanos = turnNanos;
+    Replay(long cycleNanos, List<Step> steps) {
+        this.cycleNanos = cycleNanos;
         this.steps = steps;
         this.without = new boolean[steps.size()];
     }
 
     @Override
-    public long turnNanos() {
-        return turnNanos;
+    public long cycleNanos() {
+        return cycleNanos;
     }
 
     @Override
-    public @Nullable Step next(World world, boolean inTurn) {
-        if (at == steps.size() || (inTurn && isBetweenTurns(steps.get(at)))) {
+    public @Nullable Step next(World world, boolean inCycle) {
+        if (at == steps.size() || (inCycle && isBetweenCycles(steps.get(at)))) {
             return null;
         }
         return steps.get(at++);
@@ -38,7 +38,7 @@ final class Replay implements Schedule {
         });
     }
 
-    private static boolean isBetweenTurns(Step step) {
+    private static boolean isBetweenCycles(Step step) {
         return switch (step.kind()) {
             case WAIT, EXPIRE, LIFE, PROBE -> true;
             default -> false;
@@ -50,7 +50,7 @@ final class Replay implements Schedule {
         without[at - 1] = true;
     }
 
-    /** The steps that meant something. */
+    /** The steps that applied. */
     private List<Step> applied() {
         List<Step> applied = new ArrayList<>();
         for (int i = 0; i < steps.size(); i++) {
@@ -64,10 +64,10 @@ final class Replay implements Schedule {
     /**
      * Runs a schedule; throws what it finds.
      *
-     * @throws IllegalArgumentException if one of its steps means nothing any more: what the schedule once found, it would not find again
+     * @throws IllegalArgumentException if one of its steps does not apply any more: the schedule would not find the fault again that it once found
      */
-    static void run(Setup setup, long turnNanos, List<Step> steps) {
-        Replay replay = new Replay(turnNanos, steps);
+    static void run(Setup setup, long cycleNanos, List<Step> steps) {
+        Replay replay = new Replay(cycleNanos, steps);
         new World(setup, replay).run();
         for (int i = 0; i < steps.size(); i++) {
             if (replay.without[i]) {
@@ -79,23 +79,23 @@ final class Replay implements Schedule {
     }
 
     /** As short a schedule as is found that fails, too. */
-    static List<Step> shortest(Setup setup, long turnNanos, List<Step> failing) {
+    static List<Step> shortest(Setup setup, long cycleNanos, List<Step> failing) {
         List<Step> shortest = failing;
-        List<Step> shorter = shorter(setup, turnNanos, failing);
+        List<Step> shorter = shorter(setup, cycleNanos, failing);
         while (shorter.size() < shortest.size()) {
             shortest = shorter;
-            shorter = shorter(setup, turnNanos, shortest);
+            shorter = shorter(setup, cycleNanos, shortest);
         }
         return shortest;
     }
 
-    private static List<Step> shorter(Setup setup, long turnNanos, List<Step> failing) {
+    private static List<Step> shorter(Setup setup, long cycleNanos, List<Step> failing) {
         List<Step> shortest = failing;
         for (int length = Integer.highestOneBit(Math.max(1, failing.size())); length >= 1; length /= 2) {
             for (int from = 0; from + length <= shortest.size(); ) {
                 List<Step> without = new ArrayList<>(shortest.subList(0, from));
                 without.addAll(shortest.subList(from + length, shortest.size()));
-                if (fails(setup, turnNanos, without)) {
+                if (fails(setup, cycleNanos, without)) {
                     shortest = without;
                 } else {
                     from += length;
@@ -105,9 +105,9 @@ final class Replay implements Schedule {
         return shortest;
     }
 
-    private static boolean fails(Setup setup, long turnNanos, List<Step> steps) {
+    private static boolean fails(Setup setup, long cycleNanos, List<Step> steps) {
         try {
-            new World(setup, new Replay(turnNanos, steps)).run();
+            new World(setup, new Replay(cycleNanos, steps)).run();
             return false;
         } catch (AssertionError | RuntimeException e) {
             return true;
@@ -115,8 +115,8 @@ final class Replay implements Schedule {
     }
 
     /** What to write into a test, so that what a schedule found is found again. */
-    static String recipe(Setup setup, long turnNanos, List<Step> failing) {
-        Replay shortest = new Replay(turnNanos, shortest(setup, turnNanos, failing));
+    static String recipe(Setup setup, long cycleNanos, List<Step> failing) {
+        Replay shortest = new Replay(cycleNanos, shortest(setup, cycleNanos, failing));
         try {
             new World(setup, shortest).run();
         } catch (AssertionError | RuntimeException e) {
@@ -125,7 +125,7 @@ final class Replay implements Schedule {
         return "Replay.run(%s, %s, Step.parse(\"%s\"));"
                 .formatted(
                         setup,
-                        turnNanos == World.LONG_NANOS ? "World.LONG_NANOS" : "World.SHORT_NANOS",
+                        cycleNanos == World.LONG_NANOS ? "World.LONG_NANOS" : "World.SHORT_NANOS",
                         Step.text(shortest.applied()));
     }
 }

@@ -3,12 +3,12 @@ package io.farpage.agent.data.pager.model;
 import io.farpage.agent.data.pager.model.SimulatedNetwork.Transfer;
 import java.util.List;
 
-/** Which steps mean something at the moment. */
+/** Which steps apply at the moment. */
 final class Rules {
     private Rules() {}
 
-    /** Whether a step means something now; if not, it is passed over. */
-    static boolean allow(Step step, boolean inTurn, World world) {
+    /** Whether a step applies now; if not, it is passed over. */
+    static boolean allow(Step step, boolean inCycle, World world) {
         Setup setup = world.setup;
         Fabric fabric = world.fabric;
         Processes guest = world.guest;
@@ -19,15 +19,15 @@ final class Rules {
             return false;
         }
         return switch (step.kind()) {
-            case AGENT -> !inTurn;
-            // The kernel takes out what a part of a page is given up of long before the agent forgets that.
-            case WAIT, EXPIRE -> !inTurn && !guest.isCutting();
-            case LIFE -> !inTurn && !world.isAnyHomeLost();
+            case AGENT -> !inCycle;
+            // The kernel fills the part of a page with zeros long before the agent forgets the removal.
+            case WAIT, EXPIRE -> !inCycle && !guest.isRemovingPart();
+            case LIFE -> !inCycle && !world.isAnyHomeLost();
             case LOSE ->
                 fabric.isHome(first, home -> !home.isLost())
                         && kernel.isAlive()
                         && (world.isPrivate() || !guest.hasChild());
-            case PROBE -> !inTurn && world.ended == null;
+            case PROBE -> !inCycle && world.ended == null;
             case FORK -> (world.isPrivate() || !world.isAnyHomeLost()) && guest.canFork(first);
             case CHILD_END -> guest.hasChild();
             case READ, WRITE, ZERO -> guest.isIdle(first) && second < setup.pages();
@@ -36,8 +36,8 @@ final class Rules {
             case REMOVE_TWO -> guest.isIdle(first) && canRemove(world, second, 2);
             case DISCARD ->
                 !world.isPrivate() && !guest.hasForked() && guest.isIdle(first) && canRemove(world, second, 1);
-            case CUT -> canCut(world) && guest.isIdle(first) && canRemove(world, second, 1);
-            case CUT_ACROSS -> canCut(world) && guest.isIdle(first) && canRemove(world, second, 3);
+            case REMOVE_PART -> canRemovePart(world) && guest.isIdle(first) && canRemove(world, second, 1);
+            case REMOVE_ACROSS -> canRemovePart(world) && guest.isIdle(first) && canRemove(world, second, 3);
             case INSPECT -> world.pins.canBegin();
             case INSPECTED -> world.pins.canEnd();
             case RUN -> first < world.threads.size() && World.canRun(world.threads.get(first));
@@ -56,10 +56,10 @@ final class Rules {
         };
     }
 
-    /** Whether pages may have to stay after a step, for which scarce memory has no room. */
+    /** Whether pages may have to stay resident after a step, which scarce memory does not allow. */
     private static boolean keepsPages(Step.Kind kind) {
         return switch (kind) {
-            case LOSE, SILENCE, FORK, DIRECT, CUT, CUT_ACROSS -> true;
+            case LOSE, SILENCE, FORK, DIRECT, REMOVE_PART, REMOVE_ACROSS -> true;
             default -> false;
         };
     }
@@ -69,7 +69,7 @@ final class Rules {
                 && world.guest.isIdle(thread)
                 && page < world.setup.pages()
                 && !world.truth().isBeingRemoved(page)
-                && !world.truth().isBeingCut(page);
+                && !world.truth().isBeingPartlyRemoved(page);
     }
 
     private static boolean canRemove(World world, int page, int count) {
@@ -81,7 +81,7 @@ final class Rules {
     }
 
     /** Only MADV_REMOVE of a file with large pages gives up parts of pages; MADV_DONTNEED is refused or rounds. */
-    private static boolean canCut(World world) {
+    private static boolean canRemovePart(World world) {
         return world.setup.has(Feature.LARGE_PAGES) && !world.isPrivate();
     }
 

@@ -2,30 +2,30 @@ package io.farpage.agent.data.pager.model;
 
 import org.jspecify.annotations.Nullable;
 
-/** Says what happens next. */
+/** The order of steps. */
 interface Schedule {
     /**
-     * Asked again and again between turns of the agent, and before each of its calls into the kernel.
+     * The next step. Called between duty cycles of the agent, and before each of its calls into the kernel.
      *
-     * @param inTurn whether the agent is about to make such a call
-     * @return null to end the run, or, within a turn, to let the agent end its turn
+     * @param inCycle whether the agent is about to make such a call
+     * @return null to end the run, or, within a duty cycle, to let the agent end it
      */
     @Nullable
-    Step next(World world, boolean inTurn);
+    Step next(World world, boolean inCycle);
 
-    /** A step that was returned means nothing at the moment, and is passed over. */
+    /** A step that was returned does not apply at the moment, and is passed over. */
     default void passedOver(Step step) {}
 
-    /** How long a turn of the agent takes, nanoseconds. */
-    long turnNanos();
+    /** How long a duty cycle of the agent takes, nanoseconds. */
+    long cycleNanos();
 
     /** Whether inspections of pins begin and end as the schedule says, rather than taking no time. */
     default boolean inspectsSlowly() {
         return false;
     }
 
-    /** Whether everything is to be brought to its end when the schedule has ended. */
-    default boolean settles() {
+    /** Whether the world is brought to its end when the schedule has ended. */
+    default boolean quiesces() {
         return true;
     }
 }

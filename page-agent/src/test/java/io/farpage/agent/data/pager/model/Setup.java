@@ -7,13 +7,13 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 
 /**
- * How large a world is, and what is special about it.
+ * The size of a world, and its features.
  *
  * @param pages of the guest
  * @param localPages of them at the end, whose home is the agent's own node
  * @param threads of the guest
  * @param limit pages that may be resident
- * @param prefetch pages that one fetch may bring
+ * @param prefetch pages that one fault fetches at most
  * @param slots transfers under way at once
  * @param frames of staging memory, pages
  * @param features what is special
@@ -52,7 +52,7 @@ record Setup(
         return has(Feature.TWO_HOMES) ? remotePages() / 2 : remotePages();
     }
 
-    /** Something that makes trouble in few steps, as often with one feature or several as without. */
+    /** A setup that finds faults in few steps, as often with features as without. */
     static Setup random(SplittableRandom random) {
         EnumSet<Feature> features = EnumSet.noneOf(Feature.class);
         if (random.nextBoolean()) {
@@ -82,7 +82,7 @@ record Setup(
                 features);
     }
 
-    /** Room enough for pages to stay some time, and for the agent to share it out to homes; and threads enough to want more. */
+    /** A limit at which pages stay some time and the agent shares frames among homes, and threads enough to exceed it. */
     private static Setup roomy(SplittableRandom random, Set<Feature> features) {
         int pages = random.nextInt(24, 41);
         return new Setup(

@@ -69,13 +69,13 @@ final class SimulatedHome {
         return link.phase() == LinkPhase.UP;
     }
 
-    /** Whether it does what it is asked to, some time. */
+    /** Whether it completes transfers. */
     boolean answers() {
         return isUp() && !isSilent && !isLost;
     }
 
-    /** Notes the time of what the agent has asked for and been answered since the last call. To be called before time passes. */
-    void look(long nowNanos) {
+    /** Records the time if the home has answered, or has nothing to answer, since the last call. Called before time passes. */
+    void observe(long nowNanos) {
         boolean isIdle = network.underWay().isEmpty() && (queuePair == null || !queuePair.hasPrepared());
         if (isIdle || network.answers() != answers) {
             answers = network.answers();
@@ -83,7 +83,7 @@ final class SimulatedHome {
         }
     }
 
-    /** Whether the agent may take it for one that does not answer, since nothing that is under way has completed for long. */
+    /** Whether the agent may count the home as silent, since no transfer has completed for long. */
     boolean isSlow(long nowNanos) {
         return nowNanos - quietSince > SLOW_NANOS;
     }
@@ -100,14 +100,14 @@ final class SimulatedHome {
                 new Connection(fresh, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts)));
     }
 
-    /** The way there breaks. */
+    /** The link breaks. */
     void fail() {
         if (queuePair != null) {
             queuePair.fail();
         }
     }
 
-    /** Nothing that is asked of the home is done from now on, and nothing fails by itself. */
+    /** From now on the home completes no transfer, and none fails by itself. */
     void fallSilent() {
         isSilent = true;
     }
@@ -131,19 +131,19 @@ final class SimulatedHome {
         return news;
     }
 
-    /** The agent has given up a queue pair of this home's. */
+    /** The shard has released a queue pair of this home. */
     void released(ShardNotice.Released notice, Shard shard) {
         notice.queuePair().close();
         shard.submit(new ShardCommand.Destroyed(notice.link(), notice.attempt()));
         queuePair = null;
     }
 
-    /** Transfers that it may carry out. */
+    /** Transfers that the home may carry out. */
     List<Transfer> underWay() {
         return isSilent ? List.of() : network.underWay();
     }
 
-    /** Whether nothing is under way that it could end. */
+    /** Whether no transfer is under way that the home could end. */
     boolean isIdle() {
         return isSilent || network.isIdle();
     }

@@ -16,18 +16,18 @@ import java.util.Deque;
  *
  * <ul>
  *   <li>A page is in the page cache or not, and mapped or not; it is write-protected by a bit of its entry in the page table, or by a marker
- *       there while it is not mapped, which whoever maps it from the page cache obeys and whoever fills it by COPY overwrites.
+ *       there while it is not mapped. Mapping the page from the page cache keeps the protection, and COPY overwrites it.
  *   <li>COPY, ZEROPAGE, CONTINUE, POISON and WRITEPROTECT are refused with EAGAIN from the call of a removal until its caller has woken after
- *       the event was read. Only after that does the caller take the pages out, without anybody being told.
+ *       the event was read. Only after that does the caller remove the pages, without another event.
  *   <li>COPY and ZEROPAGE are refused with ENOENT where a range is not within one mapping.
- *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes who waits for those before.
- *   <li>A read takes faults before events, and a fault that was woken is not there to be read any more.
- *   <li>A fork copies what is mapped and what is protected. Until the agent has read of it, installations are refused as for a removal.
+ *   <li>COPY stops at a page that is in the page cache or for which there is no memory, and wakes threads that wait for the pages before it.
+ *   <li>A read takes faults before events, and a fault that was woken is not read any more.
+ *   <li>A fork copies what is mapped and what is protected. Until the agent has read the event, installations are refused as for a removal.
  *   <li>Private memory is copied by a fork; what one process stores, gives up or gets installed afterwards, the other does not see.
  *   <li>Large pages are hugetlbfs pages: no ZEROPAGE, EEXIST where no hugepage is left, and no mapping that is split within a page. MADV_REMOVE
- *       may give up a part of a page: the event tells exactly which bytes, a page that is in the file has them filled with zeros, whatever
+ *       may give up a part of a page: the event names the exact bytes, a page that is in the file has them filled with zeros, whatever
  *       its protection, and a page that is not in the file stays as it is.
- *   <li>A hole that is punched takes pages out of the cache and out of the page table, and leaves the protection behind as a marker.
+ *   <li>Punching a hole removes pages from the cache and from the page table, and leaves the protection behind as a marker.
  * </ul>
  */
 final class SimulatedKernel implements PageFaults {
@@ -106,11 +106,11 @@ final class SimulatedKernel implements PageFaults {
         return memory.content(page);
     }
 
-    /** A thread touches its page: whether it could; otherwise it waits in a fault. */
+    /** A thread touches its page. Returns whether it could; otherwise it waits in a fault. */
     boolean touch(GuestThread thread) {
         int page = thread.page;
         if (isPoisoned[page]) {
-            // SIGBUS, which ends what the thread was about to do.
+            // SIGBUS ends the operation of the thread.
             thread.state = State.IDLE;
             return false;
         }
@@ -132,7 +132,7 @@ final class SimulatedKernel implements PageFaults {
         unreadFaults.add(thread);
     }
 
-    /** madvise(2) or fork(2) is called: the agent is to be told. */
+    /** madvise(2) or fork(2) is called, and queues an event. */
     void announce(GuestThread thread) {
         changing++;
         events.add(thread);
@@ -143,13 +143,13 @@ final class SimulatedKernel implements PageFaults {
         changing--;
     }
 
-    /** A page was taken out of the memory, and with that out of the page table. */
+    /** A page was removed from the memory, and so from the page table. */
     void unmap(int page) {
         mapped[page] = false;
         isPoisoned[page] = false;
     }
 
-    /** Takes a page out of the page table only. */
+    /** Unmaps a page, which stays in the page cache. */
     void reclaim(int page) {
         mapped[page] = false;
     }
@@ -168,7 +168,7 @@ final class SimulatedKernel implements PageFaults {
         return true;
     }
 
-    /** The VMM is gone, and its address space with it; the file stays. */
+    /** The process ends, and its address space with it; the file stays. */
     void end() {
         alive = false;
         Arrays.fill(mapped, false);
@@ -252,7 +252,7 @@ final class SimulatedKernel implements PageFaults {
         while (filled < count && failure == 0) {
             int page = first + filled;
             if (!host.hasMemoryFor(filled + 1, memory.cached())) {
-                // hugetlbfs calls it so when no hugepage is left
+                // the error of hugetlbfs when no hugepage is free
                 failure = isLarge() ? -Errno.EEXIST : -Errno.ENOMEM;
             } else if (memory.isCached(page) || isPoisoned[page]) {
                 memory.found(page);
@@ -303,7 +303,7 @@ final class SimulatedKernel implements PageFaults {
         }
         int page = pageAt(start);
         if (!host.mayPoison(page) || memory.isCached(page)) {
-            throw new AssertionError("page " + page + " is given up for lost");
+            throw new AssertionError("page " + page + " is poisoned, but is not lost");
         }
         if (isProtected[page] || isPoisoned[page]) {
             return -Errno.EEXIST;
@@ -375,7 +375,7 @@ final class SimulatedKernel implements PageFaults {
                 + (isPoisoned[page] ? ", poisoned" : "");
     }
 
-    /** All that decides how the kernel goes on. */
+    /** The state of the kernel. */
     String shape() {
         return memory.shape()
                 + Arrays.toString(mapped)

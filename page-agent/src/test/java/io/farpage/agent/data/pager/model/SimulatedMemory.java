@@ -14,7 +14,7 @@ final class SimulatedMemory implements GuestFile {
     private final int[] frames;
     /** Whether a page was installed protected, and neither it nor its protection was touched since. */
     private final boolean[] isUntouched;
-    /** By page: whether the agent was told that it exists already, and so cannot know whether it was stored to. */
+    /** By page: whether an installation was refused because the page exists, so that the agent cannot know whether it was stored to. */
     private final boolean[] isFound;
 
     private final List<SimulatedKernel> mappers = new ArrayList<>();
@@ -40,7 +40,7 @@ final class SimulatedMemory implements GuestFile {
         isFound = new boolean[cached.length];
     }
 
-    /** What a child has: the same file, or a copy of private pages. */
+    /** The memory of a child: the same file, or a copy of private pages. */
     SimulatedMemory fork() {
         return host.setup.has(Feature.PRIVATE) ? new SimulatedMemory(this) : this;
     }
@@ -71,7 +71,7 @@ final class SimulatedMemory implements GuestFile {
         return isUntouched(page) && !isFound[page];
     }
 
-    /** The agent is told that a page exists already. */
+    /** An installation is refused because the page exists. */
     void found(int page) {
         isFound[page] = true;
     }
@@ -100,14 +100,14 @@ final class SimulatedMemory implements GuestFile {
         touched(page);
     }
 
-    /** A device writes to memory that is pinned, whatever has become of the page. */
+    /** A device writes to memory that is pinned, even if the page was removed. */
     void storeByDevice(int page, int frame, long version) {
         if (cached[page] && frames[page] == frame) {
             store(page, version);
         }
     }
 
-    /** Takes a page out, as fallocate(2) does. */
+    /** Removes a page, as fallocate(2) does. */
     void zap(int page) {
         frames[page] += cached[page] ? 1 : 0;
         cached[page] = false;
@@ -115,9 +115,9 @@ final class SimulatedMemory implements GuestFile {
     }
 
     /** Fills a part of a page with zeros, as fallocate(2) does of a large page that is in the file, whatever its protection. */
-    void cut(int page) {
+    void zeroPart(int page) {
         if (cached[page] && content[page] != 0) {
-            store(page, content[page] | Memory.CUT);
+            store(page, content[page] | Memory.PART_REMOVED);
         }
     }
 
@@ -152,8 +152,8 @@ final class SimulatedMemory implements GuestFile {
     }
 
     String describe(int page) {
-        long version = content[page] & ~Memory.CUT;
-        return cached[page] ? "version " + version + (content[page] == version ? "" : " cut") : "absent";
+        long version = content[page] & ~Memory.PART_REMOVED;
+        return cached[page] ? "version " + version + (content[page] == version ? "" : " partly removed") : "absent";
     }
 
     String shape() {

@@ -1,10 +1,9 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.shard.PeerMemory;
+import io.farpage.agent.data.shard.PolledQueue;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.pool.header.PoolHeader;
-import io.farpage.verbs.CompletionChannel;
-import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.WcOpcode;
 import io.farpage.verbs.WcStatus;
 import io.farpage.verbs.WorkCompletion;
@@ -16,11 +15,11 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * A home and the way there. Each page of a transfer is carried out at a moment of its own, in any order, between posting and completion;
+ * A home and the link to it. Each page of a transfer is carried out at a moment of its own, in any order, between posting and completion;
  * completions come in the order of posting. A WRITE whose link broke may still reach the home, until the home has a new queue pair, which it
  * makes only after it has closed the old one.
  */
-final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
+final class SimulatedNetwork extends PolledQueue {
     static final long INCARNATION = 7;
     private static final long HEADER = 1L << 40;
     private static final long EXPORTED = 1L << 41;
@@ -56,7 +55,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
             return local + (long) index * pageBytes;
         }
 
-        /** Itself, and no other with the same numbers. */
+        /** Identity: another transfer may have the same numbers. */
         @Override
         public boolean equals(Object other) {
             return this == other;
@@ -73,7 +72,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
             return left < pages ? left : -1;
         }
 
-        /** For messages, and what it is apart from its number. */
+        /** The transfer without its number. */
         String shape() {
             return (write ? "W" : "R") + local % (1L << 32) + ">" + (remote - EXPORTED) / pageBytes + "*" + pages
                     + landed;
@@ -100,17 +99,17 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         return pageBytes;
     }
 
-    /** What the home has. */
+    /** The version that the home has. */
     long home(int page) {
         return home[page];
     }
 
-    /** Sets what the home has. */
+    /** Sets the version that the home has. */
     void home(int page, long version) {
         home[page] = version;
     }
 
-    /** A queue pair to a new one of the home's, which closes its old one for it. */
+    /** Connects a new queue pair; the home closes its old one. */
     SimulatedQueuePair connect() {
         late.clear();
         return new SimulatedQueuePair(++links, this);
@@ -150,7 +149,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         }
     }
 
-    /** A page of a WRITE that the sender has given up reaches the home, with the bytes as they were when it left. */
+    /** A page of a failed WRITE reaches the home, with the bytes as they were when it was sent. */
     void landLate(int number) {
         LateWrite write = late.remove(number);
         home[write.page()] = write.version();
@@ -165,7 +164,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         completions.add(new Completion(transfer.wrId(), WcStatus.SUCCESS));
     }
 
-    /** How many transfers the agent knows to have succeeded. */
+    /** Transfers whose success the agent has polled. */
     long answers() {
         return answers;
     }
@@ -181,7 +180,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         underWay.clear();
     }
 
-    /** What of a WRITE has not been carried out may be yet. */
+    /** Pages of a WRITE that have not reached the home may still do so. */
     private void leaveBehind(Transfer transfer) {
         for (int i = 0; transfer.write() && i < transfer.pages(); i++) {
             if (!transfer.landed().get(i)) {
@@ -201,7 +200,7 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         return count;
     }
 
-    /** All that decides how the network goes on, but for the numbers of the transfers. */
+    /** The state of the network, without the numbers of the transfers. */
     String shape() {
         StringBuilder shape = new StringBuilder(Arrays.toString(home));
         underWay.forEach(transfer -> shape.append(transfer.shape()));
@@ -209,25 +208,4 @@ final class SimulatedNetwork implements CompletionQueue, CompletionChannel {
         completions.forEach(completion -> shape.append(completion.status()).append((int) completion.wrId()));
         return shape.toString();
     }
-
-    @Override
-    public int capacity() {
-        return Integer.MAX_VALUE;
-    }
-
-    @Override
-    public int fileDescriptor() {
-        return -1;
-    }
-
-    @Override
-    public boolean await(long timeoutNanos) {
-        return false;
-    }
-
-    @Override
-    public void requestNotification() {}
-
-    @Override
-    public void close() {}
 }

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 
 /**
  * Inspections of the VMM for pins. An inspection finds the direct reads that are under way from its beginning to its end and misses all
- * others. Inspections take no time, or, if they are slow, begin and end when the schedule says.
+ * others. Inspections take no time, or, if they are slow, begin and end as steps of the schedule.
  */
 final class SimulatedPins implements Pins {
     private final boolean slow;
@@ -18,7 +18,7 @@ final class SimulatedPins implements Pins {
     private final Map<GuestThread, Integer> pinning = new HashMap<>();
 
     private boolean underWay;
-    private boolean settling;
+    private boolean quiescing;
     private long wanted;
     private long started;
     private long passed;
@@ -83,8 +83,8 @@ final class SimulatedPins implements Pins {
         return false;
     }
 
-    /** Whether the pager was told at some moment since the last call that pages are held. */
-    boolean takeHeld() {
+    /** Whether {@link #isHeld} has answered true since the last call. */
+    boolean pollHeld() {
         boolean was = wasHeld;
         wasHeld = false;
         return was;
@@ -96,7 +96,7 @@ final class SimulatedPins implements Pins {
     }
 
     private boolean isPrompt() {
-        return !slow || settling;
+        return !slow || quiescing;
     }
 
     private void inspectNow() {
@@ -147,22 +147,22 @@ final class SimulatedPins implements Pins {
     }
 
     /** From now on inspections take no time. */
-    void settle() {
-        settling = true;
+    void quiesce() {
+        quiescing = true;
         inspectNow();
     }
 
-    /** From now on inspections are as slow as they were before {@link #settle}. */
-    void unsettle() {
-        settling = false;
+    /** From now on inspections are as slow as they were before {@link #quiesce}. */
+    void resume() {
+        quiescing = false;
     }
 
-    /** All that matters of an inspection's number: 0 if it has passed, 1 if the next one that ends decides, 2 if it has not begun. */
+    /** The stage of an inspection: 0 if it has passed, 1 if the next one that ends decides, 2 if it has not begun. */
     int stage(long inspection) {
         return passed >= inspection ? 0 : inspection <= started ? 1 : 2;
     }
 
-    /** All that decides what is found next. */
+    /** The state of the inspections. */
     String shape() {
         List<Integer> found = pinning.entrySet().stream()
                 .filter(entry -> isStillInDirectRead(entry.getKey(), entry.getValue()))

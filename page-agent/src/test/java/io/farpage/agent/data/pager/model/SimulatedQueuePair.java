@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/** A queue pair in RTS, of a simulated network. What no pager asks for, such as SEND or atomics, it refuses, which fails the model. */
+/** A queue pair in RTS, of a simulated network. It throws for operations that no pager uses, such as SEND or atomics. */
 final class SimulatedQueuePair implements QueuePair {
     private static final int SPACE = 64;
 
@@ -73,7 +73,7 @@ final class SimulatedQueuePair implements QueuePair {
         return !prepared.isEmpty();
     }
 
-    /** The way to the home breaks. */
+    /** The link breaks. */
     void fail() {
         state = QpState.ERR;
         network.flush(WcStatus.RETRY_EXC_ERR);

@@ -13,9 +13,9 @@ record Step(Kind kind, int first, int second) {
     static final Step AGENT = new Step(Kind.AGENT, 0, 0);
     static final Step LIFE = new Step(Kind.LIFE, 0, 0);
 
-    /** What happens, and the letter that stands for it in a schedule. */
+    /** The event, and the letter that stands for it in a schedule. */
     enum Kind {
-        /** The agent goes on to its next call into the kernel. */
+        /** The agent runs up to its next call into the kernel. */
         AGENT('.'),
         /** An idle guest thread begins to read a page. */
         READ('r'),
@@ -23,7 +23,7 @@ record Step(Kind kind, int first, int second) {
         WRITE('w'),
         /** An idle guest thread begins to store zeros. */
         ZERO('z'),
-        /** An idle guest thread begins a direct read into a page. When it goes on with the page pinned, the device has written. */
+        /** An idle guest thread begins a direct read into a page. When it continues with the page pinned, the device has written. */
         DIRECT('d'),
         /** An inspection of pins begins. */
         INSPECT('i'),
@@ -36,18 +36,18 @@ record Step(Kind kind, int first, int second) {
         /** An idle guest thread begins to give up a page with MADV_DONTNEED, and then punches it out of the file with fallocate(2). */
         DISCARD('D'),
         /** An idle guest thread begins to give up a part of a large page. */
-        CUT('C'),
+        REMOVE_PART('C'),
         /** An idle guest thread begins to give up the second half of a large page, the page after it, and the first half of the next. */
-        CUT_ACROSS('X'),
+        REMOVE_ACROSS('X'),
         /** An idle thread of the VMM begins to fork a child, which has the same memory, or a copy of it, and a thread. */
         FORK('y'),
         /** The child is killed. */
         CHILD_END('x'),
-        /** A guest thread that was woken goes on. */
+        /** A guest thread that was woken continues. */
         RUN('g'),
         /** A page of a transfer is carried out. */
         LAND('l'),
-        /** A page of a WRITE that the sender has given up reaches the home after all. */
+        /** A page of a failed WRITE reaches the home late. */
         LAND_LATE('L'),
         /** The oldest transfer with a home completes. */
         COMPLETE('c'),
@@ -55,29 +55,29 @@ record Step(Kind kind, int first, int second) {
         BREAK('f'),
         /** The link is made again. */
         CONNECT('u'),
-        /** What is under way is past its deadline. */
+        /** Transfers under way pass their deadline. */
         EXPIRE('h'),
         /** Some milliseconds pass. */
         WAIT('q'),
         /** The limit of resident pages changes. */
         RESIZE('m'),
-        /** The kernel takes a page out of the guest's page table, and keeps it in the page cache or in swap. */
+        /** The kernel unmaps a page of the guest, and keeps it in the page cache or in swap. */
         RECLAIM('k'),
         /** The kernel has memory for so many pages only in the next installation. */
         STARVE('o'),
         /** The VMM's mapping is split before a page, as mprotect(2) of what is behind does, or grows together there. */
         SPLIT('s'),
-        /** The agent looks whether the VMM is still there. */
+        /** The agent probes whether the VMM still exists. */
         PROBE('p'),
         /** A home falls silent: it carries out and completes nothing. */
         SILENCE('S'),
         /** A home that was silent answers again. */
         ANSWER('a'),
-        /** A home restarts with empty memory, for good; the agent learns of it before its next turn. */
+        /** A home restarts with empty memory, for good; the agent learns of it before its next duty cycle. */
         LOSE('!'),
         /** The VMM is killed. */
         END('e'),
-        /** What is under way comes to its end, the guest ends, and another one begins with the same pages. */
+        /** Transfers under way end, the guest ends, and another one begins with the same pages. */
         LIFE('|');
 
         private final char letter;

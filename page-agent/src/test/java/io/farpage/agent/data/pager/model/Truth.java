@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * What each page may hold: what was last stored, or zeros once it was given up. While a removal is under way, from its call to its
- * return, both may be found; once zeros were found, what was there before must not come back.
+ * return, both may be found; once zeros were found, the earlier bytes must not come back.
  */
 final class Truth {
     /**
@@ -17,15 +17,15 @@ final class Truth {
      *
      * @param first the first page that is given up
      * @param count how many pages are given up, 0 if none is as a whole
-     * @param cuts pages of which a part is given up
+     * @param parts pages of which a part is given up
      * @param since the newest version before it
      */
-    record Removal(int first, int count, List<Integer> cuts, long since) {
+    record Removal(int first, int count, List<Integer> parts, long since) {
         boolean covers(int page) {
             return page >= first && page < first + count;
         }
 
-        /** Itself, and no other with the same numbers. */
+        /** Identity: another removal may have the same numbers. */
         @Override
         public boolean equals(Object other) {
             return this == other;
@@ -40,7 +40,7 @@ final class Truth {
     private final List<Set<Long>> possible = new ArrayList<>();
     private final boolean[] givenUp;
     private final List<Removal> removals = new ArrayList<>();
-    /** How many versions there were, also of processes that have copies. */
+    /** Number of versions so far, those of processes with copies included. */
     private final AtomicLong versions;
 
     /** @param versions what each page holds; no version is higher than there are pages */
@@ -63,7 +63,7 @@ final class Truth {
         return new Truth(this);
     }
 
-    /** A store of something new, which is returned. */
+    /** Stores a new version, and returns it. */
     long store(int page) {
         return store(page, versions.incrementAndGet());
     }
@@ -74,16 +74,16 @@ final class Truth {
 
     private long store(int page, long version) {
         givenUp[page] = false;
-        become(page, version);
+        setVersion(page, version);
         return version;
     }
 
-    private void become(int page, long version) {
+    private void setVersion(int page, long version) {
         Set<Long> now = possible.get(page);
         now.clear();
         now.add(version);
-        if (isBeingCut(page) && version != 0) {
-            now.add(version | Memory.CUT);
+        if (isBeingPartlyRemoved(page) && version != 0) {
+            now.add(version | Memory.PART_REMOVED);
         }
         if (isBeingRemoved(page)) {
             now.add(0L);
@@ -91,17 +91,17 @@ final class Truth {
         }
     }
 
-    /** Whether the guest may find this. */
+    /** Whether the guest may read a version. */
     boolean allows(int page, long version) {
         return possible.get(page).contains(version);
     }
 
-    /** The guest has found this. */
+    /** The guest has read a version. */
     void found(int page, long version) {
         if (!allows(page, version)) {
             throw new AssertionError("page " + page + " reads as version " + version + ", which is not of " + of(page));
         }
-        become(page, version);
+        setVersion(page, version);
     }
 
     /** Whether the page may be zeros because it was given up, rather than because zeros were stored. */
@@ -119,38 +119,38 @@ final class Truth {
     }
 
     /** Whether a call that gives up a part of the page is under way. */
-    boolean isBeingCut(int page) {
-        return removals.stream().anyMatch(removal -> removal.cuts().contains(page));
+    boolean isBeingPartlyRemoved(int page) {
+        return removals.stream().anyMatch(removal -> removal.parts().contains(page));
     }
 
     /**
      * A call of madvise(2) gives up pages, and parts of others. What is given up of a part reads as zeros, or as it was if the page was not
      * resident.
      */
-    Removal remove(int first, int count, List<Integer> cuts) {
-        Removal removal = new Removal(first, count, cuts, versions.incrementAndGet());
+    Removal remove(int first, int count, List<Integer> parts) {
+        Removal removal = new Removal(first, count, parts, versions.incrementAndGet());
         removals.add(removal);
         for (int page = first; page < first + count; page++) {
             possible.get(page).add(0L);
             givenUp[page] = true;
         }
-        for (int page : cuts) {
+        for (int page : parts) {
             for (long version : List.copyOf(possible.get(page))) {
-                possible.get(page).add(version == 0 ? 0 : version | Memory.CUT);
+                possible.get(page).add(version == 0 ? 0 : version | Memory.PART_REMOVED);
             }
         }
         return removal;
     }
 
-    /** The call returns: what was stored before it is gone. */
+    /** The call returns: earlier versions must not be read any more. */
     void removed(Removal removal) {
         removals.remove(removal);
         for (int page = removal.first; page < removal.first + removal.count; page++) {
-            possible.get(page).removeIf(version -> version != 0 && (version & ~Memory.CUT) < removal.since);
+            possible.get(page).removeIf(version -> version != 0 && (version & ~Memory.PART_REMOVED) < removal.since);
         }
     }
 
-    /** The caller was killed: either may be found for ever. */
+    /** The caller was killed: both may be read from now on. */
     void abandoned(Removal removal) {
         removals.remove(removal);
     }
@@ -160,7 +160,7 @@ final class Truth {
         return new HashSet<>(possible.get(page));
     }
 
-    /** All that decides what may be found later, but for the numbers of the versions. */
+    /** What may be read, without the numbers of the versions. */
     String shape() {
         StringBuilder shape = new StringBuilder();
         for (int page = 0; page < givenUp.length; page++) {
@@ -170,7 +170,7 @@ final class Truth {
             shape.append(removal.first)
                     .append('+')
                     .append(removal.count)
-                    .append(removal.cuts)
+                    .append(removal.parts)
                     .append('@')
                     .append(removal.since);
         }

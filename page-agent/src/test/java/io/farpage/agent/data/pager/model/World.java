@@ -21,9 +21,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A guest, its agent, homes and the way there, of which one goes on at a time, as a schedule says. The agent is the real pager on a real
- * shard; other things happen between its turns and before each of its calls into the kernel. After every step {@link Invariants} are
- * checked. One thread.
+ * A guest, its agent, homes and the network between them. One of them takes a step at a time, in the order of a schedule. The agent is the real
+ * pager on a real shard; other steps happen between its duty cycles and before each of its calls into the kernel. After every step the
+ * {@link Invariants} are checked. One thread.
  */
 final class World {
     /** The most staging memory that a setup may have, pages. */
@@ -32,14 +32,14 @@ final class World {
     static final int MAX_LIMIT = 12;
 
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** A turn that finds something to do. */
+    /** A duty cycle that finds work. */
     static final long SHORT_NANOS = 20_000;
 
     /** Longer than the agent pauses when it finds that something cannot be had at the moment. */
     static final long LONG_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
-    /** After so many turns a shard has looked at its clock. */
-    private static final int TURNS_TO_HOUSEKEEPING = 65;
+    /** After so many duty cycles a shard has read its clock. */
+    private static final int CYCLES_TO_HOUSEKEEPING = 65;
 
     final Setup setup;
     final Fabric fabric;
@@ -57,12 +57,12 @@ final class World {
     private final Schedule schedule;
     private final SpaceMap map;
     private final Invariants invariants;
-    private final Settlement settlement = new Settlement(this);
+    private final Quiescence quiescence = new Quiescence(this);
     private @Nullable Throwable thrown;
     private DutyCycle cycle = () -> 0;
     private long now = 1;
     private int limit;
-    private boolean isSettling;
+    private boolean isQuiescing;
 
     /** Pages that were resident when the agent learnt that their home is lost, and that the guest has not given up since. */
     private final boolean[] onlyCopy;
@@ -86,9 +86,9 @@ final class World {
         threads = guest.threads();
         pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
         pager = begin(isPrivate(), WorkingSet.EMPTY);
-        isSettling = true;
-        settlement.connect();
-        isSettling = false;
+        isQuiescing = true;
+        quiescence.connect();
+        isQuiescing = false;
     }
 
     /** Whether the guest's memory is private: what its homes have is what they had in the beginning. */
@@ -157,10 +157,10 @@ final class World {
         return begun;
     }
 
-    /** A turn of the pager. What it throws, an invariant that does not hold for one, is the test's and not the shard's to deal with. */
-    private int watched(Pager turned) {
+    /** A duty cycle of the pager. The test, and not the shard, handles what it throws, such as a failed invariant. */
+    private int watched(Pager of) {
         try {
-            return turned.doWork();
+            return of.doWork();
         } catch (RuntimeException | Error e) {
             thrown = e;
             throw e;
@@ -175,33 +175,33 @@ final class World {
         }
     }
 
-    /** Runs the schedule, and then brings everything to its end. */
+    /** Runs the schedule, and then ends the guest. */
     void run() {
         for (Step step = schedule.next(this, false); step != null; step = schedule.next(this, false)) {
-            take(step, false);
+            handle(step, false);
         }
-        if (schedule.settles()) {
-            settle();
+        if (schedule.quiesces()) {
+            quiesce();
         }
     }
 
     private void beforeCall() {
-        look();
+        observe();
         invariants.check();
-        if (isSettling) {
-            settlement.runThreads();
+        if (isQuiescing) {
+            quiescence.runThreads();
         }
-        while (!isSettling) {
+        while (!isQuiescing) {
             Step step = schedule.next(this, true);
             if (step == null || step.kind() == Kind.AGENT) {
                 return;
             }
-            take(step, true);
+            handle(step, true);
         }
     }
 
-    private void take(Step step, boolean inTurn) {
-        if (isPossible(step, inTurn)) {
+    private void handle(Step step, boolean inCycle) {
+        if (isPossible(step, inCycle)) {
             apply(step);
             invariants.check();
         } else {
@@ -209,9 +209,9 @@ final class World {
         }
     }
 
-    /** Whether a step means something now; if not, it is passed over. */
-    boolean isPossible(Step step, boolean inTurn) {
-        return Rules.allow(step, inTurn, this);
+    /** Whether a step applies now; if not, it is passed over. */
+    boolean isPossible(Step step, boolean inCycle) {
+        return Rules.allow(step, inCycle, this);
     }
 
     static boolean canRun(GuestThread thread) {
@@ -224,8 +224,8 @@ final class World {
     private void apply(Step step) {
         int first = step.first();
         switch (step.kind()) {
-            case AGENT -> turn();
-            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, CUT, CUT_ACROSS, FORK ->
+            case AGENT -> runCycle();
+            case READ, WRITE, ZERO, DIRECT, REMOVE, REMOVE_TWO, DISCARD, REMOVE_PART, REMOVE_ACROSS, FORK ->
                 guest.begin(threads.get(first), step.kind(), step.second());
             case CHILD_END -> guest.endChild();
             case INSPECT -> pins.begin();
@@ -295,19 +295,19 @@ final class World {
         }
     }
 
-    private void look() {
-        fabric.homes().forEach(home -> home.look(now));
+    private void observe() {
+        fabric.homes().forEach(home -> home.observe(now));
     }
 
-    /** A turn of the agent. */
-    void turn() {
-        now += schedule.turnNanos();
+    /** A duty cycle of the agent. */
+    void runCycle() {
+        now += schedule.cycleNanos();
         learnOfLosses();
-        look();
+        observe();
         shard.doWork();
         rethrow();
-        look();
-        invariants.turned(now);
+        observe();
+        invariants.cycleEnded(now);
         for (ShardNotice notice = shard.pollNotice(); notice != null; notice = shard.pollNotice()) {
             if (notice instanceof ShardNotice.Released released) {
                 fabric.released(released, shard);
@@ -315,20 +315,20 @@ final class World {
         }
     }
 
-    /** Time passes, and the agent has turns until it has noticed. */
+    /** Lets time pass, and runs duty cycles until the agent has read the clock. */
     void pass(long nanos) {
         now += nanos;
-        for (int i = 0; i < TURNS_TO_HOUSEKEEPING; i++) {
-            turn();
+        for (int i = 0; i < CYCLES_TO_HOUSEKEEPING; i++) {
+            runCycle();
         }
     }
 
-    /** Ends a guest, and begins the next one with what the homes have. */
+    /** Ends a guest, and begins the next one with the pages at the homes. */
     private void live() {
-        settle();
+        quiesce();
         ended = null;
-        isSettling = false;
-        pins.unsettle();
+        isQuiescing = false;
+        pins.resume();
         guest = start(isPrivate() ? newTruth() : guest.truth());
         threads = guest.threads();
         shard.submit(new ShardCommand.RemoveCycle(cycle));
@@ -359,11 +359,11 @@ final class World {
         return invariants;
     }
 
-    /** Nothing fails any more: all comes to rest, the VMM ends, and its memory is at its homes. */
-    private void settle() {
-        isSettling = true;
-        pins.settle();
-        settlement.run();
+    /** Runs without failures until no work is left, the VMM has ended, and its memory is at its homes. */
+    private void quiesce() {
+        isQuiescing = true;
+        pins.quiesce();
+        quiescence.run();
     }
 
     @Override

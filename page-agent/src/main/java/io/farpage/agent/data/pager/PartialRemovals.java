@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Keeps the latest few pages. One thread.
  */
-final class Cuts {
+final class PartialRemovals {
     /** Half of the lowest limit, so that something can always be evicted. */
     static final int CAPACITY = PagerOptions.MIN_LOCAL_PAGES / 2;
 
@@ -38,7 +38,7 @@ final class Cuts {
         return -1;
     }
 
-    /** Adds a page, or has its time begin anew; if there is no room, the oldest page makes room. */
+    /** Adds a page, or has its time begin anew. If the table is full, the oldest page is dropped. */
     void add(int page, long nowNanos) {
         int known = index(page);
         if (known >= 0) {

@@ -19,6 +19,6 @@ public record PathLimits(Mtu mtu, int maxRdAtomic) {
 
     /** What a queue pair with {@code options} takes. */
     public static PathLimits of(QpOptions options) {
-        return new PathLimits(options.mtu(), options.maxRdAtomic());
+        return new PathLimits(options.path().mtu(), options.sizes().maxRdAtomic());
     }
 }

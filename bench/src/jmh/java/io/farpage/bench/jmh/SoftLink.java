@@ -48,7 +48,8 @@ final class SoftLink implements AutoCloseable {
         final QueuePair queuePair;
 
         Node(String id, IdleStrategy idle) {
-            SoftProvider soft = new SoftProvider(SoftOptions.DEFAULT.withIdle(idle, Duration.ZERO));
+            SoftProvider soft = new SoftProvider(
+                    SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(idle, Duration.ZERO)));
             try {
                 pool = PagePool.open(PoolConfig.of(id, INCARNATION, BYTES, BYTES)
                         .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
@@ -62,10 +63,11 @@ final class SoftLink implements AutoCloseable {
                     .createQueuePair(
                             rail().completionQueue(),
                             rail().completionQueue(),
-                            QpOptions.DEFAULT
-                                    .withQueueSizes(QUEUE, 1)
-                                    .withLimits(1, 0, QUEUE)
-                                    .withAccess(EnumSet.of(
+                            new QpOptions(
+                                    new QpOptions.Sizes(QUEUE, 1, 1, 0, QUEUE),
+                                    QpOptions.DEFAULT.retries(),
+                                    QpOptions.DEFAULT.path(),
+                                    EnumSet.of(
                                             AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
             queuePair.modifyToInit();
         }

@@ -142,9 +142,11 @@ public final class FakeAgent implements AutoCloseable {
         QueuePair queuePair = domain.createQueuePair(
                 completions,
                 completions,
-                QpOptions.DEFAULT
-                        .withQueueSizes(16, 16)
-                        .withAccess(Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
+                new QpOptions(
+                        new QpOptions.Sizes(16, 16, 1, 0, 16),
+                        QpOptions.DEFAULT.retries(),
+                        QpOptions.DEFAULT.path(),
+                        Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
         queuePairs.add(queuePair);
         QpEntry theirs = offer.entries().getFirst();
         Gid gid = theirs.gid().orElse(Gid.ZERO);

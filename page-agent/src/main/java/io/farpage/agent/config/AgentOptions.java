@@ -58,19 +58,18 @@ public final class AgentOptions {
     /** How queue pairs are made. Agents post no receives, move a page with one entry and send nothing inline. */
     public static QpOptions queuePairs(Config config) {
         return new QpOptions(
-                config.get(AgentKeys.RDMA_MAX_SEND_WR),
-                1,
-                1,
-                0,
-                config.get(AgentKeys.RDMA_MAX_RD_ATOMIC),
-                Mtu.ofBytes(config.get(AgentKeys.RDMA_MTU)),
-                config.get(AgentKeys.RDMA_TIMEOUT),
-                config.get(AgentKeys.RDMA_RETRY_CNT),
-                config.get(AgentKeys.RDMA_RNR_RETRY),
-                config.get(AgentKeys.RDMA_MIN_RNR_TIMER),
-                config.get(AgentKeys.RDMA_HOP_LIMIT),
-                config.get(AgentKeys.RDMA_TRAFFIC_CLASS),
-                config.get(AgentKeys.RDMA_SERVICE_LEVEL),
+                new QpOptions.Sizes(
+                        config.get(AgentKeys.RDMA_MAX_SEND_WR), 1, 1, 0, config.get(AgentKeys.RDMA_MAX_RD_ATOMIC)),
+                new QpOptions.Retries(
+                        config.get(AgentKeys.RDMA_TIMEOUT),
+                        config.get(AgentKeys.RDMA_RETRY_CNT),
+                        config.get(AgentKeys.RDMA_RNR_RETRY),
+                        config.get(AgentKeys.RDMA_MIN_RNR_TIMER)),
+                new QpOptions.Path(
+                        Mtu.ofBytes(config.get(AgentKeys.RDMA_MTU)),
+                        config.get(AgentKeys.RDMA_HOP_LIMIT),
+                        config.get(AgentKeys.RDMA_TRAFFIC_CLASS),
+                        config.get(AgentKeys.RDMA_SERVICE_LEVEL)),
                 EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
     }
 
@@ -121,12 +120,15 @@ public final class AgentOptions {
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("tcp.address '" + address + "' does not resolve; give an IP address", e);
         }
-        return SoftOptions.DEFAULT
-                .withListen(new InetSocketAddress(resolved, config.get(AgentKeys.TCP_PORT)), Optional.of(resolved))
-                .withIdle(idle(config), config.get(AgentKeys.SHARD_SPIN))
-                .withResponderCpus(
-                        config.get(AgentKeys.TCP_RESPONDER_CPU).map(List::of).orElse(List.of()))
-                .withRealTimePriority(config.get(AgentKeys.SHARD_PRIORITY).orElse(AUTO_PRIORITY));
+        return new SoftOptions(
+                new SoftOptions.Listening(
+                        new InetSocketAddress(resolved, config.get(AgentKeys.TCP_PORT)), Optional.of(resolved), 0),
+                new SoftOptions.Responders(
+                        idle(config),
+                        config.get(AgentKeys.SHARD_SPIN),
+                        config.get(AgentKeys.TCP_RESPONDER_CPU).map(List::of).orElse(List.of()),
+                        config.get(AgentKeys.SHARD_PRIORITY).orElse(AUTO_PRIORITY)),
+                SoftOptions.DEFAULT.admission());
     }
 
     /** The lowest: above every ordinary thread, below all else that has a real-time priority. */

@@ -20,14 +20,16 @@ class AgentOptionsTest {
         assertEquals("ordinary", scheduled(Map.of("shard.realtime_priority", "0")));
         assertEquals(
                 "not started", AgentOptions.shardScheduling(config(Map.of())).describe());
-        assertEquals(1, AgentOptions.soft(config(Map.of())).realTimePriority());
+        assertEquals(1, AgentOptions.soft(config(Map.of())).responders().realTimePriority());
         assertEquals(
                 0,
                 AgentOptions.soft(config(Map.of("shard.realtime_priority", "0")))
+                        .responders()
                         .realTimePriority());
         assertEquals(
                 7,
                 AgentOptions.soft(config(Map.of("shard.realtime_priority", "7")))
+                        .responders()
                         .realTimePriority());
     }
 

@@ -5,14 +5,12 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.linux.Errno;
 import io.farpage.verbs.DeviceAttributes;
-import io.farpage.verbs.Mtu;
-import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpOptions.Sizes;
 import io.farpage.verbs.ibverbs.LibIbverbs.Release;
 import io.farpage.verbs.ibverbs.Structs.DeviceAttr;
 import io.farpage.verbs.ibverbs.Structs.QpInitAttr;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Set;
 
 /** Reads the limits of an open device. */
 final class DeviceProbe {
@@ -53,12 +51,12 @@ final class DeviceProbe {
                 device.host().numaNode(device.name()));
     }
 
-    /** Some devices leave a limit at 0 that is the same as another. */
+    /** A device may leave a limit at 0 that equals another one. */
     private static int positive(int limit) {
         return limit > 0 ? limit : Integer.MAX_VALUE;
     }
 
-    /** What a queue pair that was asked for much inline data got; 0 if the device refuses all. */
+    /** The most inline data that the device grants a queue pair; 0 if it refuses all sizes. */
     private static int maxInlineData(LibIbverbs library, long context) {
         Errno errno = Errno.create();
         long pd = library.allocPd(errno, context);
@@ -66,9 +64,7 @@ final class DeviceProbe {
         int result = 0;
         try (Arena arena = Arena.ofConfined()) {
             for (int i = 0; i < INLINE_SIZES.length && result == 0 && pd != 0 && cq != 0; i++) {
-                QpOptions options =
-                        new QpOptions(1, 1, 1, INLINE_SIZES[i], 1, Mtu.MTU_256, 14, 7, 7, 12, 64, 0, 0, Set.of());
-                MemorySegment attr = NativeQp.initAttr(arena, cq, cq, options);
+                MemorySegment attr = NativeQp.initAttr(arena, cq, cq, new Sizes(1, 1, 1, INLINE_SIZES[i], 1));
                 long qp = library.createQp(errno, pd, attr);
                 if (qp != 0) {
                     result = attr.get(JAVA_INT, QpInitAttr.MAX_INLINE_DATA);

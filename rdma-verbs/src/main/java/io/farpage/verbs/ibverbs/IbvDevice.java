@@ -119,20 +119,25 @@ final class IbvDevice implements Device {
 
     /** {@code options} within this device's limits. */
     QpOptions clamp(QpOptions options) {
+        QpOptions.Retries retries = options.retries();
+        QpOptions.Path path = options.path();
         return new QpOptions(
-                Math.min(options.maxSendWr(), attributes.maxQpWr()),
-                Math.min(options.maxRecvWr(), attributes.maxQpWr()),
-                Math.min(options.maxSge(), attributes.maxSge()),
-                Math.min(options.maxInlineData(), attributes.maxInlineData()),
-                Math.min(options.maxRdAtomic(), attributes.maxQpRdAtom()),
-                options.mtu().min(queryPort().activeMtu()),
-                options.timeout(),
-                Math.min(options.retryCnt(), quirks.maxRetryCnt()),
-                options.rnrRetry(),
-                options.minRnrTimer(),
-                options.hopLimit(),
-                options.trafficClass(),
-                options.serviceLevel(),
+                options.sizes()
+                        .atMost(
+                                attributes.maxQpWr(),
+                                attributes.maxSge(),
+                                attributes.maxInlineData(),
+                                attributes.maxQpRdAtom()),
+                new QpOptions.Retries(
+                        retries.timeout(),
+                        Math.min(retries.retryCnt(), quirks.maxRetryCnt()),
+                        retries.rnrRetry(),
+                        retries.minRnrTimer()),
+                new QpOptions.Path(
+                        path.mtu().min(queryPort().activeMtu()),
+                        path.hopLimit(),
+                        path.trafficClass(),
+                        path.serviceLevel()),
                 options.access());
     }
 

@@ -126,7 +126,7 @@ final class IbvQueuePair implements QueuePair {
     public void modifyToRtr(QpEndpoint remote, PathLimits peer) {
         modify(QpState.RTR, () -> {
             qp.toRtr(options, device.queryPort(), remote, peer.mtu());
-            initiatorDepth = Math.min(options.maxRdAtomic(), peer.maxRdAtomic());
+            initiatorDepth = Math.min(options.sizes().maxRdAtomic(), peer.maxRdAtomic());
         });
     }
 

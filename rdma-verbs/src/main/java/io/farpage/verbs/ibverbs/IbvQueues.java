@@ -25,23 +25,23 @@ record IbvQueues(
 
     /** Reserves a completion for each work request; for all or, if it throws, for none. */
     void reserve(QpOptions options) {
-        sends.reservations().reserve(options.maxSendWr(), null);
+        sends.reservations().reserve(options.sizes().maxSendWr(), null);
         try {
             receives.reservations().reserve(ownReceives(options), shared);
         } catch (VerbsException e) {
-            sends.reservations().release(options.maxSendWr(), null);
+            sends.reservations().release(options.sizes().maxSendWr(), null);
             throw e;
         }
     }
 
     void release(QpOptions options) {
-        sends.reservations().release(options.maxSendWr(), null);
+        sends.reservations().release(options.sizes().maxSendWr(), null);
         receives.reservations().release(ownReceives(options), shared);
     }
 
     /** Receives that are the queue pair's alone. */
     private int ownReceives(QpOptions options) {
-        return shared == null ? options.maxRecvWr() : 0;
+        return shared == null ? options.sizes().maxRecvWr() : 0;
     }
 
     void add(IbvQueuePair qp) {

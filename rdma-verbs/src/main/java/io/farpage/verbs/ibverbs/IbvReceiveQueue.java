@@ -17,8 +17,10 @@ final class IbvReceiveQueue {
     IbvReceiveQueue(NativeQp qp, QpOptions options, @Nullable IbvSharedReceiveQueue shared) {
         this.qp = qp;
         this.shared = shared;
-        this.ring = new WrRing(options.maxRecvWr(), qp.device().firstSequence());
-        this.chain = new RecvChain(shared == null ? options.maxRecvWr() : 1, options.maxSge());
+        this.ring = new WrRing(options.sizes().maxRecvWr(), qp.device().firstSequence());
+        this.chain = new RecvChain(
+                shared == null ? options.sizes().maxRecvWr() : 1,
+                options.sizes().maxSge());
     }
 
     WrRing ring() {

@@ -12,8 +12,11 @@ final class IbvSendQueue {
 
     IbvSendQueue(NativeQp qp, QpOptions options) {
         this.qp = qp;
-        this.ring = new WrRing(options.maxSendWr(), qp.device().firstSequence());
-        this.chain = new SendChain(options.maxSendWr(), options.maxSge(), options.maxInlineData());
+        this.ring = new WrRing(options.sizes().maxSendWr(), qp.device().firstSequence());
+        this.chain = new SendChain(
+                options.sizes().maxSendWr(),
+                options.sizes().maxSge(),
+                options.sizes().maxInlineData());
     }
 
     WrRing ring() {

@@ -12,6 +12,7 @@ import io.farpage.verbs.Mtu;
 import io.farpage.verbs.PortAttributes;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpOptions.Sizes;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.ibverbs.QpAttr.Value;
 import io.farpage.verbs.ibverbs.Structs.QpInitAttr;
@@ -29,10 +30,11 @@ import java.lang.foreign.MemorySegment;
 record NativeQp(long pointer, int number, IbvDevice device) {
     static NativeQp create(IbvProtectionDomain domain, IbvQueues queues, QpOptions options) {
         IbvDevice device = domain.device();
+        Sizes sizes = options.sizes();
         Errno errno = Errno.create();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr =
-                    initAttr(arena, queues.sends().pointer(), queues.receives().pointer(), options);
+                    initAttr(arena, queues.sends().pointer(), queues.receives().pointer(), sizes);
             IbvSharedReceiveQueue shared = queues.shared();
             attr.set(JAVA_LONG, QpInitAttr.SRQ, shared == null ? 0 : shared.pointer());
             long pointer = Failure.check(
@@ -40,8 +42,8 @@ record NativeQp(long pointer, int number, IbvDevice device) {
                     errno,
                     "create_qp",
                     domain.toString(),
-                    "no room for " + options.maxSendWr() + " sends and " + options.maxRecvWr() + " receives of "
-                            + options.maxSge() + " entries, or no queue pair left; the limits are "
+                    "no room for " + sizes.maxSendWr() + " sends and " + sizes.maxRecvWr() + " receives of "
+                            + sizes.maxSge() + " entries, or no queue pair left; the limits are "
                             + device.attributes());
             // SAFETY: the library returned a struct ibv_qp, which lives until it is destroyed.
             int number = Native.at(pointer, Structs.Qp.SIZE).get(JAVA_INT, Structs.Qp.QP_NUM);
@@ -49,15 +51,15 @@ record NativeQp(long pointer, int number, IbvDevice device) {
         }
     }
 
-    static MemorySegment initAttr(Arena arena, long sendCq, long recvCq, QpOptions options) {
+    static MemorySegment initAttr(Arena arena, long sendCq, long recvCq, Sizes sizes) {
         MemorySegment attr = arena.allocate(QpInitAttr.SIZE, 8);
         attr.set(JAVA_LONG, QpInitAttr.SEND_CQ, sendCq);
         attr.set(JAVA_LONG, QpInitAttr.RECV_CQ, recvCq);
-        attr.set(JAVA_INT, QpInitAttr.MAX_SEND_WR, options.maxSendWr());
-        attr.set(JAVA_INT, QpInitAttr.MAX_RECV_WR, options.maxRecvWr());
-        attr.set(JAVA_INT, QpInitAttr.MAX_SEND_SGE, options.maxSge());
-        attr.set(JAVA_INT, QpInitAttr.MAX_RECV_SGE, options.maxSge());
-        attr.set(JAVA_INT, QpInitAttr.MAX_INLINE_DATA, options.maxInlineData());
+        attr.set(JAVA_INT, QpInitAttr.MAX_SEND_WR, sizes.maxSendWr());
+        attr.set(JAVA_INT, QpInitAttr.MAX_RECV_WR, sizes.maxRecvWr());
+        attr.set(JAVA_INT, QpInitAttr.MAX_SEND_SGE, sizes.maxSge());
+        attr.set(JAVA_INT, QpInitAttr.MAX_RECV_SGE, sizes.maxSge());
+        attr.set(JAVA_INT, QpInitAttr.MAX_INLINE_DATA, sizes.maxInlineData());
         attr.set(JAVA_INT, QpInitAttr.QP_TYPE, Value.QPT_RC);
         return attr;
     }
@@ -79,21 +81,22 @@ record NativeQp(long pointer, int number, IbvDevice device) {
             attr.set(
                     JAVA_INT,
                     QpAttr.PATH_MTU,
-                    options.mtu().min(port.activeMtu()).min(peerMtu).code());
+                    options.path().mtu().min(port.activeMtu()).min(peerMtu).code());
             attr.set(JAVA_INT, QpAttr.DEST_QP_NUM, remote.qpn());
             attr.set(JAVA_INT, QpAttr.RQ_PSN, remote.psn());
-            attr.set(JAVA_BYTE, QpAttr.MAX_DEST_RD_ATOMIC, (byte) options.maxRdAtomic());
-            attr.set(JAVA_BYTE, QpAttr.MIN_RNR_TIMER, (byte) options.minRnrTimer());
+            attr.set(
+                    JAVA_BYTE, QpAttr.MAX_DEST_RD_ATOMIC, (byte) options.sizes().maxRdAtomic());
+            attr.set(JAVA_BYTE, QpAttr.MIN_RNR_TIMER, (byte) options.retries().minRnrTimer());
             attr.set(JAVA_SHORT, QpAttr.DLID, (short) remote.lid());
-            attr.set(JAVA_BYTE, QpAttr.SL, (byte) options.serviceLevel());
+            attr.set(JAVA_BYTE, QpAttr.SL, (byte) options.path().serviceLevel());
             attr.set(JAVA_BYTE, QpAttr.AH_PORT_NUM, (byte) port.number());
             // RoCE has no other address than the GID; InfiniBand needs it only to leave the subnet.
             if (port.linkLayer() == LinkLayer.ETHERNET
                     || remote.gid().high() != port.gid().high()) {
                 MemorySegment.copy(remote.gid().toBytes(), 0, attr, JAVA_BYTE, QpAttr.DGID, 16);
                 attr.set(JAVA_BYTE, QpAttr.SGID_INDEX, (byte) port.gidIndex());
-                attr.set(JAVA_BYTE, QpAttr.HOP_LIMIT, (byte) options.hopLimit());
-                attr.set(JAVA_BYTE, QpAttr.TRAFFIC_CLASS, (byte) options.trafficClass());
+                attr.set(JAVA_BYTE, QpAttr.HOP_LIMIT, (byte) options.path().hopLimit());
+                attr.set(JAVA_BYTE, QpAttr.TRAFFIC_CLASS, (byte) options.path().trafficClass());
                 attr.set(JAVA_BYTE, QpAttr.IS_GLOBAL, (byte) 1);
             }
             return Value.MASK_AV
@@ -109,9 +112,9 @@ record NativeQp(long pointer, int number, IbvDevice device) {
     void toRts(QpOptions options, int psn, int initiatorDepth) {
         modify("RTR→RTS", Value.QPS_RTS, "an attribute of " + options + " is not permitted", attr -> {
             attr.set(JAVA_INT, QpAttr.SQ_PSN, psn);
-            attr.set(JAVA_BYTE, QpAttr.TIMEOUT, (byte) options.timeout());
-            attr.set(JAVA_BYTE, QpAttr.RETRY_CNT, (byte) options.retryCnt());
-            attr.set(JAVA_BYTE, QpAttr.RNR_RETRY, (byte) options.rnrRetry());
+            attr.set(JAVA_BYTE, QpAttr.TIMEOUT, (byte) options.retries().timeout());
+            attr.set(JAVA_BYTE, QpAttr.RETRY_CNT, (byte) options.retries().retryCnt());
+            attr.set(JAVA_BYTE, QpAttr.RNR_RETRY, (byte) options.retries().rnrRetry());
             attr.set(JAVA_BYTE, QpAttr.MAX_RD_ATOMIC, (byte) initiatorDepth);
             return Value.MASK_TIMEOUT
                     | Value.MASK_RETRY_CNT

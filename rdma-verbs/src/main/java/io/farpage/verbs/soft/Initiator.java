@@ -3,6 +3,7 @@ package io.farpage.verbs.soft;
 import io.farpage.linux.Errno;
 import io.farpage.linux.SocketIo;
 import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpOptions.Sizes;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WcOpcode;
@@ -39,16 +40,17 @@ final class Initiator {
 
     Initiator(QpInit init, QpLifecycle lifecycle, PendingWork pending, ResponderSlot responders) {
         QpOptions options = init.options();
+        Sizes sizes = options.sizes();
         this.init = init;
         this.domain = init.domain();
         this.lifecycle = lifecycle;
         this.pending = pending;
         this.responders = responders;
-        this.queue = new SendQueue(init.toString(), options.maxSendWr(), options.maxSge(), options.maxInlineData());
+        this.queue = new SendQueue(init.toString(), sizes.maxSendWr(), sizes.maxSge(), sizes.maxInlineData());
         this.connection = new InitiatorConnection(init);
-        this.sender = new RequestSender(queue, connection, fault, options.maxSge());
-        this.receiver = new ReplyReceiver(queue, connection, fault, options.maxSge());
-        this.timer = new InitiatorTimer(options);
+        this.sender = new RequestSender(queue, connection, fault, sizes.maxSge());
+        this.receiver = new ReplyReceiver(queue, connection, fault, sizes.maxSge());
+        this.timer = new InitiatorTimer(options.retries());
         queue.reset(lifecycle.psn());
     }
 

@@ -1,6 +1,6 @@
 package io.farpage.verbs.soft;
 
-import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpOptions.Retries;
 
 /**
  * Decides when an initiator has waited long enough: 4.096 µs × 2^timeout × (retry_cnt + 1) without progress, and for an operation that
@@ -23,10 +23,10 @@ final class InitiatorTimer {
     private int calls;
     private boolean hurry;
 
-    InitiatorTimer(QpOptions options) {
+    InitiatorTimer(Retries retries) {
         // The shift stays below 2^49 ns for every legal timeout.
-        this.answerBudget = TOLERANCE * (4096L << options.timeout()) * (options.retryCnt() + 1);
-        this.rnrRetry = options.rnrRetry();
+        this.answerBudget = TOLERANCE * (4096L << retries.timeout()) * (retries.retryCnt() + 1);
+        this.rnrRetry = retries.rnrRetry();
     }
 
     /** @param minRnrTimer the code that the peer answered with */

@@ -63,21 +63,21 @@ final class Listener implements AutoCloseable {
         this.device = device;
         this.fd = fd;
         this.port = port;
-        this.ready = new PollSet(device.options().maxPending() + 2);
+        this.ready = new PollSet(device.options().admission().maxPending() + 2);
         this.thread = Thread.ofPlatform().daemon().name("soft-listener-" + port).unstarted(this::run);
     }
 
     /** @throws VerbsException naming the address, if it cannot be listened on */
     static Listener open(SoftDevice device) {
-        SoftOptions options = device.options();
+        InetSocketAddress address = device.options().listening().address();
         Errno errno = Errno.create();
         int fd = -1;
         load();
         try {
-            fd = device.openSocket(errno, options.listen().getAddress(), Sockets.SOCK_NONBLOCK);
+            fd = device.openSocket(errno, address.getAddress(), Sockets.SOCK_NONBLOCK);
             Sockets.setOption(errno, fd, Sockets.Option.SO_REUSEADDR, 1);
-            Sockets.bind(errno, fd, options.listen());
-            Sockets.listen(errno, fd, options.backlog());
+            Sockets.bind(errno, fd, address);
+            Sockets.listen(errno, fd, device.options().admission().backlog());
             InetSocketAddress bound = Sockets.localAddress(errno, fd);
             Listener listener = new Listener(device, fd, bound.getPort());
             listener.thread.start();
@@ -87,7 +87,7 @@ final class Listener implements AutoCloseable {
                 FileIo.close(errno, fd);
             }
             throw new VerbsException(
-                    "open " + device.name() + ": cannot listen on " + options.listen() + ": " + e.getMessage()
+                    "open " + device.name() + ": cannot listen on " + address + ": " + e.getMessage()
                             + "; choose an address of this host and a port that is free (0 lets the system choose)",
                     e.errno());
         }
@@ -191,10 +191,11 @@ final class Listener implements AutoCloseable {
                 break;
             }
             device.configure(errno, accepted);
-            if (pending.size() >= device.options().maxPending()) {
+            if (pending.size() >= device.options().admission().maxPending()) {
                 evict();
             }
-            long deadline = System.nanoTime() + device.options().handshake().toNanos();
+            long deadline =
+                    System.nanoTime() + device.options().admission().handshake().toNanos();
             Handshake handshake = new Handshake(device, errno, accepted, deadline);
             if (!isOver(handshake)) {
                 pending.add(handshake);

@@ -105,7 +105,7 @@ final class QpLifecycle {
         requireMove(QpState.RTR);
         // The listener reads the state first, so in RTR it finds these.
         remote = peer;
-        initiatorDepth = Math.min(init.options().maxRdAtomic(), limits.maxRdAtomic());
+        initiatorDepth = Math.min(init.options().sizes().maxRdAtomic(), limits.maxRdAtomic());
         state = QpState.RTR;
     }
 
@@ -153,8 +153,8 @@ final class QpLifecycle {
                 psn,
                 peer.psn(),
                 initiatorDepth,
-                options.rnrRetry(),
-                options.mtu().code(),
+                options.retries().rnrRetry(),
+                options.path().mtu().code(),
                 proofs.isPresent());
     }
 
@@ -197,8 +197,8 @@ final class QpLifecycle {
         return new HelloReply(
                 HelloReply.Verdict.ACCEPTED,
                 init.qpn(),
-                options.maxRdAtomic(),
-                options.minRnrTimer(),
-                options.mtu().code());
+                options.sizes().maxRdAtomic(),
+                options.retries().minRnrTimer(),
+                options.path().mtu().code());
     }
 }

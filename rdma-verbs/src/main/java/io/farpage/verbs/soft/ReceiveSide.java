@@ -1,7 +1,7 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.verbs.AsyncEvent;
-import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QpOptions.Sizes;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WcOpcode;
@@ -25,11 +25,11 @@ final class ReceiveSide {
         this.pending = pending;
         this.completions = init.queues().receives();
         this.isShared = init.queues().shared().isPresent();
-        QpOptions options = init.options();
+        Sizes sizes = init.options().sizes();
         this.queue = init.queues()
                 .shared()
                 .map(SoftSharedReceiveQueue::queue)
-                .orElseGet(() -> new ReceiveQueue(init.toString(), options.maxRecvWr(), options.maxSge()));
+                .orElseGet(() -> new ReceiveQueue(init.toString(), sizes.maxRecvWr(), sizes.maxSge()));
     }
 
     ReceiveQueue queue() {

@@ -32,9 +32,10 @@ final class RequestExecutor {
         this.replies = connection.replies();
         QpOptions options = init.options();
         this.accessBits = AccessFlag.bits(options.access());
-        this.rnrBudgetNanos =
-                hello.rnrRetry() == 7 ? Long.MAX_VALUE : hello.rnrRetry() * RnrTimer.nanos(options.minRnrTimer());
-        this.responderDepth = Math.min(hello.maxRdAtomic(), options.maxRdAtomic());
+        this.rnrBudgetNanos = hello.rnrRetry() == 7
+                ? Long.MAX_VALUE
+                : hello.rnrRetry() * RnrTimer.nanos(options.retries().minRnrTimer());
+        this.responderDepth = Math.min(hello.maxRdAtomic(), options.sizes().maxRdAtomic());
     }
 
     /**

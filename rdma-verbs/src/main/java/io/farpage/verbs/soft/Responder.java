@@ -31,7 +31,7 @@ final class Responder {
 
     /** The responder owns {@code fd} from {@link #start()} on. */
     Responder(QpInit init, QpLifecycle lifecycle, ReceiveSide receives, Hello hello, int fd) {
-        SoftOptions options = init.device().options();
+        SoftOptions.Responders options = init.device().options().responders();
         this.init = init;
         this.lifecycle = lifecycle;
         this.receives = receives;

@@ -17,7 +17,7 @@ final class ResponderConnection {
     private boolean closed;
 
     /** The connection owns {@code fd} from now on. Nothing is read from it yet. */
-    ResponderConnection(int fd, SoftOptions options) {
+    ResponderConnection(int fd, SoftOptions.Responders options) {
         this.fd = fd;
         this.requests =
                 new RequestStream(fd, errno, options.idle(), options.spin().toNanos());

@@ -92,7 +92,7 @@ final class SoftCompletionQueue implements CompletionQueue {
     private long demand(SoftQueuePair[] all) {
         long sends = Arrays.stream(all)
                 .filter(q -> q.queues().sends() == this)
-                .mapToLong(q -> q.options().maxSendWr())
+                .mapToLong(q -> q.options().sizes().maxSendWr())
                 .sum();
         long own = Arrays.stream(all)
                 .filter(q ->

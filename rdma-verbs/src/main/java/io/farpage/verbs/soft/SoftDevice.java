@@ -21,6 +21,7 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -81,7 +82,7 @@ final class SoftDevice implements Device {
     }
 
     Gid gid() {
-        return Gid.of(options.advertisedAddress());
+        return Gid.of(options.listening().published());
     }
 
     int nextNumber() {
@@ -94,12 +95,10 @@ final class SoftDevice implements Device {
 
     /** The CPU for the next responder, if responders are pinned. */
     OptionalInt nextResponderCpu() {
-        return options.responderCpus().isEmpty()
+        List<Integer> cpus = options.responders().cpus();
+        return cpus.isEmpty()
                 ? OptionalInt.empty()
-                : OptionalInt.of(options.responderCpus()
-                        .get(Math.floorMod(
-                                responders.getAndIncrement(),
-                                options.responderCpus().size())));
+                : OptionalInt.of(cpus.get(Math.floorMod(responders.getAndIncrement(), cpus.size())));
     }
 
     /** A key that no open region of this device has. Random, so that a peer cannot guess it. */
@@ -117,9 +116,10 @@ final class SoftDevice implements Device {
 
     /** Takes a number for a queue pair that is still to be made. 0 and 1 are special in InfiniBand. */
     int reserveQpn() {
-        if (queuePairs.size() >= options.maxQueuePairs()) {
+        if (queuePairs.size() >= options.admission().maxQueuePairs()) {
             throw new VerbsException(
-                    "create_qp on " + name + ": ENOMEM; max_qp " + options.maxQueuePairs() + " queue pairs are open",
+                    "create_qp on " + name + ": ENOMEM; max_qp "
+                            + options.admission().maxQueuePairs() + " queue pairs are open",
                     ENOMEM);
         }
         int qpn = 2 + random.nextInt(Wire.PSN_MASK - 1);
@@ -172,9 +172,10 @@ final class SoftDevice implements Device {
             Sockets.setOption(errno, fd, Option.TCP_KEEPINTVL, KEEPALIVE_SECONDS);
             Sockets.setOption(errno, fd, Option.TCP_KEEPCNT, KEEPALIVE_PROBES);
             Sockets.setOption(errno, fd, Option.TCP_USER_TIMEOUT, USER_TIMEOUT_MILLIS);
-            if (options.socketBuffer() > 0) {
-                Sockets.setOption(errno, fd, Option.SO_SNDBUF, options.socketBuffer());
-                Sockets.setOption(errno, fd, Option.SO_RCVBUF, options.socketBuffer());
+            int buffer = options.listening().socketBuffer();
+            if (buffer > 0) {
+                Sockets.setOption(errno, fd, Option.SO_SNDBUF, buffer);
+                Sockets.setOption(errno, fd, Option.SO_RCVBUF, buffer);
             }
         } catch (PosixException e) {
             // Only a socket whose peer has gone already refuses these; the next call on it tells.
@@ -183,11 +184,7 @@ final class SoftDevice implements Device {
     }
 
     QpOptions clamp(QpOptions wanted) {
-        return wanted.withQueueSizes(Math.min(wanted.maxSendWr(), MAX_QP_WR), Math.min(wanted.maxRecvWr(), MAX_QP_WR))
-                .withLimits(
-                        Math.min(wanted.maxSge(), MAX_SGE),
-                        Math.min(wanted.maxInlineData(), MAX_INLINE),
-                        Math.min(wanted.maxRdAtomic(), MAX_RD_ATOMIC));
+        return wanted.withSizes(wanted.sizes().atMost(MAX_QP_WR, MAX_SGE, MAX_INLINE, MAX_RD_ATOMIC));
     }
 
     static void requireRange(String option, int value, int low, int high) {
@@ -205,7 +202,7 @@ final class SoftDevice implements Device {
     public DeviceAttributes attributes() {
         return new DeviceAttributes(
                 "farpage soft, wire version " + Wire.VERSION,
-                options.maxQueuePairs(),
+                options.admission().maxQueuePairs(),
                 MAX_QP_WR,
                 MAX_SGE,
                 MAX_CQE,

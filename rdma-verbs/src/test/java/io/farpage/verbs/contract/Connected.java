@@ -3,16 +3,29 @@ package io.farpage.verbs.contract;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.SendFlag;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** Two sides with one pair of connected queue pairs between them. */
 final class Connected implements AutoCloseable {
     /** Enough of everything for a test; gives up on a dead peer after about half a second. */
-    static final QpOptions OPTIONS = QpOptions.DEFAULT.withQueueSizes(64, 64).withLimits(1, 0, 16);
+    static final QpOptions OPTIONS = QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(64, 64, 1, 0, 16));
+
+    /** {@link #OPTIONS} with other retries. */
+    static QpOptions withRetries(int timeout, int retryCnt, int rnrRetry, int minRnrTimer) {
+        QpOptions.Retries retries = new QpOptions.Retries(timeout, retryCnt, rnrRetry, minRnrTimer);
+        return new QpOptions(OPTIONS.sizes(), retries, OPTIONS.path(), OPTIONS.access());
+    }
+
+    /** {@link #OPTIONS} with other permissions of the peer. */
+    static QpOptions withAccess(Set<AccessFlag> access) {
+        return new QpOptions(OPTIONS.sizes(), OPTIONS.retries(), OPTIONS.path(), access);
+    }
 
     final VerbsFixture fixture;
     final Side a;

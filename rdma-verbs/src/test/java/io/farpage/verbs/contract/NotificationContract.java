@@ -147,7 +147,7 @@ public abstract class NotificationContract {
 
     @Test
     void shouldWakeToReportADeadPeer() {
-        QpOptions impatient = Connected.OPTIONS.withRetries(14, 1, 1, 12);
+        QpOptions impatient = Connected.withRetries(14, 1, 1, 12);
         try (Sleepers pair = new Sleepers(open(), impatient)) {
             pair.read(1);
             assertEquals(1, sleepFor(pair.queueA, pair.channelA).wrId());

@@ -2,6 +2,7 @@ package io.farpage.verbs.contract;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.SendFlag;
 import org.junit.jupiter.api.Test;
 
@@ -115,7 +116,8 @@ public abstract class OrderingContract {
 
     @Test
     void shouldHoldBackReadsBeyondMaxRdAtomicAndStillDoThemAll() {
-        try (Connected pair = new Connected(open(), Connected.OPTIONS.withLimits(1, 0, 2))) {
+        try (Connected pair =
+                new Connected(open(), Connected.OPTIONS.withSizes(new QpOptions.Sizes(64, 64, 1, 0, 2)))) {
             pair.b.fill(0, 64 * 1024, 1);
             for (int i = 0; i < 64; i++) {
                 pair.qpA.prepareRead(

@@ -17,7 +17,11 @@ public abstract class PathLimitsContract {
     protected abstract VerbsFixture open();
 
     private static QpOptions options(Mtu mtu, int maxRdAtomic) {
-        return Connected.OPTIONS.withPath(mtu, 64, 0, 0).withLimits(1, 0, maxRdAtomic);
+        return new QpOptions(
+                new QpOptions.Sizes(64, 64, 1, 0, maxRdAtomic),
+                Connected.OPTIONS.retries(),
+                new QpOptions.Path(mtu, 64, 0, 0),
+                Connected.OPTIONS.access());
     }
 
     @Test

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** A peer that goes away is noticed within the retry budget; a new one can take its place. */
 public abstract class PeerLossContract {
     /** Gives up after 4.096 µs × 2^14 × 4, about a quarter of a second (devices may take up to four times as long). */
-    private static final QpOptions IMPATIENT = Connected.OPTIONS.withRetries(14, 3, 3, 12);
+    private static final QpOptions IMPATIENT = Connected.withRetries(14, 3, 3, 12);
 
     protected abstract VerbsFixture open();
 
@@ -57,7 +57,7 @@ public abstract class PeerLossContract {
 
     @Test
     void shouldWaitForAQueuePairThatBecomesReadyLate() {
-        QpOptions patient = Connected.OPTIONS.withRetries(18, 7, 7, 12);
+        QpOptions patient = Connected.withRetries(18, 7, 7, 12);
         try (VerbsFixture fixture = open();
                 Side a = new Side(fixture.a());
                 Side b = new Side(fixture.b())) {

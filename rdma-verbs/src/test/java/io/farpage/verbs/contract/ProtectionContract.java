@@ -168,7 +168,7 @@ public abstract class ProtectionContract {
     @Test
     void shouldRefuseWhatTheQueuePairDoesNotPermit() {
         Set<AccessFlag> none = EnumSet.of(AccessFlag.LOCAL_WRITE);
-        try (Connected pair = new Connected(open(), Connected.OPTIONS, Connected.OPTIONS.withAccess(none))) {
+        try (Connected pair = new Connected(open(), Connected.OPTIONS, Connected.withAccess(none))) {
             pair.read(1, 0, 0, LENGTH);
             WorkCompletion completion = pair.a.polling().next();
             // The specification counts this as an invalid request; some devices report it as an access error.

@@ -19,7 +19,7 @@ public abstract class QueueLimitContract {
     @Test
     void shouldSayThatTheSendQueueIsFullAndTakeMoreOncePolled() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
-            int capacity = pair.qpA.options().maxSendWr();
+            int capacity = pair.qpA.options().sizes().maxSendWr();
             assertEquals(capacity, pair.qpA.sendQueueSpace());
             for (int i = 0; i < capacity; i++) {
                 prepare(pair, i);
@@ -50,7 +50,7 @@ public abstract class QueueLimitContract {
     @Test
     void shouldSayThatTheReceiveQueueIsFull() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
-            int capacity = pair.qpB.options().maxRecvWr();
+            int capacity = pair.qpB.options().sizes().maxRecvWr();
             for (int i = 0; i < capacity; i++) {
                 pair.receive(i, 0, 64);
             }
@@ -74,7 +74,7 @@ public abstract class QueueLimitContract {
             CompletionQueue small = side.keep(side.device.createCompletionQueue(64));
             int capacity = small.capacity();
             assertTrue(capacity >= 64);
-            QpOptions half = Connected.OPTIONS.withQueueSizes(capacity / 2, capacity / 4);
+            QpOptions half = Connected.OPTIONS.withSizes(new QpOptions.Sizes(capacity / 2, capacity / 4, 1, 0, 16));
             QueuePair first = side.keep(side.domain.createQueuePair(small, small, half));
             VerbsException refused =
                     assertThrows(VerbsException.class, () -> side.domain.createQueuePair(small, small, half));
@@ -104,8 +104,9 @@ public abstract class QueueLimitContract {
 
     @Test
     void shouldRefuseInlineDataBeyondMaxInlineData() {
-        try (Connected pair = new Connected(open(), Connected.OPTIONS.withLimits(1, 32, 16))) {
-            int tooMuch = pair.qpA.options().maxInlineData() + 1;
+        try (Connected pair =
+                new Connected(open(), Connected.OPTIONS.withSizes(new QpOptions.Sizes(64, 64, 1, 32, 16)))) {
+            int tooMuch = pair.qpA.options().sizes().maxInlineData() + 1;
             assertThrows(VerbsException.class, () -> {
                 pair.qpA.prepareSend(
                         1, pair.a.address(0), tooMuch, pair.a.region.lkey(), SendFlag.INLINE | SendFlag.SIGNALED);
@@ -119,7 +120,7 @@ public abstract class QueueLimitContract {
     void shouldRefuseMoreEntriesThanMaxSge() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             int key = pair.a.region.lkey();
-            int more = pair.qpA.options().maxSge();
+            int more = pair.qpA.options().sizes().maxSge();
             assertThrows(IllegalStateException.class, () -> pair.qpA.appendSge(pair.a.address(0), 8, key));
             pair.qpA.prepareWrite(
                     1, pair.a.address(0), 8, key, pair.b.address(0), pair.b.region.rkey(), SendFlag.SIGNALED);
@@ -135,9 +136,9 @@ public abstract class QueueLimitContract {
         try (VerbsFixture fixture = open();
                 Side side = new Side(fixture.a())) {
             int limit = side.device.attributes().maxQpRdAtom();
-            QueuePair queuePair = side.queuePair(Connected.OPTIONS.withLimits(1, 0, 255));
-            assertTrue(queuePair.options().maxRdAtomic() <= Math.max(1, limit));
-            assertTrue(queuePair.options().maxRdAtomic() >= 1);
+            QueuePair queuePair = side.queuePair(Connected.OPTIONS.withSizes(new QpOptions.Sizes(64, 64, 1, 0, 255)));
+            assertTrue(queuePair.options().sizes().maxRdAtomic() <= Math.max(1, limit));
+            assertTrue(queuePair.options().sizes().maxRdAtomic() >= 1);
         }
     }
 }

@@ -91,7 +91,8 @@ public abstract class SendReceiveContract {
 
     @Test
     void shouldGatherAndScatterOverSeveralEntries() {
-        try (Connected pair = new Connected(open(), Connected.OPTIONS.withLimits(3, 0, 16))) {
+        try (Connected pair =
+                new Connected(open(), Connected.OPTIONS.withSizes(new QpOptions.Sizes(64, 64, 3, 0, 16)))) {
             pair.a.fill(0, 3000, 4);
             int keyA = pair.a.region.lkey();
             int keyB = pair.b.region.lkey();
@@ -119,7 +120,7 @@ public abstract class SendReceiveContract {
 
     @Test
     void shouldSendInlineDataAsItWasWhenPrepared() {
-        QpOptions options = Connected.OPTIONS.withLimits(1, 64, 16);
+        QpOptions options = Connected.OPTIONS.withSizes(new QpOptions.Sizes(64, 64, 1, 64, 16));
         try (Connected pair = new Connected(open(), options)) {
             pair.receive(1, 0, 64);
             pair.a.fill(0, 64, 5);
@@ -173,7 +174,7 @@ public abstract class SendReceiveContract {
 
     @Test
     void shouldGiveUpWhenNoReceiveIsPosted() {
-        QpOptions options = Connected.OPTIONS.withRetries(14, 7, 2, 12);
+        QpOptions options = Connected.withRetries(14, 7, 2, 12);
         try (Connected pair = new Connected(open(), options)) {
             pair.send(1, 0, 100);
             pair.send(2, 0, 100);

@@ -56,7 +56,8 @@ final class DataPathTest {
         device = opened(fake(directory).open("fake0"));
         domain = opened(device.allocateProtectionDomain());
         queue = opened(device.createCompletionQueue(256));
-        qp = opened(domain.createQueuePair(queue, queue, QpOptions.DEFAULT.withQueueSizes(64, 16)));
+        qp = opened(domain.createQueuePair(
+                queue, queue, QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(64, 16, 1, 0, 16))));
         qp.modifyToInit();
         qp.modifyToRtr(PEER);
         qp.modifyToRts();

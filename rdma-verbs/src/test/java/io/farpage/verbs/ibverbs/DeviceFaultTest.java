@@ -35,7 +35,11 @@ import org.junit.jupiter.api.io.TempDir;
 /** What a device tells of its own failures. Pulls the rig's cable, so it runs only there. */
 final class DeviceFaultTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
-    private static final QpOptions IMPATIENT = QpOptions.DEFAULT.withRetries(14, 3, 3, 12);
+    private static final QpOptions IMPATIENT = new QpOptions(
+            QpOptions.DEFAULT.sizes(),
+            new QpOptions.Retries(14, 3, 3, 12),
+            QpOptions.DEFAULT.path(),
+            QpOptions.DEFAULT.access());
 
     @TempDir
     private Path directory = Path.of("");

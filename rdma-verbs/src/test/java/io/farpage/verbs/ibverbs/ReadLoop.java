@@ -139,7 +139,8 @@ public final class ReadLoop implements AutoCloseable {
             domain = device.allocateProtectionDomain();
             cq = device.createCompletionQueue(2 * MAX_DEPTH);
             region = domain.registerMemory(memory, ACCESS);
-            qp = domain.createQueuePair(cq, cq, QpOptions.DEFAULT.withQueueSizes(MAX_DEPTH, 1));
+            qp = domain.createQueuePair(
+                    cq, cq, QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(MAX_DEPTH, 1, 1, 0, 16)));
             qp.modifyToInit();
         }
 

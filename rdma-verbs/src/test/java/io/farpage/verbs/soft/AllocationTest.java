@@ -78,8 +78,8 @@ final class AllocationTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldAllocateNothingPerRead(boolean sleeping) {
-        SoftOptions options = SoftOptions.DEFAULT.withIdle(
-                sleeping ? IdleStrategy.BLOCK : IdleStrategy.ADAPTIVE, Duration.ofNanos(20_000));
+        SoftOptions options = SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(
+                sleeping ? IdleStrategy.BLOCK : IdleStrategy.ADAPTIVE, Duration.ofNanos(20_000)));
         try (Loopback pair = new Loopback(options)) {
             requireNoAllocation(
                     times -> {

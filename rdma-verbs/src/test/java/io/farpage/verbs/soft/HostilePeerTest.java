@@ -27,7 +27,10 @@ final class HostilePeerTest {
     private static final int PAGE = 4096;
     private static final byte SECRET = 0x77;
     private static final byte SHARED = 0x11;
-    private static final SoftOptions OPTIONS = SoftOptions.DEFAULT.withAdmission(128, 8, Duration.ofMillis(400), 64);
+    private static final SoftOptions OPTIONS = new SoftOptions(
+            SoftOptions.DEFAULT.listening(),
+            SoftOptions.DEFAULT.responders(),
+            new SoftOptions.Admission(128, 8, Duration.ofMillis(400), 64));
 
     /** A queue pair that takes a raw peer for its own, and a page for it amid pages that are none of its business. */
     private static final class Victim implements AutoCloseable {
@@ -195,7 +198,8 @@ final class HostilePeerTest {
 
     @Test
     void shouldDeregisterMemoryThoughAPeerThatAskedForItDoesNotRead() throws IOException {
-        try (Loopback pair = new Loopback(OPTIONS.withSocketBuffer(16384));
+        try (Loopback pair = new Loopback(
+                        new SoftOptions(Loopback.SMALL_BUFFERS, OPTIONS.responders(), OPTIONS.admission()));
                 Victim victim = new Victim(pair)) {
             victim.listen();
             MemorySegment large = pair.arena.allocate(64L << 20, PAGE);

@@ -20,7 +20,8 @@ final class IdleCostTest {
             names = {"BLOCK", "ADAPTIVE"})
     void shouldUseNextToNoCpuWhileIdle(IdleStrategy idle) {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        try (Loopback pair = new Loopback(SoftOptions.DEFAULT.withIdle(idle, Duration.ofNanos(50_000)))) {
+        try (Loopback pair = new Loopback(
+                SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(idle, Duration.ofNanos(50_000))))) {
             pair.requireWorking();
             List<Thread> ours = Thread.getAllStackTraces().keySet().stream()
                     .filter(t -> t.getName().startsWith("soft-"))

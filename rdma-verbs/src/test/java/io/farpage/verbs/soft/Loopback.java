@@ -17,9 +17,14 @@ import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
+import java.util.Optional;
 
 /** Two soft devices in this process with a connected pair of queue pairs, for tests that look inside. */
 final class Loopback implements AutoCloseable {
+    /** The smallest socket buffers that the tests use, so that few requests fill them. */
+    static final SoftOptions.Listening SMALL_BUFFERS =
+            new SoftOptions.Listening(SoftOptions.DEFAULT.listening().address(), Optional.empty(), 16384);
+
     static final int SIZE = 1 << 16;
 
     final Arena arena = Arena.ofShared();

@@ -38,7 +38,11 @@ final class ProofTest {
     private static final int NOT_PROVEN = 8;
     private static final int PAGE = 4096;
     /** Some tens of milliseconds of retries. */
-    private static final QpOptions IMPATIENT = QpOptions.DEFAULT.withRetries(15, 3, 7, 12);
+    private static final QpOptions IMPATIENT = new QpOptions(
+            QpOptions.DEFAULT.sizes(),
+            new QpOptions.Retries(15, 3, 7, 12),
+            QpOptions.DEFAULT.path(),
+            QpOptions.DEFAULT.access());
 
     private static LinkSecret secret(int fill) {
         byte[] bytes = new byte[LinkSecret.SIZE];

@@ -53,7 +53,8 @@ final class QueuedWritesTest {
     @ParameterizedTest
     @EnumSource
     void shouldExecuteNoWriteThatWaitsInTheSocketWhenTheRespondersQueuePairEnds(End end) throws IOException {
-        try (Loopback pair = new Loopback(SoftOptions.DEFAULT.withSocketBuffer(16384))) {
+        try (Loopback pair = new Loopback(new SoftOptions(
+                Loopback.SMALL_BUFFERS, SoftOptions.DEFAULT.responders(), SoftOptions.DEFAULT.admission()))) {
             CompletionQueue queue = pair.server.createCompletionQueue(256);
             QueuePair home = pair.serverDomain.createQueuePair(queue, queue, QpOptions.DEFAULT);
             MemorySegment large = pair.arena.allocate(LARGE, PAGE);
@@ -172,7 +173,8 @@ final class QueuedWritesTest {
     void shouldRefuseMoreReadsAtOnceThanTheQueuePairAnswers() throws IOException {
         try (Loopback pair = new Loopback(SoftOptions.DEFAULT)) {
             CompletionQueue queue = pair.server.createCompletionQueue(256);
-            QueuePair home = pair.serverDomain.createQueuePair(queue, queue, QpOptions.DEFAULT.withLimits(1, 0, 2));
+            QueuePair home = pair.serverDomain.createQueuePair(
+                    queue, queue, QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(128, 16, 1, 0, 2)));
             home.modifyToInit();
             home.modifyToRtr(RawPeer.endpoint(home.endpoint()));
             try (RawPeer peer = new RawPeer(home.endpoint().lid())) {

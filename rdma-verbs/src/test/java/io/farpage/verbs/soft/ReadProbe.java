@@ -70,9 +70,8 @@ final class ReadProbe {
     }
 
     private static SoftOptions options(boolean spin, int cpu) {
-        return SoftOptions.DEFAULT
-                .withIdle(spin ? IdleStrategy.SPIN : IdleStrategy.BLOCK, Duration.ZERO)
-                .withResponderCpus(cpu < 0 ? List.of() : List.of(cpu));
+        return SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(
+                spin ? IdleStrategy.SPIN : IdleStrategy.BLOCK, Duration.ZERO, cpu < 0 ? List.of() : List.of(cpu), 0));
     }
 
     private static String format(QpEndpoint endpoint) {
@@ -96,7 +95,8 @@ final class ReadProbe {
         memory.fill((byte) 1);
         MemoryRegion region = domain.registerMemory(memory, EnumSet.of(AccessFlag.REMOTE_READ));
         CompletionQueue queue = device.createCompletionQueue(256);
-        QueuePair queuePair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT.withLimits(1, 0, 128));
+        QueuePair queuePair = domain.createQueuePair(
+                queue, queue, QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(128, 16, 1, 0, 128)));
         stdout.println(format(queuePair.endpoint()) + " " + region.address() + " " + region.rkey());
         queuePair.modifyToInit();
         queuePair.modifyToRtr(parse(stdin.readLine().split(" ")));
@@ -115,7 +115,8 @@ final class ReadProbe {
         MemoryRegion region = domain.registerMemory(memory, EnumSet.of(AccessFlag.LOCAL_WRITE));
         CompletionChannel channel = device.createCompletionChannel();
         CompletionQueue queue = device.createCompletionQueue(256, channel);
-        QueuePair queuePair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT.withLimits(1, 0, 128));
+        QueuePair queuePair = domain.createQueuePair(
+                queue, queue, QpOptions.DEFAULT.withSizes(new QpOptions.Sizes(128, 16, 1, 0, 128)));
         var writer = server.outputWriter(StandardCharsets.UTF_8);
         writer.write(format(queuePair.endpoint()) + "\n");
         writer.flush();

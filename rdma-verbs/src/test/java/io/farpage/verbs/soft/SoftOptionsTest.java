@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.VerbsException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
@@ -25,7 +26,7 @@ final class SoftOptionsTest {
         SoftProvider provider = new SoftProvider();
         try (Device first = provider.open("soft0")) {
             int port = first.queryPort().lid();
-            SoftProvider second = new SoftProvider(SoftOptions.DEFAULT.withListen(
+            SoftProvider second = new SoftProvider(listeningOn(
                     new InetSocketAddress(first.queryPort().gid().toInetAddress(), port), Optional.empty()));
             VerbsException e = assertThrows(VerbsException.class, () -> second.open("soft0"));
             assertTrue(String.valueOf(e.getMessage()).contains("EADDRINUSE"), e::toString);
@@ -36,12 +37,11 @@ final class SoftOptionsTest {
     @Test
     void shouldDemandAnAdvertisedAddressForAWildcard() {
         InetSocketAddress wildcard = new InetSocketAddress(0);
-        IllegalArgumentException e = assertThrows(
-                IllegalArgumentException.class, () -> SoftOptions.DEFAULT.withListen(wildcard, Optional.empty()));
+        IllegalArgumentException e =
+                assertThrows(IllegalArgumentException.class, () -> listeningOn(wildcard, Optional.empty()));
         assertTrue(String.valueOf(e.getMessage()).contains("advertised"), e::toString);
-        SoftOptions fine =
-                SoftOptions.DEFAULT.withListen(wildcard, Optional.of(java.net.InetAddress.getLoopbackAddress()));
-        assertTrue(fine.advertisedAddress().isLoopbackAddress());
+        SoftOptions fine = listeningOn(wildcard, Optional.of(InetAddress.getLoopbackAddress()));
+        assertTrue(fine.listening().published().isLoopbackAddress());
     }
 
     @Test
@@ -51,9 +51,16 @@ final class SoftOptionsTest {
 
     @Test
     void shouldConnectOverIpv6() {
-        SoftOptions v6 = SoftOptions.DEFAULT.withListen(new InetSocketAddress("::1", 0), Optional.empty());
+        SoftOptions v6 = listeningOn(new InetSocketAddress("::1", 0), Optional.empty());
         try (Loopback pair = new Loopback(v6)) {
             pair.requireWorking();
         }
+    }
+
+    private static SoftOptions listeningOn(InetSocketAddress address, Optional<InetAddress> advertised) {
+        return new SoftOptions(
+                new SoftOptions.Listening(address, advertised, 0),
+                SoftOptions.DEFAULT.responders(),
+                SoftOptions.DEFAULT.admission());
     }
 }

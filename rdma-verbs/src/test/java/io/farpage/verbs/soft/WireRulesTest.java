@@ -34,7 +34,10 @@ final class WireRulesTest {
     private static final int LAST_PSN = 0xFF_FFFF;
 
     /** A hello is given up later than a raw peer gives up waiting for bytes. */
-    private final Loopback pair = new Loopback(SoftOptions.DEFAULT.withAdmission(128, 64, Duration.ofMinutes(1), 1024));
+    private final Loopback pair = new Loopback(new SoftOptions(
+            SoftOptions.DEFAULT.listening(),
+            SoftOptions.DEFAULT.responders(),
+            new SoftOptions.Admission(128, 64, Duration.ofMinutes(1), 1024)));
 
     private final CompletionQueue queue = pair.server.createCompletionQueue(256);
     private final QueuePair queuePair = pair.serverDomain.createQueuePair(queue, queue, QpOptions.DEFAULT);

@@ -60,6 +60,7 @@ public record LinkOptions(
      * pairs beyond the shard's own, which post nothing and count one send and one receive each.
      */
     public int completionsOfAShard() {
-        return queuePairsOfAShard() * (queuePairs.maxSendWr() + queuePairs.maxRecvWr() + 2 * (MAX_SHARDS - 1));
+        return queuePairsOfAShard()
+                * (queuePairs.sizes().maxSendWr() + queuePairs.sizes().maxRecvWr() + 2 * (MAX_SHARDS - 1));
     }
 }

@@ -176,7 +176,9 @@ final class LinkQueuePairs {
         for (int shard = from; shard < to; shard++) {
             Rail rail = shards.get(shard % shards.size()).rails().on(device);
             QpOptions options = context.options().queuePairs();
-            QpOptions wanted = shard < shards.size() ? options : options.withQueueSizes(1, 1);
+            QpOptions wanted = shard < shards.size()
+                    ? options
+                    : options.withSizes(options.sizes().withQueues(1, 1));
             QueuePair queuePair =
                     device.domain().createQueuePair(rail.completionQueue(), rail.completionQueue(), wanted);
             queuePairs.add(new LinkQueuePair(device, shard, rail, queuePair));

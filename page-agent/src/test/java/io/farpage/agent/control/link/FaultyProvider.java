@@ -38,7 +38,8 @@ final class FaultyProvider implements VerbsProvider {
     private static final int NOBODY_LISTENS = 1;
     private static final int EIO = 5;
 
-    private final SoftProvider soft = new SoftProvider(SoftOptions.DEFAULT.withIdle(IdleStrategy.BLOCK, Duration.ZERO));
+    private final SoftProvider soft = new SoftProvider(
+            SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
 
     /** Whether queue pairs that are connected from now on cannot reach their peers, as where UDP port 4791 is blocked. */
     volatile boolean blocked;

@@ -33,7 +33,8 @@ final class Home implements AutoCloseable {
     private final List<QueuePair> queuePairs = new ArrayList<>();
 
     Home(String id) {
-        SoftProvider soft = new SoftProvider(SoftOptions.DEFAULT.withIdle(IdleStrategy.BLOCK, Duration.ZERO));
+        SoftProvider soft = new SoftProvider(
+                SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
         try {
             pool = PagePool.open(PoolConfig.of(id, INCARNATION, BYTES, BYTES)
                     .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
@@ -58,11 +59,11 @@ final class Home implements AutoCloseable {
                 .createQueuePair(
                         rail().completionQueue(),
                         rail().completionQueue(),
-                        QpOptions.DEFAULT
-                                .withQueueSizes(QUEUE, 1)
-                                .withLimits(1, 0, QUEUE)
-                                .withAccess(EnumSet.of(
-                                        AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
+                        new QpOptions(
+                                new QpOptions.Sizes(QUEUE, 1, 1, 0, QUEUE),
+                                QpOptions.DEFAULT.retries(),
+                                QpOptions.DEFAULT.path(),
+                                EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)));
         queuePair.modifyToInit();
         queuePairs.add(queuePair);
         return queuePair;

@@ -1,30 +1,55 @@
 package io.farpage.agent.data.pager;
 
 /** The address space of a process that the VMM forked, and that has a userfaultfd of its own. */
-sealed interface Child extends AutoCloseable permits PrivateChild, SharedChild {
+abstract sealed class Child implements AutoCloseable permits PrivateChild, SharedChild {
+    private final AddressSpace memory;
+    private final KernelMessages messages;
+
+    /** @param memory of the child */
+    Child(AddressSpace memory) {
+        this.memory = memory;
+        messages = new KernelMessages(memory);
+    }
+
+    final AddressSpace memory() {
+        return memory;
+    }
+
+    final KernelMessages messages() {
+        return messages;
+    }
+
     /** A descriptor that is readable while messages wait; -1 while they cannot be read. */
-    int fd();
+    final int fd() {
+        return messages.fd();
+    }
 
     /** Its userfaultfd. */
-    int descriptor();
-
-    /** Runs a duty cycle: reads kernel messages and serves faults. Returns the amount of work. */
-    int doWork();
-
-    /** Whether work waits that neither a message nor a completion will start. */
-    boolean isBusy();
-
-    /** Whether removals from the memory that it shares with its parent have been read and are not in the page table yet. */
-    default boolean holdsUpParent() {
-        return false;
+    final int descriptor() {
+        return memory.uffd().fd();
     }
 
     /** Probes whether the address space still exists. */
-    void probe();
+    final void probe() {
+        memory.probe();
+    }
+
+    /** Runs a duty cycle: reads kernel messages and serves faults. Returns the amount of work. */
+    abstract int doWork();
+
+    /** Whether work waits that neither a message nor a completion will start. */
+    abstract boolean isBusy();
+
+    /** Whether removals from the memory that it shares with its parent have been read and are not in the page table yet. */
+    boolean holdsUpParent() {
+        return false;
+    }
 
     /** Whether the address space is gone, and nothing is under way for it any more. */
-    boolean hasEnded();
+    abstract boolean hasEnded();
 
     @Override
-    void close();
+    public void close() {
+        memory.uffd().close();
+    }
 }

@@ -4,67 +4,52 @@ package io.farpage.agent.data.pager;
  * A child with private memory: a copy of its parent's as of the fork. A page that was not resident then is still zeros, or as the home holds it,
  * since private memory is never written back.
  */
-final class PrivateChild implements Child {
-    private final AddressSpace memory;
+final class PrivateChild extends Child {
     private final PageTable table;
     private final Arrivals arrivals;
     private final FaultHandler faults;
-    private final KernelMessages messages;
 
     /**
      * @param memory of the child, whose table has the states of its parent's at the fork
      * @param children serves grandchildren
      */
     PrivateChild(AddressSpace memory, Children children) {
-        this.memory = memory;
+        super(memory);
         table = memory.table();
         Installer installer = new Installer(memory, Installer.Sharers.NONE);
         arrivals = new Arrivals(memory, installer);
         faults = new FaultHandler(
                 memory, installer, arrivals, new Residency(memory, installer, arrivals, children), children);
-        messages = new KernelMessages(memory);
     }
 
     @Override
-    public int fd() {
-        return messages.fd();
-    }
-
-    @Override
-    public int descriptor() {
-        return memory.uffd().fd();
-    }
-
-    @Override
-    public int doWork() {
-        if (memory.isGone()) {
+    int doWork() {
+        if (memory().isGone()) {
             arrivals.end();
             return arrivals.install();
         }
         int work = table.inheritBlock();
-        work += messages.isBehind() ? 0 : arrivals.install();
-        work += messages.read(faults);
-        return messages.isBehind() ? work : work + faults.serveQueue();
+        work += messages().isBehind() ? 0 : arrivals.install();
+        work += messages().read(faults);
+        return messages().isBehind() ? work : work + faults.serveQueue();
     }
 
     @Override
-    public boolean isBusy() {
-        return table.isInheriting() || arrivals.isWaiting() || !faults.queue().isEmpty() || messages.isBehind();
+    boolean isBusy() {
+        return table.isInheriting()
+                || arrivals.isWaiting()
+                || !faults.queue().isEmpty()
+                || messages().isBehind();
     }
 
     @Override
-    public void probe() {
-        memory.probe();
-    }
-
-    @Override
-    public boolean hasEnded() {
-        return memory.isGone() && arrivals.incoming() == 0;
+    boolean hasEnded() {
+        return memory().isGone() && arrivals.incoming() == 0;
     }
 
     @Override
     public void close() {
-        memory.uffd().close();
+        super.close();
         table.discard();
     }
 }

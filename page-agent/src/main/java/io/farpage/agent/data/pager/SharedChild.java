@@ -6,14 +6,12 @@ import java.util.function.LongSupplier;
  * A child that maps the same memory file as its parent, and so has the same pages. A page that is missing is fetched as for a
  * fault of the parent; once it is in the file, the child is woken.
  */
-final class SharedChild implements Child, KernelMessages.Receiver {
-    private final AddressSpace memory;
+final class SharedChild extends Child implements KernelMessages.Receiver {
     private final PageTable table;
     private final FaultHandler parent;
     private final Children children;
     private final LongSupplier clock;
     private final Installer installer;
-    private final KernelMessages messages;
     private final FaultQueue waiting = new FaultQueue();
     /** Whether a thread waits for anything other than a page that is being fetched. */
     private boolean retries;
@@ -27,17 +25,12 @@ final class SharedChild implements Child, KernelMessages.Receiver {
      * @param children serves grandchildren
      */
     SharedChild(AddressSpace memory, FaultHandler parent, Children children) {
-        this.memory = memory;
+        super(memory);
         this.parent = parent;
         this.children = children;
         table = memory.table();
         clock = memory.context().clock();
         installer = new Installer(memory, Installer.Sharers.NONE);
-        messages = new KernelMessages(memory);
-    }
-
-    AddressSpace memory() {
-        return memory;
     }
 
     Installer installer() {
@@ -55,29 +48,19 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     }
 
     @Override
-    public int fd() {
-        return messages.fd();
+    int doWork() {
+        int work = messages().read(this);
+        return messages().isBehind() ? work : work + serveWaiting();
     }
 
     @Override
-    public int descriptor() {
-        return memory.uffd().fd();
+    boolean isBusy() {
+        return retries || messages().isBehind();
     }
 
     @Override
-    public int doWork() {
-        int work = messages.read(this);
-        return messages.isBehind() ? work : work + serveWaiting();
-    }
-
-    @Override
-    public boolean isBusy() {
-        return retries || messages.isBehind();
-    }
-
-    @Override
-    public boolean holdsUpParent() {
-        return messages.isBehind();
+    boolean holdsUpParent() {
+        return messages().isBehind();
     }
 
     @Override
@@ -86,8 +69,8 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             parent.fault(page, write, false, seenAt);
             waiting.add(page, write, seenAt);
         } else if (!table.isResident(page)) {
-            memory.wake(page);
-        } else if (memory.protection().unprotect(page, 1) > 0) {
+            memory().wake(page);
+        } else if (memory().protection().unprotect(page, 1) > 0) {
             table.setState(page, PageTable.DIRTY);
         } else {
             waiting.add(page, true, seenAt);
@@ -134,7 +117,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
 
     @Override
     public void forked(int descriptor) {
-        children.forked(descriptor, memory, parent);
+        children.forked(descriptor, memory(), parent);
     }
 
     private int serveWaiting() {
@@ -162,13 +145,13 @@ final class SharedChild implements Child, KernelMessages.Receiver {
             parent.fault(page, write, false, clock.getAsLong());
         }
         if (table.isResident(page)) {
-            memory.wake(page);
+            memory().wake(page);
             return true;
         }
         if (table.state(page) == PageTable.LOST) {
-            return memory.poison(page) != AddressSpace.Poison.AGAIN;
+            return memory().poison(page) != AddressSpace.Poison.AGAIN;
         }
-        return memory.isGone();
+        return memory().isGone();
     }
 
     /** The child has replaced its parent: faults that wait in its queue move to the pager's queue. */
@@ -179,17 +162,7 @@ final class SharedChild implements Child, KernelMessages.Receiver {
     }
 
     @Override
-    public void probe() {
-        memory.probe();
-    }
-
-    @Override
-    public boolean hasEnded() {
-        return memory.isGone();
-    }
-
-    @Override
-    public void close() {
-        memory.uffd().close();
+    boolean hasEnded() {
+        return memory().isGone();
     }
 }

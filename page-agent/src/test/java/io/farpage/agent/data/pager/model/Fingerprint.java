@@ -168,10 +168,14 @@ final class Fingerprint {
     private static List<Field> fields(Class<?> type) {
         return FIELDS.computeIfAbsent(type, of -> {
             List<Field> fields = new ArrayList<>();
-            for (Field field : of.getDeclaredFields()) {
-                if (!Modifier.isStatic(field.getModifiers()) && !WITHOUT_EFFECT.contains(field.getName())) {
-                    field.setAccessible(true);
-                    fields.add(field);
+            for (Class<?> declaring = of;
+                    declaring != null && isOurs(declaring);
+                    declaring = declaring.getSuperclass()) {
+                for (Field field : declaring.getDeclaredFields()) {
+                    if (!Modifier.isStatic(field.getModifiers()) && !WITHOUT_EFFECT.contains(field.getName())) {
+                        field.setAccessible(true);
+                        fields.add(field);
+                    }
                 }
             }
             return fields;

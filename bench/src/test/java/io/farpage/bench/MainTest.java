@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class MainTest {
@@ -48,8 +50,27 @@ final class MainTest {
     }
 
     @Test
-    void shouldAskWhatToDo() {
+    void shouldNameTheCommandsWhenNoneIsGiven() {
         assertEquals(2, Main.execute());
         assertTrue(errors.toString(StandardCharsets.UTF_8).contains("say what to do: fetch"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "stress, --threads=3, --socket PATH is missing",
+        "stress, --socket=s --threads=65, --threads 65",
+        "stress, --socket=s --memory=5000B, --memory 5000",
+        "stress, --socket=s --backing=anonymous, --backing",
+        "guest-vm, --memory=5000B, --memory is 5000 bytes",
+        "install, --rounds=1, --rounds 1"
+    })
+    void shouldExitWithUsageErrorWhenACommandRefusesAnOption(String command, String options, String message) {
+        assertEquals(
+                2,
+                Main.execute(Stream.concat(Stream.of(command), Stream.of(options.split(" ")))
+                        .toArray(String[]::new)));
+        String said = errors.toString(StandardCharsets.UTF_8);
+        assertTrue(said.startsWith("page-bench: " + message), said);
+        assertTrue(said.strip().endsWith("; see page-bench " + command + " --help"), said);
     }
 }

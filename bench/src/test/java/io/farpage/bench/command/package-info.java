@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.command;
+
+import org.jspecify.annotations.NullMarked;

@@ -45,14 +45,14 @@ final class RebuildCommand implements Callable<Integer> {
                 names = "--coordinator",
                 paramLabel = "URL",
                 defaultValue = "http://127.0.0.1:7400",
-                description = "Where the coordinator is (default ${DEFAULT-VALUE}).")
+                description = "URL of the coordinator (default: ${DEFAULT-VALUE}).")
         private URI coordinator = URI.create("http://127.0.0.1:7400");
 
         @Option(
                 names = "--timeout",
                 paramLabel = "DURATION",
                 defaultValue = "10s",
-                description = "Deadline of the call (default ${DEFAULT-VALUE}).")
+                description = "Deadline of the call (default: ${DEFAULT-VALUE}).")
         private String timeout = "10s";
 
         CoordinatorClient client() {

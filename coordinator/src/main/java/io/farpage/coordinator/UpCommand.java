@@ -39,21 +39,21 @@ final class UpCommand implements Callable<Integer> {
             names = "--coordinator",
             paramLabel = "URL",
             defaultValue = "http://127.0.0.1:7400",
-            description = "Where the coordinator is (default ${DEFAULT-VALUE}).")
+            description = "URL of the coordinator (default: ${DEFAULT-VALUE}).")
     private URI coordinator = URI.create("http://127.0.0.1:7400");
 
     @Option(
             names = "--timeout",
             paramLabel = "DURATION",
             defaultValue = "10s",
-            description = "Deadline of each call (default ${DEFAULT-VALUE}).")
+            description = "Deadline of each call (default: ${DEFAULT-VALUE}).")
     private String timeout = "10s";
 
     @Option(
             names = "--wait",
             paramLabel = "DURATION",
             defaultValue = "0s",
-            description = "How long to wait for all nodes to register (default ${DEFAULT-VALUE}).")
+            description = "How long to wait for all nodes to register (default: ${DEFAULT-VALUE}).")
     private String wait = "0s";
 
     @Spec

@@ -29,7 +29,7 @@ final class AgentTarget {
             names = "--agent",
             paramLabel = "URL",
             defaultValue = DEFAULT,
-            description = "REST API of the agent; default ${DEFAULT-VALUE}")
+            description = "REST API of the agent (default: ${DEFAULT-VALUE})")
     private String agent = "";
 
     @Option(names = "--space", required = true, description = "Name of the space")

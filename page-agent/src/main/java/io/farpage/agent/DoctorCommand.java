@@ -40,13 +40,16 @@ final class DoctorCommand implements Callable<Integer> {
     private static final int FAILED = 1;
     private static final int UNUSABLE = 2;
 
-    @Option(names = "--config", paramLabel = "FILE", description = "YAML file; see config-reference")
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "YAML file with the configuration; config-reference lists the keys")
     private @Nullable Path file;
 
     @Option(
             names = "--set",
             paramLabel = "KEY=VALUE",
-            description = "Set a configuration key, over file and environment")
+            description = "Set a configuration key; overrides file and environment; may be repeated")
     private final Map<String, String> flags = new LinkedHashMap<>();
 
     @Option(names = "--json", description = "Print one JSON document")

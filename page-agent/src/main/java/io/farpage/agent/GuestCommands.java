@@ -53,51 +53,61 @@ final class GuestCommands {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
-        @Option(names = "--socket", required = true, paramLabel = "PATH", description = "Where to listen for the VMM")
+        @Option(
+                names = "--socket",
+                required = true,
+                paramLabel = "PATH",
+                description = "Unix socket on which the agent waits for the VMM")
         private Path socket = Path.of("");
 
         @Option(
                 names = "--size",
+                paramLabel = "SIZE",
                 converter = Bytes.class,
-                description = "Size of the guest's memory, such as 512MiB: makes the space, if there is none")
+                description = "Size of the guest's memory, such as 512MiB; creates the space if it does not exist")
         private @Nullable Long size;
 
-        @Option(names = "--page-size", converter = Bytes.class, description = "4KiB, when left out, or 2MiB")
+        @Option(
+                names = "--page-size",
+                paramLabel = "SIZE",
+                converter = Bytes.class,
+                description = "Size of a page: 4KiB or 2MiB (default: 4KiB)")
         private @Nullable Long pageSize;
 
         @Option(
                 names = "--home",
                 paramLabel = "NODE",
-                description = "Node to take the space's memory from; may be repeated; all others, when left out")
+                description = "Node that stores pages of the space; may be repeated (default: all other nodes)")
         private @Nullable List<String> homes;
 
         @Option(
                 names = "--local",
+                paramLabel = "SIZE",
                 converter = Bytes.class,
-                description = "How much of it may be resident, such as 64MiB; all, when left out")
+                description = "How much of the memory may be resident, such as 64MiB (default: all)")
         private @Nullable Long local;
 
         @Option(
                 names = "--prefetch",
                 paramLabel = "PAGES",
-                description = "Pages that one fetch may bring, 1 (no prefetching) to 64; 32, when left out")
+                description = "Largest number of pages in one fetch, 1 (no prefetching) to 64 (default: 32)")
         private @Nullable Integer prefetch;
 
         @Option(
                 names = "--no-replay",
-                description = "Do not prefetch what was resident when the space's last guest ended")
+                description = "Do not prefetch the pages that were resident when the last guest of the space ended")
         private boolean noReplay;
 
         @Option(
                 names = "--socket-mode",
                 paramLabel = "OCTAL",
-                description = "Permissions of the socket, such as 0660 for a VMM of another user; 0600, when left out")
+                description = "Permissions of the socket, such as 0660 for a VMM of another user (default: 0600)")
         private @Nullable String socketMode;
 
         @Option(
                 names = "--force",
                 description =
-                        "Use the space although it is torn: it holds older and newer pages, since a guest of it ended"
+                        "Use the space although it is torn, that is, holds a mix of older and newer pages because a guest ended"
                                 + " before all its pages were written to their homes")
         private boolean force;
 
@@ -148,7 +158,12 @@ final class GuestCommands {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
-        @Option(names = "--local", required = true, converter = Bytes.class, description = "How much, such as 64MiB")
+        @Option(
+                names = "--local",
+                required = true,
+                paramLabel = "SIZE",
+                converter = Bytes.class,
+                description = "How much of the memory may be resident, such as 64MiB")
         private long local;
 
         @Override
@@ -165,10 +180,10 @@ final class GuestCommands {
                 names = "--agent",
                 paramLabel = "URL",
                 defaultValue = AgentTarget.DEFAULT,
-                description = "REST API of the agent; default ${DEFAULT-VALUE}")
+                description = "REST API of the agent (default: ${DEFAULT-VALUE})")
         private String agent = "";
 
-        @Option(names = "--json", description = "As the REST API answers")
+        @Option(names = "--json", description = "Print the JSON of the REST API")
         private boolean asJson;
 
         @Override

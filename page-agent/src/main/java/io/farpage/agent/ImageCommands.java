@@ -47,10 +47,13 @@ final class ImageCommands {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
-        @Option(names = "--file", required = true, description = "Where to; replaced when all is there")
+        @Option(
+                names = "--file",
+                required = true,
+                description = "File to write; an existing file is replaced after all memory was read")
         private Path file = Path.of("");
 
-        @Option(names = "--force", description = "Save a torn space, too, which holds older and newer pages")
+        @Option(names = "--force", description = "Also save a torn space, which holds a mix of older and newer pages")
         private boolean force;
 
         @Override
@@ -119,7 +122,7 @@ final class ImageCommands {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
-        @Option(names = "--file", required = true, description = "Where from")
+        @Option(names = "--file", required = true, description = "File to read")
         private Path file = Path.of("");
 
         @Override

@@ -29,7 +29,10 @@ final class PageCommand implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget agent = new AgentTarget();
 
-        @Option(names = "--page", required = true, description = "Number of the page, decimal or 0x…")
+        @Option(
+                names = "--page",
+                required = true,
+                description = "Number of the page, decimal or hexadecimal such as 0x1f")
         private String page = "";
 
         /** Sends a request for the page. Prints the problem and gives null if it was refused. */
@@ -47,10 +50,16 @@ final class PageCommand implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
 
-        @Option(names = "--page-size", defaultValue = "4096", description = "Bytes of a page; default ${DEFAULT-VALUE}")
+        @Option(
+                names = "--page-size",
+                defaultValue = "4096",
+                description = "Bytes of a page (default: ${DEFAULT-VALUE})")
         private int pageSize;
 
-        @Option(names = "--in", paramLabel = "FILE", description = "Where the data is; standard input, if left out")
+        @Option(
+                names = "--in",
+                paramLabel = "FILE",
+                description = "File to read the data from (default: standard input)")
         private @Nullable Path in;
 
         @Override
@@ -73,7 +82,10 @@ final class PageCommand implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
 
-        @Option(names = "--out", paramLabel = "FILE", description = "Where it goes; standard output, if left out")
+        @Option(
+                names = "--out",
+                paramLabel = "FILE",
+                description = "File to write the page to (default: standard output)")
         private @Nullable Path out;
 
         @Override

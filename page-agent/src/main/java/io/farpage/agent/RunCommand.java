@@ -31,13 +31,16 @@ final class RunCommand implements Callable<Integer> {
     private static final int REFUSED = 1;
     private static final int SUPERSEDED = 3;
 
-    @Option(names = "--config", paramLabel = "FILE", description = "YAML file; see config-reference")
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "YAML file with the configuration; config-reference lists the keys")
     private @Nullable Path file;
 
     @Option(
             names = "--set",
             paramLabel = "KEY=VALUE",
-            description = "Set a configuration key, over file and environment")
+            description = "Set a configuration key; overrides file and environment; may be repeated")
     private final Map<String, String> flags = new LinkedHashMap<>();
 
     @Option(

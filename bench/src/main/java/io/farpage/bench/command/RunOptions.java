@@ -29,31 +29,36 @@ public final class RunOptions {
     @Option(
             names = "--idle",
             split = ",",
-            description = "How both sides wait: spin and adaptive take a CPU each, block shares one."
-                    + " Left out: spin and block; fetch --mode throughput: spin")
+            description = "How both sides wait: spin and adaptive need a CPU for each side, block shares one"
+                    + " (default: spin and block; fetch --mode throughput: spin)")
     private List<Idle> idle = List.of();
 
     @Option(
             names = "--rounds",
-            description = "Rounds of each run, 1 to 1000, alternating with those of the baseline (fetch: 11, fault: 7)")
+            description =
+                    "Rounds of each run, 1 to 1000; each round is followed or preceded by one of the baseline (default: fetch 11, fault 7)")
     private @Nullable Integer rounds;
 
-    @Option(names = "--seed", defaultValue = "1", description = "Of page content and order (${DEFAULT-VALUE})")
+    @Option(
+            names = "--seed",
+            defaultValue = "1",
+            description = "Seed of page content and order (default: ${DEFAULT-VALUE})")
     private long seed;
 
     @Option(
             names = "--transport",
             defaultValue = "auto",
-            description = "auto (RDMA where there is a device), rdma or tcp (${DEFAULT-VALUE})")
+            description = "auto (RDMA if there is a device), rdma or tcp (default: ${DEFAULT-VALUE})")
     private Transport transport = Transport.AUTO;
 
-    @Option(names = "--no-baseline", description = "Run nothing in between to compare with")
+    @Option(names = "--no-baseline", description = "Do not run the C or perftest baseline")
     private boolean noBaseline;
 
     @Option(
             names = "--report",
             paramLabel = "DIR",
-            description = "Where the report goes (bench/target/report of the installation, else farpage-report)")
+            description =
+                    "Directory of the report (default: bench/target/report in a source tree, otherwise farpage-report)")
     private @Nullable Path report;
 
     /**

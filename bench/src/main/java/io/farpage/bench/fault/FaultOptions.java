@@ -16,36 +16,41 @@ final class FaultOptions {
             split = ",",
             converter = CaseName.class,
             description =
-                    "random, threads, sequential-prefetch, random-prefetch, local-100, local-50, local-25; all, if left out")
+                    "random, threads, sequential-prefetch, random-prefetch, local-100, local-50, local-25 (default: all)")
     List<FaultCase> cases = List.of();
 
     @Option(
             names = "--pages",
             defaultValue = "8192",
-            description = "Pages that a round touches, each once (${DEFAULT-VALUE})")
+            description = "Number of pages that a round touches, each once (default: ${DEFAULT-VALUE})")
     long pages;
 
-    @Option(names = "--threads", defaultValue = "4", description = "Of the case threads, 2 to 64 (${DEFAULT-VALUE})")
+    @Option(
+            names = "--threads",
+            defaultValue = "4",
+            description = "Threads in the case threads, 2 to 64 (default: ${DEFAULT-VALUE})")
     int threads;
 
     @Option(
             names = "--prefetch",
             defaultValue = "32",
-            description = "Pages that one fetch may bring, 2 to 64, in the cases that prefetch (${DEFAULT-VALUE})")
+            description =
+                    "Largest number of pages in one fetch, 2 to 64, in the cases that prefetch (default: ${DEFAULT-VALUE})")
     int prefetch;
 
     @Option(
             names = "--backing",
             defaultValue = "memfd",
-            description = "memfd, out of which an agent can evict, or anonymous, as Firecracker's (${DEFAULT-VALUE})")
+            description =
+                    "Memory to touch: memfd, which an agent can evict from, or anonymous, as Firecracker uses it (default: ${DEFAULT-VALUE})")
     Backing backing = Backing.MEMFD;
 
     @Option(
             names = "--cpus",
             paramLabel = "HANDLER,HOME[,TOUCHER]",
             description =
-                    "CPUs of what resolves faults, of what serves pages and of what touches memory (the first three that this"
-                            + " process may use; with two, the toucher is on the handler's); with block all run on the first")
+                    "CPU that resolves faults, CPU that serves pages and CPU that touches memory (default: the first three that this"
+                            + " process may use; with two CPUs, the toucher shares the handler's); with --idle block, all run on the first")
     @Nullable
     String cpus;
 
@@ -54,7 +59,7 @@ final class FaultOptions {
             defaultValue = "5s",
             converter = TimeSpan.class,
             description =
-                    "How long the agents resolve faults before the first round, for the JIT compiler (${DEFAULT-VALUE})")
+                    "How long the agents resolve faults before the first round, for the JIT compiler (default: ${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
 
     @Mixin

@@ -24,39 +24,47 @@ final class FetchOptions {
     @Option(
             names = "--mode",
             defaultValue = "all",
-            description = "latency (one page at a time), throughput or all (${DEFAULT-VALUE})")
+            description =
+                    "What to measure: latency (one page at a time), throughput or all (default: ${DEFAULT-VALUE})")
     ModeChoice mode = ModeChoice.ALL;
 
-    @Option(names = "--pages", defaultValue = "65536", description = "Pages that the home holds (${DEFAULT-VALUE})")
+    @Option(
+            names = "--pages",
+            defaultValue = "65536",
+            description = "Number of pages on the home (default: ${DEFAULT-VALUE})")
     long pages;
 
     @Option(
             names = "--page-size",
             defaultValue = "4KiB",
             converter = ByteSize.class,
-            description = "4KiB to 2MiB, a power of two (${DEFAULT-VALUE})")
+            description = "4KiB to 2MiB, a power of two (default: ${DEFAULT-VALUE})")
     long pageSize;
 
     @Option(
             names = "--depth",
-            description = "Fetches under way at once in throughput mode, 2 to 1024 (32); latency mode has one")
+            description = "Fetches in flight in throughput mode, 2 to 1024 (default: 32); latency mode has one")
     @Nullable
     Integer depth;
 
     @Option(
             names = "--pattern",
             defaultValue = "random",
-            description = "random, sequential or zipf: the order of the pages (${DEFAULT-VALUE})")
+            description = "Order of the pages: random, sequential or zipf (default: ${DEFAULT-VALUE})")
     PagePattern pattern = PagePattern.RANDOM;
 
-    @Option(names = "--zipf-exponent", defaultValue = "0.99", description = "0.01 to 10 (${DEFAULT-VALUE})")
+    @Option(
+            names = "--zipf-exponent",
+            defaultValue = "0.99",
+            description = "Exponent of the zipf pattern, 0.01 to 10 (default: ${DEFAULT-VALUE})")
     double zipfExponent;
 
     @Option(
             names = "--cpus",
             paramLabel = "NODE,HOME",
-            description = "CPUs of the fetching and of the serving side (the first two that this process may use);"
-                    + " with block both run on the first")
+            description =
+                    "CPU of the fetching node and CPU of the home (default: the first two that this process may use);"
+                            + " with --idle block, both run on the first")
     @Nullable
     String cpus;
 
@@ -64,10 +72,10 @@ final class FetchOptions {
             names = "--duration",
             defaultValue = "5500ms",
             converter = TimeSpan.class,
-            description = "How long each run measures, over all its rounds (${DEFAULT-VALUE})")
+            description = "Measured time of each run, all rounds together (default: ${DEFAULT-VALUE})")
     Duration duration = Duration.ZERO;
 
-    @Option(names = "--count", description = "Fetches of each run, over all its rounds, instead of --duration")
+    @Option(names = "--count", description = "Measured fetches of each run, all rounds together; replaces --duration")
     @Nullable
     Long count;
 
@@ -76,29 +84,31 @@ final class FetchOptions {
             defaultValue = "3s",
             converter = TimeSpan.class,
             description =
-                    "How long each run goes on before its first round, for the JIT compiler; up to five times as long on a"
-                            + " busy machine (${DEFAULT-VALUE})")
+                    "How long each run warms up before its first round, for the JIT compiler; up to five times as long on"
+                            + " a busy machine (default: ${DEFAULT-VALUE})")
     Duration warmup = Duration.ZERO;
 
     @Option(
             names = "--verify",
             defaultValue = "full",
-            description = "What is checked of each fetched page: full, ends (first and last word) or none"
-                    + " (${DEFAULT-VALUE}); filled pages are always checked in full")
+            description = "How much of each fetched page is checked: full, ends (first and last word) or none"
+                    + " (default: ${DEFAULT-VALUE}); after filling, all pages are checked in full")
     Verification verify = Verification.FULL;
 
-    @Option(names = "--device", paramLabel = "NAME", description = "RDMA device of both agents; with --transport rdma")
+    @Option(names = "--device", paramLabel = "NAME", description = "RDMA device of both agents; needs --transport rdma")
     @Nullable
     String device;
 
-    @Option(names = "--gid-index", description = "Of the device's port; with --device (the agents choose)")
+    @Option(
+            names = "--gid-index",
+            description = "Index of the GID that the device uses; needs --device (default: the agents choose)")
     @Nullable
     Integer gidIndex;
 
     @Option(
             names = "--baseline",
-            description = "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device) or none."
-                    + " Left out: perftest with --transport rdma, otherwise c")
+            description = "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device) or none"
+                    + " (default: perftest with --transport rdma, otherwise c)")
     @Nullable
     BaselineKind baseline;
 
@@ -107,8 +117,8 @@ final class FetchOptions {
             split = ",",
             paramLabel = "FIGURE=LIMIT",
             description =
-                    "Fail if a figure is worse: p50 and p99 (at most, of the baseline's, one page at a time), throughput"
-                            + " (at least, of the baseline's), allocated (at most, bytes per fetch); as in p50=1.1,p99=1.3")
+                    "Fail if a figure is outside its limit. p50 and p99: largest ratio to the baseline, one page at a time;"
+                            + " throughput: smallest ratio to the baseline; allocated: most bytes per fetch. Example: p50=1.1,p99=1.3")
     Map<Bounds.Figure, Double> bounds = Map.of();
 
     @Mixin

@@ -34,14 +34,14 @@ public final class InstallCommand implements Callable<Integer> {
     @Option(
             names = "--rounds",
             defaultValue = "1000",
-            description = "Pages by each way, 20 to 1000000; a tenth is not recorded (${DEFAULT-VALUE})")
+            description = "Pages by each way, 20 to 1000000; a tenth is not recorded (default: ${DEFAULT-VALUE})")
     private int rounds;
 
     @Option(
             names = "--timeout",
             defaultValue = "120s",
             converter = TimeSpan.class,
-            description = "How long it may take (${DEFAULT-VALUE})")
+            description = "How long it may take (default: ${DEFAULT-VALUE})")
     private Duration timeout = Duration.ZERO;
 
     @Override

@@ -26,7 +26,7 @@ import tools.jackson.databind.json.JsonMapper;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Reads, writes, zeroes and gives up pages that an agent serves, at random, and compares every page read"
+                "Reads, writes, zeroes and discards pages that an agent serves, in random order, and compares every page it reads"
                         + " with a shadow copy. Prints its seed, and one line of JSON.")
 public final class StressCommand implements Callable<Integer> {
     private static final int WRONG = 1;
@@ -37,16 +37,16 @@ public final class StressCommand implements Callable<Integer> {
     @Mixin
     private final MemoryOptions options = new MemoryOptions();
 
-    @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (${DEFAULT-VALUE})")
+    @Option(names = "--threads", defaultValue = "3", description = "Threads, 1 to 64 (default: ${DEFAULT-VALUE})")
     private int threads;
 
     @Option(
             names = "--operations",
             defaultValue = "1000000",
-            description = "Operations of all threads together (${DEFAULT-VALUE})")
+            description = "Operations of all threads together (default: ${DEFAULT-VALUE})")
     private long operations;
 
-    @Option(names = "--seed", description = "Of what is done; chosen, and printed, when left out")
+    @Option(names = "--seed", description = "Seed of the operations (default: random, and printed)")
     private @Nullable Long seed;
 
     /**

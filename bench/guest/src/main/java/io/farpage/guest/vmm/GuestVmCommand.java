@@ -15,8 +15,8 @@ import tools.jackson.databind.json.JsonMapper;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description =
-                "Runs a small guest on KVM that touches and checks every page of its RAM, here or on an agent's remote"
-                        + " memory, and prints one line of JSON.")
+                "Runs a small guest on KVM that touches and checks every page of its RAM, in local memory or in remote memory that an"
+                        + " agent serves. Prints one line of JSON.")
 public final class GuestVmCommand implements Callable<Integer> {
     private static final int WRONG = 1;
 
@@ -29,13 +29,13 @@ public final class GuestVmCommand implements Callable<Integer> {
     @Option(
             names = "--pattern",
             defaultValue = "random",
-            description = "Order of the pages: sequential, stride or random (${DEFAULT-VALUE})")
+            description = "Order of the pages: sequential, stride or random (default: ${DEFAULT-VALUE})")
     private Walk pattern = Walk.RANDOM;
 
     @Option(
             names = "--stride",
             defaultValue = "17",
-            description = "Distance for the pattern stride, in pages (${DEFAULT-VALUE})")
+            description = "Distance for the pattern stride, in pages (default: ${DEFAULT-VALUE})")
     private long stride;
 
     @Option(
@@ -44,22 +44,25 @@ public final class GuestVmCommand implements Callable<Integer> {
             defaultValue = "zeros,write,read,modify,read",
             description =
                     "What is done with all pages, one after another: zeros (expects them), write, read (expects what was"
-                            + " written), modify (expects, then writes) (${DEFAULT-VALUE})")
+                            + " written), modify (expects, then writes) (default: ${DEFAULT-VALUE})")
     private List<Pass> passes = List.of();
 
     @Option(
             names = "--words",
             defaultValue = "2",
-            description = "Words of each page, a power of two up to 512 (${DEFAULT-VALUE})")
+            description = "Words of each page, a power of two up to 512 (default: ${DEFAULT-VALUE})")
     private int words;
 
     @Option(
             names = "--vcpus",
             defaultValue = "1",
-            description = "vCPUs that share the pages, 1 to 64 (${DEFAULT-VALUE})")
+            description = "vCPUs that share the pages, 1 to 64 (default: ${DEFAULT-VALUE})")
     private int vcpus;
 
-    @Option(names = "--seed", defaultValue = "1", description = "Of content and random order (${DEFAULT-VALUE})")
+    @Option(
+            names = "--seed",
+            defaultValue = "1",
+            description = "Of content and random order (default: ${DEFAULT-VALUE})")
     private long seed;
 
     @Override

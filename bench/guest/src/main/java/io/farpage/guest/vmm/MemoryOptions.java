@@ -14,33 +14,34 @@ public final class MemoryOptions {
     @Option(
             names = "--socket",
             paramLabel = "PATH",
-            description = "Where an agent waits for the memory (page-agent attach); guest-vm without it: local memory")
+            description = "Socket of page-agent attach; without it, guest-vm uses local memory")
     private @Nullable Path socket;
 
     @Option(
             names = "--memory",
             converter = ByteSize.class,
             description =
-                    "How much, in whole pages (guest-vm: up to 32GiB, 64MiB if left out; stress: up to 1GiB, 16MiB)")
+                    "Size of the memory, in whole pages (guest-vm: up to 32GiB, default 64MiB; stress: up to 1GiB, default 16MiB)")
     private @Nullable Long memory;
 
     @Option(
             names = "--backing",
             defaultValue = "memfd",
             description = "memfd, or hugetlb for pages of 2 MiB; guest-vm also anonymous, as Firecracker's, and"
-                    + " hugetlb-anonymous, out of which an agent cannot evict (${DEFAULT-VALUE})")
+                    + " hugetlb-anonymous, which an agent cannot evict from (default: ${DEFAULT-VALUE})")
     private Backing backing = Backing.MEMFD;
 
     @Option(
             names = "--pagers",
             defaultValue = "1",
-            description = "Parts of the memory that the agent serves by themselves, 1 to 16 (${DEFAULT-VALUE})")
+            description =
+                    "Parts of the memory, each with a pager of its own in the agent, 1 to 16 (default: ${DEFAULT-VALUE})")
     private int pagers;
 
     @Option(
             names = "--timeout",
             converter = TimeSpan.class,
-            description = "How long it may take (guest-vm: 120s for each pass; stress: 300s for all)")
+            description = "Time limit (guest-vm: of each pass, default 120s; stress: of the whole run, default 300s)")
     private @Nullable Duration timeout;
 
     /** The socket of an agent; empty for local memory. */

@@ -135,7 +135,7 @@ class RestTest {
     }
 
     @Test
-    void shouldPublishRegions() throws CoordinatorException {
+    void shouldGiveARegionToPeersWhenItIsPublished() throws CoordinatorException {
         Region region = client().publishRegion("a", Region.POOL, Fixture.region(1));
         assertEquals(Optional.of(region), client().region("a", Region.POOL));
         assertEquals(0xffff_ffffL, region.keys().getFirst().rkey());
@@ -145,7 +145,7 @@ class RestTest {
     }
 
     @Test
-    void shouldMakeFindAndDeleteSpaces() throws CoordinatorException {
+    void shouldFindASpaceUntilItIsDeleted() throws CoordinatorException {
         Space space = client().createSpace(SpaceRequest.of("vm1", 64 << 10));
         assertEquals(Optional.of(space), client().space("vm1"));
         assertEquals(Optional.of(space), client().space(Long.toString(space.id())));
@@ -215,7 +215,7 @@ class RestTest {
     }
 
     @Test
-    void shouldLetLongPollsGoWhenItEnds() throws Exception {
+    void shouldAnswerLongPollsWhenItEnds() throws Exception {
         long index = client().events(0, Duration.ZERO).index();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<EventBatch> waiting = threads.submit(() -> client().events(index, Duration.ofSeconds(60)));
@@ -233,7 +233,7 @@ class RestTest {
     }
 
     @Test
-    void shouldHaveEverythingAfterARestart() throws CoordinatorException {
+    void shouldKeepNodesRegionsAndSpacesAfterARestart() throws CoordinatorException {
         client().publishEndpoint("a", "b", Fixture.endpoint(1, 2, 1));
         client().publishRegion("a", "pool", Fixture.region(1));
         client().createSpace(SpaceRequest.of("kept", 8192));
@@ -266,7 +266,7 @@ class RestTest {
     }
 
     @Test
-    void shouldFailANodeWithoutBeingAsked() {
+    void shouldFailANodeWhenItsLeaseEnds() {
         running.time.advance(Duration.ofSeconds(15));
         Awaitility.await().until(() -> client().node("a").orElseThrow().status() == NodeStatus.FAILED);
     }

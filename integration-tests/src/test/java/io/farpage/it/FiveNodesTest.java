@@ -49,7 +49,7 @@ class FiveNodesTest {
 
     @Test
     @Order(1)
-    void shouldLinkAllPairs() throws Exception {
+    void shouldHaveALinkForEachPairOfFiveNodes() throws Exception {
         for (String node : NODES) {
             Set<String> peers = cluster.client().endpoints(node).stream()
                     .map(endpoint -> endpoint.peer())

@@ -58,7 +58,7 @@ class GuestVmTest {
     }
 
     @Test
-    void shouldFindThatThePagesAreNotWhatTheyShould() {
+    void shouldReportMismatchesWhenPagesHoldOtherContent() {
         try (HandoffListener listener = new HandoffListener(socket());
                 ChildJvm guest = start("--passes=zeros", "--pattern=sequential");
                 TinyPager _ = listener.receive().page(PAGES, 2)) {
@@ -73,7 +73,7 @@ class GuestVmTest {
     }
 
     @Test
-    void shouldGiveUpWhenNobodyBringsAPage() {
+    void shouldTimeOutWhenAPageNeverArrives() {
         try (HandoffListener listener = new HandoffListener(socket());
                 ChildJvm guest = start("--timeout=500ms")) {
             listener.receive();

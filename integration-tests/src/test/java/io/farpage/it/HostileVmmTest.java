@@ -227,14 +227,14 @@ class HostileVmmTest {
     @Test
     @Tag("soak")
     @Timeout(120)
-    void shouldOutliveVmmsThatAreKilledAmidTheirFaults() {
+    void shouldServeAnotherGuestWhenVmmsAreKilledDuringFaults() {
         killAmidFaults(4);
     }
 
     @Test
     @Tag("soak")
     @Timeout(120)
-    void shouldOutliveVmmsOfOnePagerThatAreKilledAmidTheirFaults() {
+    void shouldServeAnotherGuestWhenVmmsWithOnePagerAreKilledDuringFaults() {
         killAmidFaults(1);
     }
 

@@ -291,7 +291,7 @@ class PreloadLibraryTest {
     }
 
     @Test
-    void shouldSayThatTheUserMayNotConnect() throws IOException {
+    void shouldNameTheSocketWhenTheUserMayNotConnect() throws IOException {
         assumeUserfaultfdIsPrivileged();
         try (HandoffListener _ = openListener()) {
             chmod("600", socket().toString());
@@ -304,7 +304,7 @@ class PreloadLibraryTest {
     }
 
     @Test
-    void shouldTakeTheDeviceWhereTheCallIsNotPermitted() throws IOException {
+    void shouldOpenTheDeviceWhenTheSystemCallIsNotPermitted() throws IOException {
         assumeUserfaultfdIsPrivileged();
         Path device = directory.resolve("userfaultfd");
         // The device, for everybody, in a mount namespace of its own.

@@ -216,7 +216,7 @@ class ShardsTest {
     @NeedsUserfaultfd
     @Test
     @Timeout(120)
-    void shouldFetchAheadWhatWasHereHoweverTheMemoryIsCut() {
+    void shouldPrefetchFormerlyResidentPagesWhenTheNumberOfPagersChanges() {
         start(2, 1);
         Guests guests = new Guests(cluster, "a", "b");
         for (int parts : new int[] {2, 3, 1}) {

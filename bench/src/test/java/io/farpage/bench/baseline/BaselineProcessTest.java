@@ -61,7 +61,7 @@ final class BaselineProcessTest {
     }
 
     @Test
-    void shouldFetchForATime() throws InterruptedException {
+    void shouldFetchUntilTheTimeIsOverWhenRunByTime() throws InterruptedException {
         try (BaselineProcess baseline = start(settings(Mode.BLOCK, 4, 4096, PagePattern.RANDOM))) {
             BaselineProcess.Measured turn = baseline.runFor(Duration.ofMillis(50), TIMEOUT);
             assertTrue(turn.round().elapsed().toMillis() >= 50, turn.round().elapsed()::toString);
@@ -70,14 +70,14 @@ final class BaselineProcessTest {
     }
 
     @Test
-    void shouldPassOnWhatTheProgramRefuses() {
+    void shouldThrowTheProgramsMessageWhenItRefusesAnOption() {
         BaselineException refused =
                 assertThrows(BaselineException.class, () -> start(settings(Mode.BLOCK, 1, 5000, PagePattern.RANDOM)));
         assertEquals("fetch_baseline: --page-size 5000: must be a power of two", refused.getMessage());
     }
 
     @Test
-    void shouldSayWhenTheProgramHasEnded() throws InterruptedException {
+    void shouldThrowWhenTheProgramHasEnded() throws InterruptedException {
         BaselineProcess baseline = start(settings(Mode.BLOCK, 1, 4096, PagePattern.RANDOM));
         baseline.close();
         BaselineException ended = assertThrows(BaselineException.class, () -> baseline.run(10, TIMEOUT));
@@ -85,7 +85,7 @@ final class BaselineProcessTest {
     }
 
     @Test
-    void shouldSleepWhileItIsNotItsTurn() throws Exception {
+    void shouldSleepBetweenRounds() throws Exception {
         assumeTrue(Runtime.getRuntime().availableProcessors() > 1, "spinning needs two CPUs");
         try (BaselineProcess baseline = start(settings(Mode.SPIN, 1, 4096, PagePattern.RANDOM))) {
             baseline.run(1000, TIMEOUT);
@@ -119,7 +119,7 @@ final class BaselineProcessTest {
     }
 
     @Test
-    void shouldExplainAMissingCompiler() throws InterruptedException {
+    void shouldBeUnavailableWithTheFixWhenThereIsNoCompiler() throws InterruptedException {
         BaselineProgram none =
                 BaselineProgram.build(BaselineProgram.FETCH, directory.resolve("none"), directory.toString());
         String reason =
@@ -128,7 +128,7 @@ final class BaselineProcessTest {
     }
 
     @Test
-    void shouldExplainACompilerThatFails() throws Exception {
+    void shouldBeUnavailableWithTheCompilersMessageWhenItFails() throws Exception {
         Path bin = Files.createDirectories(directory.resolve("bin"));
         Path cc = Files.writeString(bin.resolve("cc"), "#!/bin/sh\necho 'no such thing as C' >&2\nexit 3\n");
         assertTrue(cc.toFile().setExecutable(true));

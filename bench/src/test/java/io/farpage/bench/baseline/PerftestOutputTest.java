@@ -21,7 +21,7 @@ final class PerftestOutputTest {
             """;
 
     @Test
-    void shouldTakeEveryLatencyThatWasPrinted() {
+    void shouldRecordEveryLatencyThatPerftestPrints() {
         FetchRound round = PerftestOutput.latencies(HEAD
                 + " #bytes #iterations    t_min[usec]    t_typical[usec]\n#, usec\n1, 45.250000\n2, 51\n3, 8924.490000\n"
                 + " 4096    3          45.25          8924.49      51.00\n");
@@ -31,7 +31,7 @@ final class PerftestOutputTest {
     }
 
     @Test
-    void shouldTakeTheRateOfTheLastRow() {
+    void shouldReadTheRateOfTheLastRow() {
         Rate rate = PerftestOutput.rate(
                 HEAD + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
                         + " 4096       10000            102.72             36.04  \t\t   0.009225\n---\n",
@@ -40,7 +40,7 @@ final class PerftestOutputTest {
     }
 
     @Test
-    void shouldSayWhatWasPrintedInsteadOfFigures() {
+    void shouldQuoteTheOutputWhenItHoldsNoFigures() {
         String said = "Failed to modify QP 17 to RTR";
         assertTrue(assertThrows(BaselineException.class, () -> PerftestOutput.latencies(said))
                 .toString()

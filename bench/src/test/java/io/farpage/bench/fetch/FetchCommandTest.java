@@ -144,7 +144,7 @@ final class FetchCommandTest {
 
     @Test
     @Tag("soak")
-    void shouldTakeItsChildrenAlongWhenItIsKilled() throws Exception {
+    void shouldEndItsChildrenWhenItIsKilled() throws Exception {
         List<ProcessHandle> children;
         try (BenchProcess bench =
                 start("--mode", "latency", "--idle", "block", "--duration", "60s", "--rounds", "1", "--no-baseline")) {

@@ -23,7 +23,7 @@ final class FetchPlanTest {
     }
 
     @Test
-    void shouldCompareLikeWithLikeByDefault() {
+    void shouldGiveBothSidesTheSamePlacementByDefault() {
         FetchPlan plan = plan(List.of(0, 1, 2));
         assertEquals(List.of("latency-spin", "latency-block", "throughput-spin"), names(plan));
         assertEquals(new Placement(0, 1), plan.scenarios().get(0).placement());

@@ -25,7 +25,7 @@ final class InstallCommandTest {
     private Path directory;
 
     @Test
-    void shouldMeasureBothWaysForEachArrival() throws Exception {
+    void shouldMeasureCopyAndContinueForEachWayThatAPageArrives() throws Exception {
         assumeTrue(CCompiler.find(System.getenv("PATH")).isPresent(), "no C compiler on the PATH");
         try (HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, HUGEPAGES)) {
             assumeTrue(hugepages.isSufficient(), hugepages.description());

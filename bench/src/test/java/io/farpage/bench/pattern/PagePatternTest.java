@@ -40,7 +40,7 @@ final class PagePatternTest {
     }
 
     @Test
-    void shouldDifferBetweenSeeds() {
+    void shouldGiveOtherPagesWhenTheSeedDiffers() {
         PageNumbers one = PagePattern.RANDOM.over(1L << 30, SEED, 0);
         PageNumbers other = PagePattern.RANDOM.over(1L << 30, SEED + 1, 0);
         int same = 0;
@@ -51,7 +51,7 @@ final class PagePatternTest {
     }
 
     @Test
-    void shouldGoRoundInSequence() {
+    void shouldStartAgainAtZeroAfterTheLastPageWhenSequential() {
         PageNumbers numbers = PagePattern.SEQUENTIAL.over(3, SEED, 0);
         for (long expected : new long[] {0, 1, 2, 0, 1, 2, 0}) {
             assertEquals(expected, numbers.next());

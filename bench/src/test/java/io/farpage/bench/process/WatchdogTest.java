@@ -19,7 +19,7 @@ final class WatchdogTest {
     }
 
     @Test
-    void shouldTakeBackBorrowedHugepagesOnlyIfTheProcessEndsWithoutDoingSo() throws Exception {
+    void shouldReturnBorrowedHugepagesOnlyWhenTheProcessDidNot() throws Exception {
         Path number = Files.writeString(directory.resolve("hugepages"), "10\n");
         try (Watchdog orderly = Watchdog.start(directory.resolve("none"), number)) {
             orderly.borrowed(3);
@@ -32,7 +32,7 @@ final class WatchdogTest {
     }
 
     @Test
-    void shouldKillWhatItWasToldOfAndNothingElse() throws Exception {
+    void shouldKillOnlyAddedProcessesWhenItsParentEnds() throws Exception {
         Path scratch = Files.createDirectory(directory.resolve("scratch"));
         Files.writeString(scratch.resolve("file"), "text");
         Process first = sleeper();

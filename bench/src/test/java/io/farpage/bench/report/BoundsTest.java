@@ -27,7 +27,7 @@ final class BoundsTest {
     }
 
     @Test
-    void shouldAcceptWhatLiesWithin() {
+    void shouldReportNothingWhenAllFiguresAreWithinBounds() {
         assertEquals(
                 List.of(),
                 new Bounds(Map.of(Figure.P50, 1.15, Figure.THROUGHPUT, 0.89, Figure.ALLOCATED, 0.0)).exceeded(REPORT));
@@ -46,7 +46,7 @@ final class BoundsTest {
     }
 
     @Test
-    void shouldNotPassWithoutABaseline() {
+    void shouldReportRatiosAsExceededWhenThereIsNoBaseline() {
         FetchReport alone = new FetchReport(
                 Subject.FETCH,
                 SampleReport.CONDITIONS,

@@ -115,7 +115,7 @@ final class ReportFilesTest {
     }
 
     @Test
-    void shouldSayWhyThereIsNoBaseline() throws IOException {
+    void shouldGiveTheReasonWhenThereIsNoBaseline() throws IOException {
         FetchReport report = withoutBaseline();
         ReportFiles.write(report, directory);
         JsonNode json = ReportJson.MAPPER.readTree(Files.readString(directory.resolve("fetch.json")));
@@ -126,7 +126,7 @@ final class ReportFilesTest {
     }
 
     @Test
-    void shouldNeverShowAFigureWithoutWhatItDependsOn() {
+    void shouldHeadEachRunOfTheTableWithItsSettings() {
         String table = ReportTable.render(REPORT);
         assertTrue(
                 table.contains("throughput: soft, 4 KiB pages, depth 64, random; client cpu 0, server cpu 1"), table);
@@ -135,7 +135,7 @@ final class ReportFilesTest {
     }
 
     @Test
-    void shouldRefuseABaselineThatDidNotTakeTurns() {
+    void shouldRefuseABaselineWithFewerRoundsThanTheRun() {
         List<FetchRound> rounds = SampleReport.rounds(1, 9_000, 90_000);
         Baseline fewer = new Baseline.Measured("c-tcp-spin", "spin", "4K", rounds.subList(0, 4));
         IllegalArgumentException refused = assertThrows(

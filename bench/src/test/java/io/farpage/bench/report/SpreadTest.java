@@ -10,13 +10,13 @@ import org.junit.jupiter.api.Test;
 
 final class SpreadTest {
     @Test
-    void shouldCompareEachRoundWithTheOneOfItsTurn() {
+    void shouldPairEachRoundWithTheBaselineRoundOfTheSameNumber() {
         Spread spread = Spread.of(rounds(100, 400, 1000), rounds(100, 200, 2000), round -> round.at(50));
         assertEquals(new Spread(1, 0.5, 2), spread);
     }
 
     @Test
-    void shouldTakeTheMiddleOfAnEvenNumberOfRounds() {
+    void shouldAverageTheTwoMiddleRatiosWhenRoundsAreEven() {
         Spread spread = Spread.of(rounds(100, 200, 300, 400), rounds(100, 100, 100, 100), round -> round.at(50));
         assertEquals(new Spread(2.5, 1, 4), spread);
     }

@@ -189,7 +189,7 @@ class SchemaTest {
     }
 
     @Test
-    void shouldReadHostAndPort() {
+    void shouldSplitHostAndPort() {
         assertEquals(new HostPort("::1", 80), HostPort.parse("[::1]:80"));
         assertEquals("[::1]:80", HostPort.parse("[::1]:80").toString());
         for (String wrong :

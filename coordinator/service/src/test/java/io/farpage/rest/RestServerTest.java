@@ -37,7 +37,7 @@ class RestServerTest {
     }
 
     @RepeatedTest(10)
-    void shouldAnswerWhatItLetIn() throws Exception {
+    void shouldAnswerAcceptedRequestsWhenItCloses() throws Exception {
         var server = start();
         CountDownLatch busy = new CountDownLatch(CLIENTS);
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {

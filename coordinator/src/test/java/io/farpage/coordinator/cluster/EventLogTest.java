@@ -36,7 +36,7 @@ class EventLogTest {
     }
 
     @Test
-    void shouldGiveWhatCameAfterTheIndex() throws InterruptedException {
+    void shouldGiveEventsAfterTheIndex() throws InterruptedException {
         EventLog log = new EventLog(3, 0);
         log.append(List.of(event(1), event(2), event(3), event(4)));
         assertEquals(List.of(2L, 3L, 4L), indexes(log.after(1, Duration.ZERO)));

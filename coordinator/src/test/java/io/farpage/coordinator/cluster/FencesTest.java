@@ -61,7 +61,7 @@ class FencesTest {
     }
 
     @Test
-    void shouldTellTheHomesWhatToCutOff() throws InterruptedException {
+    void shouldAddAFenceEventForEachHomeWhenANodeRegistersAnew() throws InterruptedException {
         attach("a", 2, AttachMode.SHARED);
         long index = with.ledger.state().index();
         with.membership.register("a", Fixture.node(22, 0));

@@ -64,7 +64,7 @@ class MembershipTest {
     }
 
     @Test
-    void shouldTellNobodyOfARegistrationThatChangesNothing() throws InterruptedException {
+    void shouldAddNoEventWhenARegistrationChangesNothing() throws InterruptedException {
         with.membership.register("a", Fixture.node(1, 4096));
         with.membership.register("a", Fixture.node(1, 4096));
         assertEquals(List.of(EventKind.NODE_REGISTERED), kinds());

@@ -60,7 +60,7 @@ class SpacesTest {
     }
 
     @Test
-    void shouldFreeDeletedRoomOnlyOnceItsHomeHasZeroedIt() throws InterruptedException {
+    void shouldFreeExtentsOfADeletedSpaceOnlyWhenTheirHomeHasZeroedThem() throws InterruptedException {
         with.membership.register("a", Fixture.node(1, 8192));
         with.spaces.create(SpaceRequest.of("one", 8192));
         with.spaces.delete("one", false);

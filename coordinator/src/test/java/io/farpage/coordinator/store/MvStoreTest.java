@@ -38,7 +38,7 @@ class MvStoreTest {
     }
 
     @Test
-    void shouldKeepRowsOverAReopening() {
+    void shouldKeepRowsWhenTheFileIsOpenedAgain() {
         try (Store store = MvStore.open(directory)) {
             store.commit(List.of(put(Table.NODES, "a", "1"), put(Table.NODES, "b", "2"), put(Table.SPACES, "a", "3")));
             store.commit(List.of(new Change(Table.NODES, "a", Optional.empty())));

@@ -29,7 +29,7 @@ final class LayoutTest {
     private Path directory = Path.of("");
 
     @Test
-    void shouldAgreeWithTheHeader() throws Exception {
+    void shouldHaveTheOffsetsOfLinuxKvmHeader() throws Exception {
         assumeTrue(
                 CCompiler.hasHeader(directory, "infiniband/verbs.h"),
                 "there is no <infiniband/verbs.h> (libibverbs-dev) or no C compiler");

@@ -26,7 +26,7 @@ final class PageContentTest {
     }
 
     @Test
-    void shouldFillTheSameThroughAnAddress() {
+    void shouldFillTheSameContentByAddressAsBySegment() {
         MemorySegment page = page(4096);
         PageContent.fillAt(page.address(), 4096, SEED, 3);
         assertEquals(-1, PageContent.verify(page, SEED, 3));
@@ -46,7 +46,7 @@ final class PageContentTest {
     }
 
     @Test
-    void shouldTellPagesAndSeedsApart() {
+    void shouldFindAMismatchWhenPageOrSeedDiffers() {
         MemorySegment page = page(4096);
         PageContent.fill(page, SEED, 5);
         assertNotEquals(-1, PageContent.verify(page, SEED, 6));
@@ -55,7 +55,7 @@ final class PageContentTest {
     }
 
     @Test
-    void shouldSeeAPageTornAtItsEnd() {
+    void shouldFindAMismatchWhenOnlyTheEndOfAPageIsOld() {
         MemorySegment page = page(4096);
         PageContent.fill(page, SEED, 5);
         page.set(ValueLayout.JAVA_LONG, 4088, 0);

@@ -125,7 +125,7 @@ final class GuestCodeTest {
     }
 
     @Test
-    void shouldSayWhereAGuestTouchedNoMemory() {
+    void shouldNameTheAddressWhenAGuestTouchesNoMemory() {
         Assembler code = new Assembler();
         code.mov(Register.RDI, PAGES * PAGE);
         code.load(Register.RAX, Register.RDI);

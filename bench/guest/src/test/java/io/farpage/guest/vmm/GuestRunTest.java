@@ -72,7 +72,7 @@ final class GuestRunTest {
     }
 
     @Test
-    void shouldSayThatNoAgentListens() {
+    void shouldNameTheSocketWhenNoAgentListens() {
         assumeKvm();
         Path socket = directory.resolve("nobody");
         CommandException e = assertThrows(

@@ -20,7 +20,7 @@ final class KvmLayoutsTest {
     private Path directory = Path.of("");
 
     @Test
-    void shouldAgreeWithTheHeader() throws Exception {
+    void shouldHaveTheOffsetsOfLinuxKvmHeader() throws Exception {
         Map<String, Long> expected = new LinkedHashMap<>();
         expected.put("sizeof(struct kvm_userspace_memory_region)", UserspaceMemoryRegion.SIZE);
         expected.put("offsetof(struct kvm_userspace_memory_region, slot)", UserspaceMemoryRegion.SLOT);

@@ -74,7 +74,7 @@ class ModelTest {
     }
 
     @Test
-    void shouldCheckTheNumbersOfAQueuePair() {
+    void shouldRefuseQueuePairNumbersOutOfRange() {
         assertTrue(refusal(() -> QpEntry.rdma(0, 0, 0x100_0000, 0, Gid.parse("fe80::1"), 0, 1024))
                 .startsWith("qpn"));
         assertTrue(refusal(() -> QpEntry.rdma(0, 0, 1, 0, Gid.parse("fe80::1"), 0x100_0000, 1024))
@@ -165,7 +165,7 @@ class ModelTest {
     }
 
     @Test
-    void shouldTakeAnEventKindThatItDoesNotKnow() {
+    void shouldAcceptAnEventOfUnknownKind() {
         Event event = Json.LENIENT.readValue("{\"index\":1,\"kind\":\"from-the-future\",\"more\":1}", Event.class);
         assertEquals(EventKind.UNKNOWN, event.kind());
     }

@@ -4,7 +4,7 @@ import java.util.Optional;
 
 /** How one try to get the pool's memory ended. */
 sealed interface MapAttempt {
-    /** Mapped and populated; {@code unbound} says why the NUMA node could not be seen to. */
+    /** Mapped and populated; {@code unbound} is the reason why the memory is not bound to the NUMA node. */
     record Mapped(Mapping mapping, Optional<BackingStep> unbound) implements MapAttempt {}
 
     /** Refused; nothing is left mapped. */

@@ -22,7 +22,7 @@ final class PoolMapper {
         this.hugepages = hugepages;
     }
 
-    /** With hugetlb pages. The kernel sets them aside in mmap, so a lack of them shows there. */
+    /** With hugetlb pages. The kernel sets them aside in mmap, so a lack of them is an error of mmap. */
     MapAttempt hugetlb(HugepageSize size) throws NumaNodeException {
         long bytes = layout.hugepages(size) * size.bytes();
         SystemCall call = Memory.mmap(bytes, Memory.MAP_HUGETLB | size.shift() << Memory.MAP_HUGE_SHIFT);
@@ -43,7 +43,7 @@ final class PoolMapper {
     MapAttempt anonymous(boolean transparent) throws NumaNodeException {
         long bytes = layout.bytes();
         Optional<MemoryHeadroom> headroom =
-                MemoryHeadroom.ofThisProcess().filter(room -> room.bytes() < layout.bodyBytes());
+                MemoryHeadroom.ofThisProcess().filter(memory -> memory.bytes() < layout.bodyBytes());
         if (headroom.isPresent()) {
             return refused("the pool needs %d bytes, %d are left (%s)"
                     .formatted(

@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /** Faults every page in before it may be used, so that a page that cannot be had is an error and not a SIGBUS. */
 final class Population {
-    /** Each goes on where the last one stopped. */
+    /** Each call continues where the last one stopped. */
     private static final int RETRIES = 100;
 
     private Population() {}

@@ -23,7 +23,7 @@ class PagePoolTest {
     private static final PoolConfig SMALL = PoolConfig.of("node-a", 0x1234, 4 * MIB, 2 * MIB);
 
     @Test
-    void shouldGiveHugetlbPagesThatWereReserved() throws PoolException {
+    void shouldMapHugetlbPagesThatWereReserved() throws PoolException {
         PoolConfig config = SMALL.withHugepages(HugepagePolicy.REQUIRE, HugepageSize.TWO_MIB);
         try (ReservedPool reserved = ReservedPool.open(config, HugepageSize.TWO_MIB, 4)) {
             PoolStatistics statistics = reserved.pool().statistics();
@@ -84,7 +84,7 @@ class PagePoolTest {
     }
 
     @Test
-    void shouldGiveExhaustionAsAValue() throws PoolException {
+    void shouldReturnNoneWhenExhausted() throws PoolException {
         try (PagePool pool = PagePool.open(SMALL.withFrameBytes(1 << 21))) {
             assertEquals(0, pool.stagingFrames().allocate());
             assertEquals(FrameAllocator.NONE, pool.stagingFrames().allocate());

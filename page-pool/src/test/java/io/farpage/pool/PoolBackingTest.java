@@ -53,7 +53,7 @@ class PoolBackingTest {
 
     @Test
     @Tag("soak")
-    void shouldGiveOneGibibytePages() throws PoolException {
+    void shouldMapOneGibibytePages() throws PoolException {
         PoolConfig config = SMALL.withHugepages(HugepagePolicy.REQUIRE, HugepageSize.ONE_GIB);
         try (ReservedPool reserved = ReservedPool.open(config, HugepageSize.ONE_GIB, 1)) {
             assertEquals(1, reserved.pool().statistics().hugepages());
@@ -62,7 +62,7 @@ class PoolBackingTest {
     }
 
     @Test
-    void shouldSayHowMuchBecameTransparentHugepages() throws PoolException {
+    void shouldReportHowMuchIsInTransparentHugepages() throws PoolException {
         assumeTrue(available(HugepageSize.TWO_MIB) < 4, "somebody has reserved pages of 2 MiB");
         try (PagePool pool = PagePool.open(SMALL)) {
             assumeTrue(!pool.backing().isHugetlb(), "somebody has just reserved pages of 2 MiB");
@@ -108,7 +108,7 @@ class PoolBackingTest {
     }
 
     @Test
-    void shouldNameTheNodesIfTheConfiguredOneIsNotThere() {
+    void shouldNameTheNodesWhenTheConfiguredOneIsMissing() {
         NumaNodeException e = assertThrows(NumaNodeException.class, () -> PagePool.open(SMALL.withNumaNode(1000)));
         assertTrue(e.toString().contains("cannot be bound to NUMA node 1000: mbind: EINVAL"), e.toString());
     }
@@ -129,7 +129,7 @@ class PoolBackingTest {
     }
 
     @Test
-    void shouldGiveAPageThatCannotBeHadAsAValueAndNotAsASignal() {
+    void shouldReturnAnErrorAndRaiseNoSignalWhenAPageCannotBeHad() {
         // Nothing is ever mapped below vm.mmap_min_addr.
         assertEquals(
                 Optional.of("touching: EFAULT: no page to be had (a hugetlb control group's limit, or a NUMA node "

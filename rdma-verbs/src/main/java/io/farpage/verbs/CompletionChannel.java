@@ -14,7 +14,7 @@ public interface CompletionChannel extends AutoCloseable {
      * <p>Use: {@link CompletionQueue#requestNotification()}, then poll once more until the queue is empty (a completion may have
      * come just before arming), then this. Spurious returns are allowed.
      *
-     * @param timeoutNanos nanoseconds to wait at most; 0 to only consume what is there
+     * @param timeoutNanos nanoseconds to wait at most; 0 to only consume pending events
      * @return whether an event came
      */
     boolean await(long timeoutNanos);

@@ -3,7 +3,7 @@ package io.farpage.verbs;
 /**
  * Limits and identity of a device: the part of {@code struct ibv_device_attr} that farpage uses.
  *
- * @param firmware firmware or software version, as the device tells it
+ * @param firmware firmware or software version, as the device reports it
  * @param maxQp queue pairs
  * @param maxQpWr work requests of one queue
  * @param maxSge scatter/gather entries of one work request

@@ -13,7 +13,7 @@ public interface MemoryRegion extends AutoCloseable {
     /** Key for use in this host's own work requests. */
     int lkey();
 
-    /** Key that a peer must present. Not to be logged: who has it may use the memory as {@link #access()} permits. */
+    /** Key that a peer must present. Must not be logged: with it a peer may use the memory as {@link #access()} permits. */
     int rkey();
 
     Set<AccessFlag> access();

@@ -3,7 +3,7 @@ package io.farpage.verbs;
 import java.util.Objects;
 
 /**
- * What one end of a connection takes. Each end tells the other before it connects: a device answers a packet above its path MTU, or a READ
+ * What one end of a connection accepts. The ends exchange it before they connect: a device answers a packet above its path MTU, or a READ
  * beyond its responder resources, with {@link WcStatus#REM_INV_REQ_ERR}, which is the same answer that a wrong request gets.
  *
  * @param mtu the largest path MTU it can use
@@ -17,7 +17,7 @@ public record PathLimits(Mtu mtu, int maxRdAtomic) {
         }
     }
 
-    /** What a queue pair with {@code options} takes. */
+    /** What a queue pair with {@code options} accepts. */
     public static PathLimits of(QpOptions options) {
         return new PathLimits(options.path().mtu(), options.sizes().maxRdAtomic());
     }

@@ -13,13 +13,13 @@ public enum QpState {
     RTR,
     /** Ready to send: fully operational. */
     RTS,
-    /** Failed or told to fail: everything posted completes with {@link WcStatus#WR_FLUSH_ERR}. */
+    /** Failed, or moved to ERR by its owner: everything posted completes with {@link WcStatus#WR_FLUSH_ERR}. */
     ERR;
 
     /**
      * Whether {@code modify_qp} may move a queue pair from this state to {@code next}: one step along
      * RESET→INIT→RTR→RTS, or to ERR or RESET from anywhere. INIT→INIT and RTS→RTS, legal in the specification to change
-     * attributes, are not offered here and so are refused.
+     * attributes, are not supported and are refused.
      */
     public boolean canMoveTo(QpState next) {
         return switch (next) {

@@ -1,6 +1,6 @@
 package io.farpage.verbs;
 
-/** A work request was prepared on a queue that has no room (ENOMEM). Nothing was added. */
+/** A work request was prepared on a full queue (ENOMEM). Nothing was added. */
 public final class QueueFullException extends VerbsException {
     private static final long serialVersionUID = 1L;
     private static final int ENOMEM = 12;

@@ -7,7 +7,7 @@ package io.farpage.verbs;
  * one doorbell. Nothing reaches the peer before {@link #postSend()}. Completions come in the order of posting. Local buffers
  * belong to the queue pair from preparing until completion; an unsignaled work request is complete when a later one of the same queue is.
  *
- * <p>One thread at a time may call anything here.
+ * <p>One thread at a time may call its methods.
  */
 public interface QueuePair extends AutoCloseable {
     /** This side's endpoint, to be given to the peer. Its PSN is new after each {@link #modifyToReset()}. */
@@ -29,7 +29,7 @@ public interface QueuePair extends AutoCloseable {
      * INIT→RTR: from now on the peer's requests are answered.
      *
      * @param remote the peer's endpoint
-     * @param peer what the peer takes. The path MTU becomes the smaller of the two ends' ones, and at most as many READs and atomics
+     * @param peer what the peer accepts. The path MTU is the smaller of the two ends' ones, and at most as many READs and atomics
      *     are in flight toward the peer as it answers at once
      * @throws IllegalTransitionException from another state
      * @throws VerbsException if the peer cannot be routed to
@@ -77,7 +77,7 @@ public interface QueuePair extends AutoCloseable {
     /** Prepares a one-sided WRITE to the peer's memory; parameters as for {@link #prepareRead}; needs {@link AccessFlag#REMOTE_WRITE}. */
     void prepareWrite(long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int flags);
 
-    /** As {@link #prepareWrite}, and consumes a receive at the peer, which is told {@code immediate}. */
+    /** As {@link #prepareWrite}, and consumes a receive at the peer, whose completion carries {@code immediate}. */
     void prepareWriteWithImm(
             long wrId, long localAddress, int length, int lkey, long remoteAddress, int rkey, int immediate, int flags);
 
@@ -110,7 +110,7 @@ public interface QueuePair extends AutoCloseable {
     /**
      * Adds a scatter/gather entry to the work request prepared last.
      *
-     * @throws IllegalStateException if nothing is prepared or {@code max_sge} entries are there already
+     * @throws IllegalStateException if nothing is prepared or {@code max_sge} entries are prepared already
      */
     void appendSge(long localAddress, int length, int lkey);
 

@@ -35,7 +35,7 @@ import java.util.Arrays;
  * 2<sup>20</sup> frames costs at most 16384 sequential loads.
  */
 public final class FrameAllocator {
-    /** What {@link #allocate()} and {@link #allocateRun} give when there is nothing to give. */
+    /** What {@link #allocate()} and {@link #allocateRun} return if no frame, or no run, is free. */
     public static final int NONE = -1;
 
     private static final VarHandle words$vh = MethodHandles.arrayElementVarHandle(long[].class);

@@ -15,8 +15,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32C;
 
 /**
- * What the first page of a pool says. The owner writes it before the page is registered and never again; a peer READs it
- * into its own memory when a link comes up, and refuses the link if it is not what it was told.
+ * The contents of the first page of a pool. The owner writes it before the page is registered and never again; a peer READs it
+ * into its own memory when a link comes up, and refuses the link if it differs from what the coordinator published.
  *
  * <p>Fixed layout, little-endian, {@value #BYTES} bytes; the rest of the page is zero and means nothing:
  *
@@ -77,7 +77,7 @@ public record PoolHeader(String nodeId, long incarnation, int frameBytes, long e
         }
     }
 
-    /** Whether this can be a node's id here. */
+    /** Whether a header can hold this node id. */
     public static boolean isNodeId(String text) {
         return !text.isEmpty() && text.length() <= MAX_NODE_ID && text.chars().allMatch(c -> c > ' ' && c < 0x7f);
     }

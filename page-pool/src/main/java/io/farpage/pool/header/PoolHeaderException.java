@@ -1,6 +1,6 @@
 package io.farpage.pool.header;
 
-/** A header page that must not be trusted; the message says what it holds and what was expected. */
+/** A header page that must not be trusted; the message names what it holds and what was expected. */
 public final class PoolHeaderException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -141,7 +141,7 @@ public final class HugepageReservation implements AutoCloseable {
         return outcome;
     }
 
-    /** Whether the pages that were asked for are there. */
+    /** Whether the pages that were requested are available. */
     public boolean isSufficient() {
         return outcome == Outcome.ENOUGH || outcome == Outcome.RAISED;
     }

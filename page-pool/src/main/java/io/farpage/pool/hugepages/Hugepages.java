@@ -63,7 +63,7 @@ public final class Hugepages {
         return missing > 0 ? counts.total() + missing : counts.configured();
     }
 
-    /** Where the kernel keeps the counts of this size, and takes orders. */
+    /** Where the kernel has the counts of this size, and where they are set. */
     Path folder(HugepageSize size) {
         return sizes.resolve(size.folder());
     }

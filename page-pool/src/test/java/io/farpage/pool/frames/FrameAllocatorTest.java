@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FrameAllocatorTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 63, 64, 65, 128, 1000})
-    void shouldGiveEveryFrameOnceAndThenNone(int capacity) {
+    void shouldAllocateEveryFrameOnceAndThenNone(int capacity) {
         FrameAllocator frames = new FrameAllocator(capacity);
         BitSet given = new BitSet();
         for (int i = 0; i < capacity; i++) {
@@ -35,13 +35,13 @@ class FrameAllocatorTest {
     }
 
     @Test
-    void shouldHaveNothingToGiveWithoutFrames() {
+    void shouldAllocateNothingWithoutFrames() {
         assertEquals(FrameAllocator.NONE, new FrameAllocator(0).allocate());
         assertThrows(IllegalArgumentException.class, () -> new FrameAllocator(-1));
     }
 
     @Test
-    void shouldGiveBackTheFrameThatWasFreedLast() {
+    void shouldAllocateTheFrameThatWasFreedLast() {
         FrameAllocator frames = new FrameAllocator(10_000);
         int first = frames.allocate();
         for (int i = 0; i < 300; i++) {
@@ -63,14 +63,14 @@ class FrameAllocatorTest {
 
     @ParameterizedTest
     @ValueSource(ints = {-1, 100, Integer.MIN_VALUE, Integer.MAX_VALUE})
-    void shouldRefuseToFreeAFrameThatIsNotThere(int frame) {
+    void shouldRefuseToFreeAFrameThatDoesNotExist(int frame) {
         FrameAllocator frames = new FrameAllocator(100);
         assertThrows(IllegalArgumentException.class, () -> frames.free(frame));
         assertThrows(IllegalArgumentException.class, () -> frames.isFree(frame));
     }
 
     @Test
-    void shouldFindARunBetweenTakenFrames() {
+    void shouldFindARunBetweenAllocatedFrames() {
         FrameAllocator frames = new FrameAllocator(300);
         assertEquals(0, frames.allocateRun(300));
         frames.freeRun(10, 5);
@@ -81,7 +81,7 @@ class FrameAllocatorTest {
     }
 
     @Test
-    void shouldGiveNoRunOutOfScatteredFrames() {
+    void shouldAllocateNoRunWhenFreeFramesAreScattered() {
         FrameAllocator frames = new FrameAllocator(256);
         frames.allocateRun(256);
         for (int frame = 0; frame < 256; frame += 2) {
@@ -131,7 +131,7 @@ class FrameAllocatorTest {
     }
 
     @Test
-    void shouldNeverGiveAFrameToTwoOwnersAtOnce() throws InterruptedException {
+    void shouldNeverAllocateAFrameToTwoOwnersAtOnce() throws InterruptedException {
         int capacity = 150;
         FrameAllocator frames = new FrameAllocator(capacity);
         AtomicInteger[] owners = new AtomicInteger[capacity];
@@ -170,7 +170,7 @@ class FrameAllocatorTest {
 
     /** The run spans two words. The second thread takes and gives back the first frame of the second word all the time. */
     @Test
-    void shouldGiveBackAllOfARunThatLosesAFrameToAnotherThread() throws InterruptedException {
+    void shouldFreeAllOfARunWhenAnotherThreadGetsOneOfItsFrames() throws InterruptedException {
         FrameAllocator frames = new FrameAllocator(4 * Long.SIZE);
         frames.allocateRun(4 * Long.SIZE);
         frames.free(Long.SIZE + 40);

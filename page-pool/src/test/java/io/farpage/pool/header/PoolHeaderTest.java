@@ -66,7 +66,7 @@ class PoolHeaderTest {
     }
 
     @Test
-    void shouldTellAnotherNodeFromAnotherIncarnation() {
+    void shouldDistinguishAnotherNodeFromAnotherIncarnation() {
         long incarnation = HEADER.incarnation();
         PoolHeaderException node = assertThrows(PoolHeaderException.class, () -> HEADER.verify("node-8", incarnation));
         assertEquals(Refusal.NODE_ID, node.refusal());

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class HugepageReservationChildTest {
     @Test
-    void shouldSayWhatRootMustRunIfItMayNot() throws Exception {
+    void shouldNameTheCommandForRootWhenReservationIsNotPermitted() throws Exception {
         List<String> lines = ChildJvm.run(ChildJvm.NOBODY, AsNobody.class);
         String last = lines.getLast();
         assertTrue(

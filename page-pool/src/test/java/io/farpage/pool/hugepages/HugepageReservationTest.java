@@ -69,7 +69,7 @@ class HugepageReservationTest {
     }
 
     @Test
-    void shouldPutBackWhatWasTooFewAndSayWhatToDo() throws IOException {
+    void shouldReleaseHugepagesAndNameTheFixWhenTheyAreTooFew() throws IOException {
         Kernel kernel = new Kernel(10, 0, 12);
         HugepageCounts counts = new HugepageCounts(HugepageSize.ONE_GIB, 10, 0, 0, 0, 0);
         try (HugepageReservation reservation = HugepageReservation.raise(kernel, machine, counts, 8, true)) {
@@ -85,7 +85,7 @@ class HugepageReservationTest {
     }
 
     @Test
-    void shouldSayThatTheSizeIsNotOffered() throws IOException {
+    void shouldReportASizeThatTheKernelDoesNotOffer() throws IOException {
         Hugepages hugepages = machineWith(10, 4, 0);
         try (HugepageReservation reservation = HugepageReservation.reserve(hugepages, HugepageSize.ONE_GIB, 1, true)) {
             assertEquals(UNSUPPORTED, reservation.outcome());

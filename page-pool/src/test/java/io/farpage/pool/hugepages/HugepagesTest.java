@@ -16,7 +16,7 @@ class HugepagesTest {
     private Path machine;
 
     @Test
-    void shouldReadWhatTheKernelSays() throws IOException {
+    void shouldReadTheCountsOfTheKernel() throws IOException {
         Hugepages hugepages = machineWith("hugepages-2048kB", 20, 12, 5, 3);
         HugepageCounts counts = hugepages.counts(HugepageSize.TWO_MIB).orElseThrow();
         assertEquals(new HugepageCounts(HugepageSize.TWO_MIB, 20, 12, 5, 3, 0), counts);

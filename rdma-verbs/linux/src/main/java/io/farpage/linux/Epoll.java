@@ -97,7 +97,7 @@ public final class Epoll implements AutoCloseable {
     /**
      * Waits until a watched descriptor is ready. By one thread at a time; allocates nothing.
      *
-     * @param timeoutNanos nanoseconds to wait at most; negative to wait for ever
+     * @param timeoutNanos nanoseconds to wait at most; negative to wait without limit
      * @return how many are ready, 0 after the timeout, or a negative error number
      */
     public int await(Errno errno, long timeoutNanos) {

@@ -43,7 +43,7 @@ public final class ErrnoName {
 
     private ErrnoName() {}
 
-    /** The symbolic name of {@code errno}, such as {@code ECONNREFUSED}; {@code errno 999} if it has none here. */
+    /** The symbolic name of {@code errno}, such as {@code ECONNREFUSED}; {@code errno 999} if the table lacks it. */
     public static String of(int errno) {
         if (errno >= 1 && errno <= FROM_1.length) {
             return FROM_1[errno - 1];

@@ -4,14 +4,14 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * What an accepting thread does while the process or the system has no free descriptor: it pauses, since the listening socket stays readable,
- * and says so at most once a second. Used by one thread.
+ * and permits a log line at most once a second. Used by one thread.
  */
 public final class Exhaustion {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final long SAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LOG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private boolean said;
-    private long saidAt;
+    private boolean logged;
+    private long loggedAt;
     private long failures;
     private boolean pausing;
     private long pausedUntil;
@@ -35,11 +35,11 @@ public final class Exhaustion {
         failures++;
         pausing = true;
         pausedUntil = now + PAUSE_NANOS;
-        if (said && now - saidAt < SAY_NANOS) {
+        if (logged && now - loggedAt < LOG_INTERVAL_NANOS) {
             return false;
         }
-        said = true;
-        saidAt = now;
+        logged = true;
+        loggedAt = now;
         return true;
     }
 
@@ -55,7 +55,7 @@ public final class Exhaustion {
     public String describe(String errorName) {
         long count = failures;
         failures = 0;
-        return "%s, %d times since this was last said; raise the limit of open files (ulimit -n, LimitNOFILE=)"
+        return "%s, %d times since the last message; raise the limit of open files (ulimit -n, LimitNOFILE=)"
                 .formatted(errorName, count);
     }
 }

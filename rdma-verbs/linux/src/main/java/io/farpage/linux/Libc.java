@@ -36,7 +36,7 @@ public final class Libc {
             return absent(descriptor.toMethodType(), true);
         }
         Linker linker = Linker.nativeLinker();
-        // SAFETY: the descriptors given here repeat the prototypes of the man pages.
+        // SAFETY: the descriptors repeat the prototypes of the man pages.
         return variadicFrom < 0
                 ? linker.downcallHandle(symbol.get(), descriptor, CAPTURE_ERRNO)
                 : linker.downcallHandle(
@@ -56,7 +56,7 @@ public final class Libc {
      */
     @SuppressWarnings("restricted") // native access is this class's purpose
     public static MethodHandle plain(String function, FunctionDescriptor descriptor, Linker.Option... options) {
-        // SAFETY: the descriptors given here repeat the prototypes of the man pages.
+        // SAFETY: the descriptors repeat the prototypes of the man pages.
         return find(function)
                 .map(symbol -> Linker.nativeLinker().downcallHandle(symbol, descriptor, options))
                 .orElseGet(() -> absent(descriptor.toMethodType(), false));

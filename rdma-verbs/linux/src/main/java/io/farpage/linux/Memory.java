@@ -58,7 +58,7 @@ public final class Memory {
 
     /**
      * Maps private anonymous memory, readable and writable, at an address the kernel picks. Never {@code MAP_NORESERVE}: for
-     * hugepages the kernel sets them aside here, so that a lack of them is an error now and not a SIGBUS later.
+     * hugepages the kernel reserves them in this call, so that a lack of them is an error now and not a SIGBUS later.
      *
      * @param length bytes
      * @param extraFlags {@code MAP_HUGETLB} and its size bits, or 0
@@ -125,7 +125,7 @@ public final class Memory {
 
     /**
      * Touches one byte of every page by having the kernel write it: {@code read(2)} from {@code /dev/zero}. A page that cannot
-     * be had is EFAULT here, where a store by this process would be a SIGBUS. Puts a zero at the start of each page.
+     * be had is EFAULT in this call, where a store by this process would be a SIGBUS. Puts a zero at the start of each page.
      */
     public static SystemCall touch(long address, long length, long pageBytes) {
         Errno errno = Errno.ofThread();

@@ -49,7 +49,8 @@ public record MemoryHeadroom(long bytes, String source) {
         } else {
             return Stream.empty();
         }
-        // Inside a container the path may be the host's and lead nowhere here; the root then is the container's own
+        // Inside a container the path may be the host's and name no directory of the container; the root then is the
+        // container's own
         // group.
         Path own = root.resolve(fields[2].substring(1)).normalize();
         return Stream.iterate(own, group -> group != null && group.startsWith(root), Path::getParent);

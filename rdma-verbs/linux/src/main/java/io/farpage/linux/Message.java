@@ -109,7 +109,7 @@ public final class Message {
         return skip - length;
     }
 
-    /** Address of the first buffer, of which there must be one. */
+    /** Address of the first buffer, if any is added. */
     long firstBase() {
         return memory.get(JAVA_LONG, HEADER_SIZE);
     }

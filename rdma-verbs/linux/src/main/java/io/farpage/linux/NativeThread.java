@@ -11,7 +11,7 @@ import java.lang.invoke.MethodHandle;
 
 /** The kernel's view of the current platform thread (sched_setaffinity(2), sched_setscheduler(2), gettid(2)). */
 public final class NativeThread {
-    /** CPUs that an affinity mask here can name. */
+    /** CPUs that the affinity mask has bits for. */
     public static final int MAX_CPUS = 1024;
 
     static final int SCHED_OTHER = 0;
@@ -26,7 +26,7 @@ public final class NativeThread {
     private static final int CLOCK_THREAD_CPUTIME_ID = 3;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    /** Of each thread, so that a call allocates nothing: a priority is given up and taken again several times a second. */
+    /** Of each thread, so that a call allocates nothing: a thread drops and regains its priority several times a second. */
     private static final ThreadLocal<MemorySegment> ATTRIBUTES =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Attributes.SIZE, 8));
 

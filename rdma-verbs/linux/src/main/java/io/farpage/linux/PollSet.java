@@ -19,7 +19,6 @@ public final class PollSet {
     public static final int POLLIN = 0x1;
     public static final int POLLOUT = 0x4;
     public static final int POLLERR = 0x8;
-    public static final int POLLHUP = 0x10;
 
     private static final int ENTRY = 8;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
@@ -68,7 +67,7 @@ public final class PollSet {
     /**
      * Waits until a descriptor is ready.
      *
-     * @param timeoutNanos nanoseconds to wait at most; negative to wait for ever
+     * @param timeoutNanos nanoseconds to wait at most; negative to wait without limit
      * @return how many are ready, 0 after the timeout, or a negative error number
      */
     public int await(long timeoutNanos) {

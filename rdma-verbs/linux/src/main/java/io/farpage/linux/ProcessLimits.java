@@ -5,7 +5,7 @@ import jnr.constants.platform.Sysconf;
 import jnr.posix.POSIX;
 import jnr.posix.POSIXFactory;
 
-/** Limits of this process, as {@code getrlimit(2)} and {@code sysconf(3)} tell them. Thread-safe. */
+/** Limits of this process, from {@code getrlimit(2)} and {@code sysconf(3)}. Thread-safe. */
 public final class ProcessLimits {
     /** What {@link #lockedMemoryBytes()} gives when there is no limit. */
     public static final long UNLIMITED = Long.MAX_VALUE;

@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 public final class Smaps {
     private Smaps() {}
 
-    /** How many bytes of the mappings that lie within the range are transparent hugepages; 0 if the kernel does not tell. */
+    /** How many bytes of the mappings that lie within the range are transparent hugepages; 0 if the kernel does not report it. */
     public static long transparentHugeBytes(long address, long bytes) {
         return sum("AnonHugePages:", address, bytes);
     }

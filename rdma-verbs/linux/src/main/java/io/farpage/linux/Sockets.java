@@ -18,11 +18,10 @@ public final class Sockets {
     public static final int SOCK_STREAM = 1;
     public static final int SOCK_NONBLOCK = 0x800;
     public static final int SOCK_CLOEXEC = 0x80000;
-    public static final int SHUT_RD = 0;
     public static final int SHUT_WR = 1;
     public static final int SHUT_RDWR = 2;
 
-    /** The part of {@code <sys/socket.h>} and {@code <netinet/tcp.h>} used here: level and name of a socket option. */
+    /** The part of {@code <sys/socket.h>} and {@code <netinet/tcp.h>} that farpage uses: level and name of a socket option. */
     public enum Option {
         SO_REUSEADDR(1, 2),
         SO_SNDBUF(1, 7),

@@ -70,7 +70,7 @@ public final class ThreadScheduling {
         return new ThreadScheduling(0, false);
     }
 
-    /** Takes the priority or the slice. What is not permitted is only told by {@link #describe}. */
+    /** Sets the priority or the slice. If that is not permitted, only {@link #describe} shows it. */
     public void start() {
         if (priority == 0) {
             description = "ordinary";

@@ -68,7 +68,7 @@ public final class UnixSockets {
         bind(errno, fd, path);
     }
 
-    /** Connects to who listens at a path; 0, or a negative error number. */
+    /** Connects to the socket that listens at a path; 0, or a negative error number. */
     public static int connect(Errno errno, int fd, Path path) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = encode(path, arena);
@@ -90,7 +90,7 @@ public final class UnixSockets {
         return address;
     }
 
-    /** Process id of who is at the other end of a connection, as it was when it connected (SO_PEERCRED). */
+    /** Process id of the other end of a connection, as of the time it connected (SO_PEERCRED). */
     public static int peer(Errno errno, int fd) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment credentials = arena.allocate(UCRED_SIZE, 8);
@@ -105,7 +105,7 @@ public final class UnixSockets {
     }
 
     /**
-     * What one receive brought.
+     * The result of one receive.
      *
      * @param bytes received, 0 at the end of the stream, or a negative error number
      * @param descriptors that came with them; the receiver's to close

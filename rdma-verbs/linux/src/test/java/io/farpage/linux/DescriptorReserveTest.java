@@ -18,13 +18,13 @@ class DescriptorReserveTest {
     }
 
     @Test
-    void shouldTakeNoMoreThanAnEighthOfTheLimit() {
+    void shouldReserveAtMostAnEighthOfTheLimit() {
         assertFalse(DescriptorReserve.contains(69, 64, 80));
         assertTrue(DescriptorReserve.contains(70, 64, 80));
     }
 
     @Test
-    void shouldKnowTheLimitThatTheJvmRaisedToTheHardOne() throws IOException {
+    void shouldReadTheLimitThatTheJvmRaisedToTheHardOne() throws IOException {
         String line = Files.readAllLines(Path.of("/proc/self/limits")).stream()
                 .filter(limit -> limit.startsWith("Max open files"))
                 .findFirst()

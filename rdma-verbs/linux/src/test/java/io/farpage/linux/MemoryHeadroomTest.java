@@ -52,7 +52,7 @@ class MemoryHeadroomTest {
     }
 
     @Test
-    void shouldNotLookOutsideTheGroupsForAHostsPath() throws IOException {
+    void shouldReadNothingOutsideTheGroupsWhenPathIsTheHosts() throws IOException {
         write("proc/self/cgroup", "0::/../../etc\n");
         write("cgroup/memory.max", 64 * MIB + "\n");
         write("cgroup/memory.current", "0\n");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 final class PosixTest {
     @Test
-    void shouldPauseAndSayExhaustionOnceASecondWhenDescriptorsRunOut() {
+    void shouldPauseAndLogOnceASecondWhenDescriptorsRunOut() {
         Exhaustion exhaustion = new Exhaustion();
         assertFalse(exhaustion.isOf(Errno.EAGAIN, 0));
         assertEquals(0, exhaustion.remainingNanos(0));
@@ -115,7 +115,7 @@ final class PosixTest {
     }
 
     @Test
-    void shouldRefuseToPinToACpuThatIsNotThere() {
+    void shouldRefuseToPinWhenCpuDoesNotExist() {
         assertEquals(
                 Errno.EINVAL,
                 assertThrows(PosixException.class, () -> NativeThread.pinTo(1023))

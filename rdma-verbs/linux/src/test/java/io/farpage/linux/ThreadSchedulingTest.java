@@ -26,7 +26,7 @@ class ThreadSchedulingTest {
     private static final long STORM_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     @Test
-    void shouldTakeRealTimePriorityOrSayWhyNotAndWhatWouldHelp() throws Exception {
+    void shouldSetRealTimePriorityOrNameReasonAndFix() throws Exception {
         ThreadScheduling scheduling = ThreadScheduling.realTime(1);
         String stat = onThread(() -> {
             scheduling.start();
@@ -144,7 +144,7 @@ class ThreadSchedulingTest {
 
     @Test
     @Timeout(30)
-    void shouldTakeItsPriorityAgainInTheNextWindow() throws Exception {
+    void shouldRegainPriorityInTheNextWindow() throws Exception {
         ThreadScheduling scheduling = ThreadScheduling.realTime(1);
         boolean again = onThread(() -> {
             scheduling.start();

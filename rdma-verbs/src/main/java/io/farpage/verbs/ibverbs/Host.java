@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What the host's file system tells of RDMA, without the library.
+ * What sysfs, devfs and procfs contain about RDMA, without the library.
  *
  * @param sys {@code /sys}
  * @param dev {@code /dev}
@@ -47,7 +47,7 @@ record Host(Path sys, Path dev, Path proc) {
                 .orElse(-1);
     }
 
-    /** Signalling rate of a port in Gbit/s, 0 if it does not tell. */
+    /** Signalling rate of a port in Gbit/s, 0 if the driver does not report it. */
     double rate(String device, int port) {
         // "100 Gb/sec (4X EDR)"
         return read(sys.resolve("class/infiniband/" + device + "/ports/" + port + "/rate"))
@@ -60,7 +60,7 @@ record Host(Path sys, Path dev, Path proc) {
         return Memlock.of(proc);
     }
 
-    /** The text of a small file without the line's end; empty if it is not there or not readable. */
+    /** The text of a small file without the line's end; empty if it is missing or not readable. */
     static Optional<String> read(Path file) {
         try {
             return Optional.of(Files.readString(file).strip());

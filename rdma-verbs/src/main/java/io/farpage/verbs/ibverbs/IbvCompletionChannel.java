@@ -75,7 +75,7 @@ final class IbvCompletionChannel implements CompletionChannel {
             return false;
         }
         Failure.check(Math.max(0, -ready), "poll", name, "the descriptor is not usable");
-        // Only this thread reads, so what poll(2) saw is still there and the read does not block.
+        // Only this thread reads, so the event that poll(2) saw is still pending and the read does not block.
         Failure.check(
                 device.library().getCqEvent(errno, channel, event),
                 "get_cq_event",

@@ -47,7 +47,7 @@ final class IbvCompletionQueue implements CompletionQueue {
                 errno,
                 "create_cq",
                 device.toString(),
-                "no room for " + cqe + " entries; close completion queues or make them smaller");
+                "no memory for " + cqe + " entries; close completion queues or make them smaller");
         this.name = device + " cq 0x" + Long.toHexString(cq);
         this.users = new Children(device, name);
         this.reservations = new Reservations(name, cqe);
@@ -108,11 +108,11 @@ final class IbvCompletionQueue implements CompletionQueue {
         return filled;
     }
 
-    /** Decodes a completion; false if it is of an earlier life of its queue pair, or of one that is closed. */
+    /** Decodes a completion; false if its queue pair was reset since, or is closed. */
     private boolean decode(long at, WorkCompletion into) {
         int qpn = wcs.get(JAVA_INT, at + Wc.QP_NUM);
         long id = wcs.get(JAVA_LONG, at + Wc.WR_ID);
-        // Two fields at once: every load through a segment counts here.
+        // Two fields at once: each load through a segment costs a bounds check per completion.
         long statusAndOpcode = wcs.get(JAVA_LONG, at + Wc.STATUS);
         WcStatus status = WcStatus.ofCode((int) statusAndOpcode);
         boolean success = status == WcStatus.SUCCESS;

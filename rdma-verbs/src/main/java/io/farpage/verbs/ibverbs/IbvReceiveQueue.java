@@ -34,7 +34,8 @@ final class IbvReceiveQueue {
     void prepare(long wrId, long localAddress, int length, int lkey) {
         if (shared != null) {
             throw new VerbsException(
-                    "post_recv on " + qp + ": its receives come from " + shared + "; post them there", Errno.EINVAL);
+                    "post_recv on " + qp + ": its receives come from " + shared + "; post them on that queue",
+                    Errno.EINVAL);
         }
         qp.device().requireLength(length);
         if (ring.space() == 0) {

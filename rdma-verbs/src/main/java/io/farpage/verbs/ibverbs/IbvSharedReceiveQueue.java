@@ -37,7 +37,7 @@ final class IbvSharedReceiveQueue implements SharedReceiveQueue {
                     errno,
                     "create_srq",
                     domain.toString(),
-                    "no room for " + maxWr + " receives of " + maxSge + " entries; lower max_wr or max_sge");
+                    "no memory for " + maxWr + " receives of " + maxSge + " entries; lower max_wr or max_sge");
         }
         this.name = device + " srq 0x" + Long.toHexString(srq);
         this.users = new Children(device, name);

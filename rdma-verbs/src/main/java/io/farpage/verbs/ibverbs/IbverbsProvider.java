@@ -176,7 +176,7 @@ public final class IbverbsProvider implements VerbsProvider {
 
     private Outcome notOpened(String device, int errno) {
         Path node = host.deviceNode(device).orElse(host.dev().resolve("infiniband/uverbs*"));
-        // The library looks for the node elsewhere when it may not open it, and so leaves another error behind.
+        // If the library may not open the node, it tries another path, whose error hides the first one.
         boolean forbidden = Files.exists(node) && !(Files.isReadable(node) && Files.isWritable(node));
         if (forbidden || errno == Errno.EACCES || errno == Errno.EPERM) {
             return refused(
@@ -188,7 +188,7 @@ public final class IbverbsProvider implements VerbsProvider {
         if (!Files.exists(node)) {
             return refused(
                     Reason.PERMISSION_DENIED,
-                    "the kernel has " + device + " but " + node + " is not there",
+                    "the kernel has " + device + " but " + node + " does not exist",
                     "load ib_uverbs; in a container hand it in: --device=/dev/infiniband");
         }
         return refused(

@@ -132,7 +132,7 @@ final class LibIbverbs {
 
     @SuppressWarnings("restricted") // native access is this class's purpose
     private static SymbolLookup lookup(Optional<Path> path) {
-        // Never unloaded: drivers that it loads in turn keep threads and exit handlers.
+        // Never unloaded: the drivers that it loads keep threads and exit handlers.
         // SAFETY: the arena is the global one, so no function outlives its library.
         return path.map(file -> SymbolLookup.libraryLookup(file, Arena.global()))
                 .orElseGet(() -> SymbolLookup.libraryLookup(SONAME, Arena.global()));
@@ -316,7 +316,7 @@ final class LibIbverbs {
         }
     }
 
-    /** Binds symbols and collects those that are not there, so that one message can name them all. */
+    /** Binds symbols and collects the missing ones, so that one message names them all. */
     private static final class Symbols {
         private final SymbolLookup lookup;
         private final List<String> missing = new ArrayList<>();

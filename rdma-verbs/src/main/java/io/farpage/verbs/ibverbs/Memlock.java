@@ -15,7 +15,7 @@ record Memlock(long bytes, boolean exempt) {
     private static final Pattern LIMIT = Pattern.compile("(?m)^Max locked memory +(\\d+|unlimited) ");
     private static final Pattern CAPABILITIES = Pattern.compile("(?m)^CapEff:\\s*([0-9a-f]+)$");
 
-    /** Reads it; no limit where {@code proc} does not tell. */
+    /** Reads the limit; none if {@code proc} does not have it. */
     static Memlock of(Path proc) {
         Matcher limit = LIMIT.matcher(Host.read(proc.resolve("self/limits")).orElse(""));
         Matcher capabilities =
@@ -40,7 +40,7 @@ record Memlock(long bytes, boolean exempt) {
     /** Why registering {@code needed} bytes may have ended in ENOMEM. */
     String refusal(long needed) {
         return exempt || bytes == Long.MAX_VALUE
-                ? "the host or the device has no room for it, or the range is not mapped"
+                ? "the host or the device has no memory for it, or the range is not mapped"
                 : "RLIMIT_MEMLOCK is " + bytes + " bytes for all registered memory together; " + fix(needed);
     }
 }

@@ -42,7 +42,7 @@ record NativeQp(long pointer, int number, IbvDevice device) {
                     errno,
                     "create_qp",
                     domain.toString(),
-                    "no room for " + sizes.maxSendWr() + " sends and " + sizes.maxRecvWr() + " receives of "
+                    "no memory for " + sizes.maxSendWr() + " sends and " + sizes.maxRecvWr() + " receives of "
                             + sizes.maxSge() + " entries, or no queue pair left; the limits are "
                             + device.attributes());
             // SAFETY: the library returned a struct ibv_qp, which lives until it is destroyed.
@@ -157,7 +157,7 @@ record NativeQp(long pointer, int number, IbvDevice device) {
         }
     }
 
-    /** Sets the attributes of a transition and says which they are, as a mask. */
+    /** Sets the attributes of a transition; returns their mask. */
     @FunctionalInterface
     private interface Attributes {
         int set(MemorySegment attr);

@@ -1,7 +1,7 @@
 package io.farpage.verbs.ibverbs;
 
 /**
- * The structure that moves a queue pair between states, and the masks that say which of its fields count.
+ * The structure that moves a queue pair between states, and the masks that select its fields.
  *
  * <pre>{@code
  * struct ibv_global_route {

@@ -9,7 +9,7 @@ final class WrId {
     private static final int SLOT_BITS = 24;
     private static final int SLOT_MASK = (1 << SLOT_BITS) - 1;
 
-    /** Slots of one shared receive queue that an id has room for. */
+    /** The most slots of one shared receive queue. */
     static final int MAX_SLOTS = 1 << SLOT_BITS;
 
     private WrId() {}

@@ -2,7 +2,7 @@ package io.farpage.verbs.ibverbs;
 
 /**
  * The work requests outstanding on one queue, oldest first, with the caller's ids. Each has a sequence number that is never used twice while the
- * device is open, so the number alone shows that a completion belongs to an earlier life of its queue pair.
+ * device is open, so the number alone identifies a completion from before a reset of its queue pair.
  *
  * <p>The completion of a work request completes all before it, as verbs promise for unsignaled ones.
  */

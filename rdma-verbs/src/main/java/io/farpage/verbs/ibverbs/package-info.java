@@ -7,7 +7,7 @@
  * native memory and decodes completions from it, so it allocates nothing.
  *
  * <p>The {@code wr_id} that the device sees is this package's own: what queue it is of and the place in it. That is how a completion frees
- * everything before it, however little a failed one tells, and how completions of a queue pair's earlier life are
+ * everything before it, however little a failed one tells, and how completions from before a queue pair's reset are
  * recognised and dropped. The caller's id is kept beside it in Java.
  */
 @NullMarked

@@ -31,7 +31,7 @@ final class Handshake {
     /**
      * Takes over {@code fd}.
      *
-     * @param deadline when it is given up (nanoTime)
+     * @param deadline when the handshake times out (nanoTime)
      */
     Handshake(SoftDevice device, Errno errno, int fd, long deadline) {
         this.device = device;
@@ -186,7 +186,7 @@ final class Handshake {
 
     private void send(HelloReply reply) {
         reply.encode(greeting);
-        // 16 bytes into the empty buffer of a new socket; should the peer be gone already, the next call on it tells.
+        // 16 bytes into the empty buffer of a new socket; if the peer has closed it already, the next call on it fails.
         SocketIo.send(errno, fd, greeting.address(), Wire.HELLO_REPLY_SIZE, SocketIo.MSG_DONTWAIT);
     }
 

@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
 /**
- * The first message on a connection: who calls whom.
+ * The first message on a connection: which queue pair calls which.
  *
  * <pre>
  *  0 magic u32 | 4 version u16 | 6 size u16 | 8 source qpn u32 | 12 target qpn u32 | 16 source psn u32
@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param sourceQpn the caller's queue pair
  * @param targetQpn the called queue pair
  * @param sourcePsn PSN of the caller's first request
- * @param targetPsn PSN of the called side's first request, as the caller was told
+ * @param targetPsn PSN of the called side's first request, as the coordinator published it to the caller
  * @param maxRdAtomic READs and atomics that the caller will have in flight
  * @param rnrRetry how often the caller would retry when there is no receive; 7 is for ever
  * @param mtu code of the caller's path MTU

@@ -22,7 +22,7 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
     /** The codes are these constants' positions. */
     enum Verdict {
         ACCEPTED,
-        /** The called side speaks another version; the reply's version field says which. */
+        /** The called side speaks another version, which is in the reply's version field. */
         VERSION_UNKNOWN,
         MALFORMED,
         /** No queue pair has the number called. */

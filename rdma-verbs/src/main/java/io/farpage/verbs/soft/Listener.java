@@ -28,7 +28,7 @@ final class Listener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
     private static final long JOIN_MILLIS = 5_000;
     private static final long PAUSE_MILLIS = 100;
-    private static final long SAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LOG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Loaded before the first connection comes: loading a class takes a descriptor, and one that failed to load once stays unusable. */
     private static final List<Class<?>> NEEDED = List.of(
@@ -57,7 +57,7 @@ final class Listener implements AutoCloseable {
     private final Thread thread;
     private volatile boolean closing;
     private long failures;
-    private long saidAt;
+    private long loggedAt;
 
     private Listener(SoftDevice device, int fd, int port) {
         this.device = device;
@@ -142,9 +142,9 @@ final class Listener implements AutoCloseable {
         failures++;
         long now = System.nanoTime();
         try {
-            if (failures == 1 || now - saidAt >= SAY_NANOS) {
-                saidAt = now;
-                LOG.error("{}: the listener failed, {} times in all; it goes on", device, failures, failure);
+            if (failures == 1 || now - loggedAt >= LOG_INTERVAL_NANOS) {
+                loggedAt = now;
+                LOG.error("{}: the listener failed, {} times in all; it continues", device, failures, failure);
             }
             Thread.sleep(PAUSE_MILLIS);
         } catch (Throwable e) {

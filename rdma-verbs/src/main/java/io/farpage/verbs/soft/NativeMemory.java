@@ -26,12 +26,12 @@ final class NativeMemory {
         ALL.set(java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED, address, value);
     }
 
-    /** Atomically adds; returns what was there before. */
+    /** Atomically adds; returns the value before. */
     static long fetchAndAdd(long address, long addend) {
         return (long) WORD.getAndAdd(address, addend);
     }
 
-    /** Atomically swaps if equal; returns what was there before. */
+    /** Atomically swaps if equal; returns the value before. */
     static long compareAndSwap(long address, long expected, long desired) {
         return (long) WORD.compareAndExchange(address, expected, desired);
     }

@@ -135,7 +135,7 @@ final class QpLifecycle {
         proofs = Optional.empty();
     }
 
-    // ---- what the two ends tell each other
+    // ---- the handshake
 
     /** Where to connect to, in RTS. */
     InetSocketAddress peerAddress() {
@@ -143,7 +143,7 @@ final class QpLifecycle {
         return new InetSocketAddress(peer.gid().toInetAddress(), peer.lid());
     }
 
-    /** What to say to the peer, in RTS. */
+    /** The hello to send to the peer, in RTS. */
     Hello hello() {
         QpEndpoint peer = requirePeer();
         QpOptions options = init.options();
@@ -166,7 +166,7 @@ final class QpLifecycle {
         return peer;
     }
 
-    /** Whether {@code hello} may be served now. Empty if it is too early to tell. */
+    /** Whether {@code hello} may be served now. Empty while the state does not permit a verdict. */
     Optional<HelloReply.Verdict> judge(Hello hello) {
         return switch (state) {
             case RESET, INIT -> Optional.empty();

@@ -26,7 +26,7 @@ final class ReplyHeader {
     }
 
     /**
-     * What the reply at {@code offset} says about the request that it must answer.
+     * Checks the reply at {@code offset} against the request that it must answer.
      *
      * @return {@link WcStatus#SUCCESS}, the refusal, or {@link WcStatus#BAD_RESP_ERR} if it does not answer that request or is
      *     malformed

@@ -39,13 +39,13 @@ final class SoftCompletionChannel implements CompletionChannel {
         return device;
     }
 
-    synchronized void attach(SoftCompletionQueue queue) {
+    synchronized void add(SoftCompletionQueue queue) {
         users.add(queue);
         queues = Arrays.copyOf(queues, queues.length + 1);
         queues[queues.length - 1] = queue;
     }
 
-    synchronized void detach(SoftCompletionQueue queue) {
+    synchronized void remove(SoftCompletionQueue queue) {
         users.remove(queue);
         queues = Arrays.stream(queues).filter(q -> q != queue).toArray(SoftCompletionQueue[]::new);
     }

@@ -70,7 +70,7 @@ final class SoftCompletionQueue implements CompletionQueue {
      *
      * @throws VerbsException if the completions of all queue pairs could then exceed the capacity
      */
-    synchronized void attach(SoftQueuePair queuePair) {
+    synchronized void add(SoftQueuePair queuePair) {
         SoftQueuePair[] more = Arrays.copyOf(queuePairs, queuePairs.length + 1);
         more[queuePairs.length] = queuePair;
         long needed = demand(more);
@@ -84,7 +84,7 @@ final class SoftCompletionQueue implements CompletionQueue {
         queuePairs = more;
     }
 
-    synchronized void detach(SoftQueuePair queuePair) {
+    synchronized void remove(SoftQueuePair queuePair) {
         users.remove(queuePair);
         queuePairs = Arrays.stream(queuePairs).filter(q -> q != queuePair).toArray(SoftQueuePair[]::new);
     }
@@ -221,7 +221,7 @@ final class SoftCompletionQueue implements CompletionQueue {
     @Override
     public void close() {
         if (users.close()) {
-            channel.ifPresent(c -> c.detach(this));
+            channel.ifPresent(c -> c.remove(this));
             device.children().remove(this);
         }
     }

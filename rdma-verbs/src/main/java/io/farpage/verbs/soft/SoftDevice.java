@@ -137,7 +137,7 @@ final class SoftDevice implements Device {
         queuePairs.put(queuePair.qpn(), Optional.of(queuePair));
     }
 
-    void forget(SoftQueuePair queuePair) {
+    void remove(SoftQueuePair queuePair) {
         queuePairs.remove(queuePair.qpn());
     }
 
@@ -166,7 +166,7 @@ final class SoftDevice implements Device {
     void configure(Errno errno, int fd) {
         try {
             Sockets.setOption(errno, fd, Option.TCP_NODELAY, 1);
-            // A host that vanished without a word is noticed by these even when no timer of ours runs.
+            // These detect a host that vanished, even if no timer of a queue pair runs.
             Sockets.setOption(errno, fd, Option.SO_KEEPALIVE, 1);
             Sockets.setOption(errno, fd, Option.TCP_KEEPIDLE, KEEPALIVE_SECONDS);
             Sockets.setOption(errno, fd, Option.TCP_KEEPINTVL, KEEPALIVE_SECONDS);
@@ -178,7 +178,7 @@ final class SoftDevice implements Device {
                 Sockets.setOption(errno, fd, Option.SO_RCVBUF, buffer);
             }
         } catch (PosixException e) {
-            // Only a socket whose peer has gone already refuses these; the next call on it tells.
+            // Only a socket whose peer has closed it refuses these; the next call on the socket fails too.
             LOG.debug("{}: {}", name, e.getMessage());
         }
     }
@@ -259,7 +259,7 @@ final class SoftDevice implements Device {
     private CompletionQueue createQueue(int cqe, Optional<SoftCompletionChannel> channel) {
         requireRange("cqe", cqe, 1, MAX_CQE);
         SoftCompletionQueue queue = new SoftCompletionQueue(this, nextNumber(), cqe, channel);
-        channel.ifPresent(c -> c.attach(queue));
+        channel.ifPresent(c -> c.add(queue));
         children.add(queue);
         return queue;
     }

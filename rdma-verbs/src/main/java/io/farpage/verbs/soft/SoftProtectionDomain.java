@@ -111,12 +111,12 @@ final class SoftProtectionDomain implements ProtectionDomain {
         SoftQueuePair queuePair = new SoftQueuePair(new QpInit(this, queues, clamped, qpn));
         try {
             children.add(queuePair);
-            sends.attach(queuePair);
+            sends.add(queuePair);
             if (receives != sends) {
-                receives.attach(queuePair);
+                receives.add(queuePair);
             }
         } catch (RuntimeException e) {
-            sends.detach(queuePair);
+            sends.remove(queuePair);
             children.remove(queuePair);
             device.releaseQpn(qpn);
             throw e;

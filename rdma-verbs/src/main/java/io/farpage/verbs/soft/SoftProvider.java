@@ -40,7 +40,7 @@ public final class SoftProvider implements VerbsProvider {
                     "run it on Linux");
         }
         try {
-            // The first use of native access in this module decides whether there is any.
+            // The first native call of this module: it throws if the JVM denies native access.
             NativeThread.id();
         } catch (IllegalCallerException | ExceptionInInitializerError | NoClassDefFoundError e) {
             return new Availability.Unavailable(

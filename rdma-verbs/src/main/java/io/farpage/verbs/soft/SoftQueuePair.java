@@ -164,9 +164,9 @@ final class SoftQueuePair implements QueuePair {
             }
             clear();
         }
-        queues().sends().detach(this);
-        queues().receives().detach(this);
-        init.device().forget(this);
+        queues().sends().remove(this);
+        queues().receives().remove(this);
+        init.device().remove(this);
         init.domain().removeQueuePair(this);
     }
 

@@ -36,7 +36,7 @@ public abstract class FlushContract {
     }
 
     @Test
-    void shouldTakeAndFlushWhatIsPostedInError() {
+    void shouldFlushRequestsThatArePostedInError() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             pair.qpA.modifyToErr();
             pair.read(1, 0, 0, 64);
@@ -61,7 +61,7 @@ public abstract class FlushContract {
     }
 
     @Test
-    void shouldForgetEverythingOnReset() {
+    void shouldDiscardEverythingInReset() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             pair.receive(1, 0, 64);
             pair.qpB.modifyToReset();

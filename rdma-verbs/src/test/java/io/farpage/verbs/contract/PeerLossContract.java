@@ -18,7 +18,7 @@ public abstract class PeerLossContract {
     protected abstract VerbsFixture open();
 
     @Test
-    void shouldGiveUpOnAQueuePairThatWasClosed() {
+    void shouldFailReadWhenPeerQueuePairIsClosed() {
         try (Connected pair = new Connected(open(), IMPATIENT)) {
             pair.requireWorking();
             pair.qpB.close();
@@ -31,7 +31,7 @@ public abstract class PeerLossContract {
     }
 
     @Test
-    void shouldGiveUpOnAQueuePairThatIsInError() {
+    void shouldFailReadWhenPeerQueuePairIsInError() {
         try (Connected pair = new Connected(open(), IMPATIENT)) {
             pair.qpB.modifyToErr();
             pair.read(1, 0, 0, 4096);
@@ -40,7 +40,7 @@ public abstract class PeerLossContract {
     }
 
     @Test
-    void shouldGiveUpOnAQueuePairThatNeverBecomesReady() {
+    void shouldFailReadWhenPeerQueuePairNeverIsReady() {
         try (VerbsFixture fixture = open();
                 Side a = new Side(fixture.a());
                 Side b = new Side(fixture.b())) {
@@ -111,7 +111,7 @@ public abstract class PeerLossContract {
     }
 
     @Test
-    void shouldGiveUpOnAProcessThatIsKilledAndThenReachItsSuccessor() throws IOException {
+    void shouldFailReadWhenPeerProcessIsKilledAndThenReachItsSuccessor() throws IOException {
         try (VerbsFixture fixture = open();
                 Side a = new Side(fixture.a())) {
             QueuePair queuePair = a.queuePair(IMPATIENT);

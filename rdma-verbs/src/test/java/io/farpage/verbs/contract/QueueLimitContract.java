@@ -17,7 +17,7 @@ public abstract class QueueLimitContract {
     protected abstract VerbsFixture open();
 
     @Test
-    void shouldSayThatTheSendQueueIsFullAndTakeMoreOncePolled() {
+    void shouldRefuseSendWhenQueueIsFullAndAcceptAgainAfterPoll() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             int capacity = pair.qpA.options().sizes().maxSendWr();
             assertEquals(capacity, pair.qpA.sendQueueSpace());
@@ -48,7 +48,7 @@ public abstract class QueueLimitContract {
     }
 
     @Test
-    void shouldSayThatTheReceiveQueueIsFull() {
+    void shouldRefuseReceiveWhenQueueIsFull() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             int capacity = pair.qpB.options().sizes().maxRecvWr();
             for (int i = 0; i < capacity; i++) {
@@ -85,7 +85,7 @@ public abstract class QueueLimitContract {
     }
 
     @Test
-    void shouldLoseNoCompletionWhenNobodyPollsForLong() {
+    void shouldLoseNoCompletionWhenPollsAreFarApart() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             for (int i = 0; i < 64; i++) {
                 pair.receive(i, i * 64L, 64);

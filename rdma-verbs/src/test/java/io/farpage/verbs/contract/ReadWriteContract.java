@@ -116,7 +116,7 @@ public abstract class ReadWriteContract {
     }
 
     @Test
-    void shouldCompleteOperationsOfZeroBytesWithoutLookingAtKeys() {
+    void shouldCompleteOperationsOfZeroBytesWithAnyKey() {
         try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
             pair.qpA.prepareRead(1, pair.a.address(0), 0, pair.a.region.lkey(), 0, 0, SendFlag.SIGNALED);
             pair.qpA.prepareWrite(2, pair.a.address(0), 0, pair.a.region.lkey(), 0, 0, SendFlag.SIGNALED);

@@ -173,7 +173,7 @@ public abstract class SendReceiveContract {
     }
 
     @Test
-    void shouldGiveUpWhenNoReceiveIsPosted() {
+    void shouldFailSendWhenNoReceiveIsPosted() {
         QpOptions options = Connected.withRetries(14, 7, 2, 12);
         try (Connected pair = new Connected(open(), options)) {
             pair.send(1, 0, 100);

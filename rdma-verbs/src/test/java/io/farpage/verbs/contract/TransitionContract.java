@@ -104,7 +104,7 @@ public abstract class TransitionContract {
     }
 
     @Test
-    void shouldTakeReceivesInInit() {
+    void shouldAcceptReceivesInInit() {
         with((side, queuePair, peer) -> {
             queuePair.modifyToInit();
             queuePair.prepareRecv(1, side.address(0), 8, side.region.lkey());
@@ -113,7 +113,7 @@ public abstract class TransitionContract {
     }
 
     @Test
-    void shouldTellAnEndpointWithinItsRanges() {
+    void shouldReportAnEndpointWithinItsRanges() {
         with((side, queuePair, peer) -> {
             QpEndpoint endpoint = queuePair.endpoint();
             assertEquals(queuePair.qpn(), endpoint.qpn());

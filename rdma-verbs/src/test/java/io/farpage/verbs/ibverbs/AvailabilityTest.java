@@ -25,7 +25,7 @@ final class AvailabilityTest {
     private Path directory = Path.of("");
 
     @Test
-    void shouldNameALibraryThatIsNotThere() {
+    void shouldNameTheLibraryWhenItIsMissing() {
         Unavailable why = probe(IbvOptions.DEFAULT.withLibrary(Path.of("/nonexistent/libibverbs.so.1")), Host.REAL);
 
         assertEquals(Reason.NO_LIBRARY, why.reason());
@@ -64,7 +64,7 @@ final class AvailabilityTest {
     }
 
     @Test
-    void shouldSayThatThereIsNoDevice() throws Exception {
+    void shouldReportNoDeviceWhenHostHasNone() throws Exception {
         Unavailable why = probe(IbvOptions.DEFAULT.withLibrary(completeLibrary()), host());
 
         assertEquals(Reason.NO_DEVICE, why.reason());
@@ -82,7 +82,7 @@ final class AvailabilityTest {
     }
 
     @Test
-    void shouldSayThatADeviceHasNoDriver() throws Exception {
+    void shouldReportAMissingDriverOfADevice() throws Exception {
         Unavailable why = probe(IbvOptions.DEFAULT.withLibrary(completeLibrary()), host("rxe0"));
 
         assertEquals(Reason.NO_DEVICE, why.reason());
@@ -103,7 +103,7 @@ final class AvailabilityTest {
     }
 
     @Test
-    void shouldNotHoldMemlockAgainstWhoeverIsExempt() throws Exception {
+    void shouldIgnoreMemlockWhenProcessHasCapIpcLock() throws Exception {
         IbvOptions options = IbvOptions.DEFAULT.withLibrary(completeLibrary()).withPinnedBytes(1L << 30);
         Host host = host("rxe0");
         limit(host, "0000000000004000");
@@ -112,7 +112,7 @@ final class AvailabilityTest {
     }
 
     @Test
-    void shouldTellTheReasonWhenADeviceIsOpenedAllTheSame() {
+    void shouldNameTheReasonWhenAnUnavailableDeviceIsOpened() {
         IbverbsProvider provider =
                 new IbverbsProvider(IbvOptions.DEFAULT.withLibrary(Path.of("/nonexistent/libibverbs.so.1")));
 

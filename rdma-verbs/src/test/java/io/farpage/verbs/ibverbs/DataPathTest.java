@@ -136,7 +136,7 @@ final class DataPathTest {
     }
 
     @Test
-    void shouldDropCompletionsOfAnEarlierLife() {
+    void shouldDropCompletionsFromBeforeAReset() {
         read(1, 0x2000, SendFlag.SIGNALED);
         qp.postSend();
         qp.modifyToReset();
@@ -177,7 +177,7 @@ final class DataPathTest {
     }
 
     @Test
-    void shouldSayWhichCallFailedAndWhy() {
+    void shouldNameTheCallAndTheCauseOfAFailure() {
         VerbsException refused = assertThrows(VerbsException.class, device::createCompletionChannel);
 
         assertTrue(

@@ -52,7 +52,7 @@ final class DeviceFaultTest {
     }
 
     @Test
-    void shouldTellThatThePortWentDownAndCameBack() throws Exception {
+    void shouldRaiseEventsWhenPortGoesDownAndComesBack() throws Exception {
         try (Device device = new IbverbsProvider().open("rxe1")) {
             link("down");
             AsyncEvent down = awaitEvent(device, AsyncEvent.Type.PORT_ERR);
@@ -84,7 +84,7 @@ final class DeviceFaultTest {
     }
 
     @Test
-    void shouldTellTheResponderThatItRefusedAnAccess() throws Exception {
+    void shouldRaiseEventAtTheResponderWhenItRefusesAnAccess() throws Exception {
         try (Link link = new Link("rxe1", "rxe2")) {
             assertEquals(WcStatus.REM_ACCESS_ERR, link.read(link.region.rkey() ^ 0x10));
             // The responder has no completion to tell it: it sees its own state.
@@ -97,7 +97,7 @@ final class DeviceFaultTest {
     }
 
     @Test
-    void shouldLetTheDeviceCloseWhileSomebodyWaitsForAnEvent() throws Exception {
+    void shouldCloseDeviceWhileAThreadAwaitsAnEvent() throws Exception {
         Device device = new IbverbsProvider().open("rxe1");
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Optional<AsyncEvent>> waiting =

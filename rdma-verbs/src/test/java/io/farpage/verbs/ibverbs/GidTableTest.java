@@ -32,7 +32,7 @@ final class GidTableTest {
     }
 
     @Test
-    void shouldTakeTheFirstOfAnInfinibandPort() {
+    void shouldPreferTheFirstGidOfAnInfinibandPort() {
         List<GidTable.Entry> table =
                 List.of(entry(1, 1, GidTable.TYPE_IB, "2001:db8::1"), entry(1, 0, GidTable.TYPE_IB, LINK_LOCAL));
 
@@ -40,7 +40,7 @@ final class GidTableTest {
     }
 
     @Test
-    void shouldLookAtItsOwnPortOnlyAndAtNoEmptyEntry() {
+    void shouldIgnoreOtherPortsAndEmptyEntries() {
         List<GidTable.Entry> table =
                 List.of(entry(1, 0, GidTable.TYPE_ROCE_V2, "::"), entry(2, 0, GidTable.TYPE_ROCE_V2, "2001:db8::1"));
 

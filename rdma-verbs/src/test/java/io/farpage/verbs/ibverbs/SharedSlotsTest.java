@@ -16,7 +16,7 @@ final class SharedSlotsTest {
     private static final int ROUNDS = 20_000;
 
     @Test
-    void shouldHandOutEverySlotOnceAndGiveBackWhatItHolds() {
+    void shouldHandOutEverySlotOnceAndReturnWhatItStores() {
         SharedSlots slots = new SharedSlots(2);
         int first = slots.acquire(100);
         int second = slots.acquire(200);

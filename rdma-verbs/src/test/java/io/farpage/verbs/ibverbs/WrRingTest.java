@@ -36,7 +36,7 @@ final class WrRingTest {
     }
 
     @Test
-    void shouldGiveBackWhatWasNotPosted() {
+    void shouldDiscardRequestsThatWereNotPosted() {
         ring.add(1);
         ring.add(2);
         ring.discard(1);
@@ -46,7 +46,7 @@ final class WrRingTest {
     }
 
     @Test
-    void shouldNotKnowWhatCameBeforeItWasCleared() {
+    void shouldDropSequencesFromBeforeAClear() {
         ring.add(1);
         ring.clear();
         ring.add(2);

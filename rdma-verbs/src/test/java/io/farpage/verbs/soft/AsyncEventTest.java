@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 /** The serving side is told why its queue pair went to ERR. */
 final class AsyncEventTest {
     @Test
-    void shouldTellOfAnAccessErrorAndOfAnInvalidRequest() throws InterruptedException {
+    void shouldRaiseEventsOfAnAccessErrorAndOfAnInvalidRequest() throws InterruptedException {
         try (Loopback pair = new Loopback(SoftOptions.DEFAULT)) {
             pair.from.prepareRead(
                     1, pair.callerMemory.address(), 8, pair.callerRegion.lkey(), 0, 1234, SendFlag.SIGNALED);

@@ -28,7 +28,7 @@ final class DecoderFuzzTest {
     }
 
     @FuzzTest(maxDuration = "1m")
-    void shouldTakeAnyBytes(FuzzedDataProvider data) {
+    void shouldAcceptAnyBytes(FuzzedDataProvider data) {
         switch (data.consumeInt(0, 4)) {
             case 0 -> hello(data);
             case 1 -> helloReply(data);

@@ -217,7 +217,7 @@ final class ProofTest {
     }
 
     @Test
-    void shouldForgetTheSecretInReset() {
+    void shouldDiscardTheSecretInReset() {
         try (Loopback pair = new Loopback(SoftOptions.DEFAULT, IMPATIENT)) {
             pair.from.modifyToReset();
             pair.from.requireProof(SECRET);

@@ -22,7 +22,7 @@ final class SoftOptionsTest {
     }
 
     @Test
-    void shouldNameThePortThatIsTaken() {
+    void shouldNameThePortThatIsInUse() {
         SoftProvider provider = new SoftProvider();
         try (Device first = provider.open("soft0")) {
             int port = first.queryPort().lid();

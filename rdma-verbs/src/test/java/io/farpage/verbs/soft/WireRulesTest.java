@@ -147,7 +147,7 @@ final class WireRulesTest {
         "0, 0, 1, 0",
         "0, 0, 0x800000, 0"
     })
-    void shouldRefuseAHelloOfAnotherQueuePairOrAnotherLifeOfIt(String qpn, String psn, String targetPsn, int none)
+    void shouldRefuseAHelloOfAnotherQueuePairOrFromBeforeItsReset(String qpn, String psn, String targetPsn, int none)
             throws IOException {
         listen(RawPeer.PSN);
         byte[] hello = hello(

@@ -17,11 +17,11 @@ public interface PageFaults extends AutoCloseable {
     int read(UffdMessages messages);
 
     /**
-     * {@code UFFDIO_COPY}: installs pages and wakes who waits for them.
+     * {@code UFFDIO_COPY}: installs pages and wakes the threads that wait for them.
      *
      * @param source where the bytes are in this process
      * @param mode {@link Userfaultfd#COPY_MODE_DONTWAKE}, {@link Userfaultfd#COPY_MODE_WP}
-     * @return bytes installed, fewer than asked if a later page could not be; -EEXIST if the first page is there already, -EAGAIN while
+     * @return bytes installed, fewer than {@code length} if a later page could not be; -EEXIST if the first page exists already, -EAGAIN while
      *     an event waits to be read, -ESRCH if the process is gone, -ENOENT if the range is not registered
      */
     long copy(long destination, long source, long length, long mode);
@@ -44,7 +44,7 @@ public interface PageFaults extends AutoCloseable {
     /**
      * What a fork left for the child's memory; closing that closes the descriptor.
      *
-     * @param descriptor as {@link UffdMessages#forked} tells it
+     * @param descriptor from {@link UffdMessages#forked}
      */
     PageFaults child(int descriptor);
 

@@ -34,7 +34,7 @@ public final class UffdMessages {
 
     private final MemorySegment memory;
 
-    /** @param capacity messages that one read brings at most */
+    /** @param capacity the most messages of one read */
     public UffdMessages(int capacity) {
         memory = Arena.ofAuto().allocate((long) capacity * MESSAGE_BYTES, 8);
     }
@@ -44,12 +44,12 @@ public final class UffdMessages {
         return memory.address();
     }
 
-    /** Room for messages, bytes. */
+    /** Size of the buffer for messages, bytes. */
     public long bytes() {
         return memory.byteSize();
     }
 
-    /** Messages that one read brings at most. */
+    /** The most messages of one read. */
     public int capacity() {
         return (int) (memory.byteSize() / MESSAGE_BYTES);
     }
@@ -69,7 +69,7 @@ public final class UffdMessages {
         return (word(index, 8) & FLAG_WRITE) != 0;
     }
 
-    /** Whether a page fault is of a store to a page that is there and write-protected. */
+    /** Whether a page fault is of a store to a page that exists and is write-protected. */
     public boolean isWriteProtect(int index) {
         return (word(index, 8) & FLAG_WP) != 0;
     }

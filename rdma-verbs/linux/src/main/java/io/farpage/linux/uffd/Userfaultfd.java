@@ -22,19 +22,15 @@ public final class Userfaultfd implements PageFaults {
     /** {@code UFFD_FEATURE_PAGEFAULT_FLAG_WP}: write-protect faults. */
     public static final long FEATURE_PAGEFAULT_FLAG_WP = 1L;
 
-    public static final long FEATURE_EVENT_FORK = 1L << 1;
     public static final long FEATURE_EVENT_REMAP = 1L << 2;
     public static final long FEATURE_EVENT_REMOVE = 1L << 3;
     public static final long FEATURE_MISSING_HUGETLBFS = 1L << 4;
     public static final long FEATURE_MISSING_SHMEM = 1L << 5;
     public static final long FEATURE_EVENT_UNMAP = 1L << 6;
-    public static final long FEATURE_MINOR_HUGETLBFS = 1L << 9;
-    public static final long FEATURE_MINOR_SHMEM = 1L << 10;
     public static final long FEATURE_WP_HUGETLBFS_SHMEM = 1L << 12;
 
     public static final long REGISTER_MODE_MISSING = 1L;
     public static final long REGISTER_MODE_WP = 1L << 1;
-    public static final long REGISTER_MODE_MINOR = 1L << 2;
 
     /** {@code UFFDIO_COPY_MODE_DONTWAKE}: threads that wait for the page are not woken. */
     public static final long COPY_MODE_DONTWAKE = 1L;
@@ -118,7 +114,7 @@ public final class Userfaultfd implements PageFaults {
         return fd;
     }
 
-    /** {@code UFFD_FEATURE_}… that the kernel has, of a descriptor that was opened here. */
+    /** {@code UFFD_FEATURE_}… that the kernel has, of a descriptor that {@link #open} returned. */
     public long features() {
         return features;
     }
@@ -152,26 +148,17 @@ public final class Userfaultfd implements PageFaults {
 
     @Override
     public long zeropage(long start, long length) {
-        range(start, length);
-        argument.set(JAVA_LONG, 16, 0);
-        argument.set(JAVA_LONG, 24, 0);
-        return done(ioctl(UFFDIO_ZEROPAGE), 24);
+        return ofRange(UFFDIO_ZEROPAGE, start, length);
     }
 
     @Override
     public long continueAt(long start, long length) {
-        range(start, length);
-        argument.set(JAVA_LONG, 16, 0);
-        argument.set(JAVA_LONG, 24, 0);
-        return done(ioctl(UFFDIO_CONTINUE), 24);
+        return ofRange(UFFDIO_CONTINUE, start, length);
     }
 
     @Override
     public long poison(long start, long length) {
-        range(start, length);
-        argument.set(JAVA_LONG, 16, 0);
-        argument.set(JAVA_LONG, 24, 0);
-        return done(ioctl(UFFDIO_POISON), 24);
+        return ofRange(UFFDIO_POISON, start, length);
     }
 
     @Override
@@ -190,6 +177,14 @@ public final class Userfaultfd implements PageFaults {
     @Override
     public PageFaults child(int descriptor) {
         return adopt(descriptor);
+    }
+
+    /** A request whose argument is a range, a mode, which is 0, and the result. */
+    private long ofRange(long request, long start, long length) {
+        range(start, length);
+        argument.set(JAVA_LONG, 16, 0);
+        argument.set(JAVA_LONG, 24, 0);
+        return done(ioctl(request), 24);
     }
 
     private void range(long start, long length) {

@@ -8,15 +8,13 @@ import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
+import io.farpage.agent.control.TestCoordinator;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.config.Config;
-import io.farpage.coordinator.Coordinator;
-import io.farpage.coordinator.Settings;
-import io.farpage.coordinator.cluster.Time;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.header.PoolHeaderException;
 import java.nio.file.Path;
@@ -49,16 +47,11 @@ class LinkLifeTest {
     @TempDir
     private Path directory;
 
-    private Coordinator coordinator;
+    private TestCoordinator coordinator;
 
     @BeforeEach
     void start() {
-        coordinator = Coordinator.start(
-                Settings.SCHEMA.load(
-                        Optional.empty(),
-                        Map.of(),
-                        Map.of("server.listen", "127.0.0.1:0", "store.directory", directory.toString())),
-                Time.system());
+        coordinator = new TestCoordinator(directory);
         open.push(coordinator);
     }
 
@@ -75,7 +68,7 @@ class LinkLifeTest {
         Map<String, String> settings = new HashMap<>(Map.of(
                 "node.id", node,
                 "api.listen", "127.0.0.1:0",
-                "coordinator.url", "http://" + coordinator.listening(),
+                "coordinator.url", coordinator.url().toString(),
                 "pool.exported", "2MiB",
                 "pool.staging", "4MiB",
                 "pool.hugepages", "off",

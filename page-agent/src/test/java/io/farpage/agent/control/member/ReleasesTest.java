@@ -4,20 +4,13 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.coordinator.Coordinator;
-import io.farpage.coordinator.Settings;
+import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.Incarnation;
-import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceRequest;
-import io.farpage.coordinator.model.TransportKind;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -46,33 +39,16 @@ class ReleasesTest {
     @TempDir
     private Path directory;
 
-    private Coordinator coordinator;
+    private TestCoordinator coordinator;
     private CoordinatorClient client;
     private Hosting hosting;
 
     @BeforeEach
     void releaseARange() throws Exception {
-        coordinator = Coordinator.start(
-                Settings.SCHEMA.load(
-                        Optional.empty(),
-                        Map.of(),
-                        Map.of("server.listen", "127.0.0.1:0", "store.directory", directory.toString())),
-                Time.system());
-        client = new CoordinatorClient(URI.create("http://" + coordinator.listening()), Duration.ofSeconds(10));
+        coordinator = new TestCoordinator(directory);
+        client = coordinator.client();
         hosting = new Hosting(client, "a", INCARNATION);
-        client.register(
-                "a",
-                new Registration(
-                        INCARNATION,
-                        "host",
-                        "127.0.0.1:7410",
-                        2,
-                        1L << 33,
-                        List.of(),
-                        new PoolInfo(BYTES, 4096),
-                        List.of(TransportKind.TCP),
-                        Optional.empty(),
-                        Optional.empty()));
+        coordinator.register("a", INCARNATION, BYTES);
         client.createSpace(new SpaceRequest("gone", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))));
         client.deleteSpace("gone");
         assertEquals(BYTES, client.releases("a").getFirst().length());
@@ -80,7 +56,6 @@ class ReleasesTest {
 
     @AfterEach
     void end() {
-        client.close();
         coordinator.close();
     }
 

@@ -1,0 +1,393 @@
+package io.farpage.agent.control.guest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.control.TestCoordinator;
+import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.space.SpaceInUseException;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.Sockets;
+import io.farpage.linux.UnixSockets;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A guest whose life runs on the test's thread, with a clock that stands still unless it is moved. Space, coordinator and handoff socket are real;
+ * the pagers are scripted: each wait for their end has the next answer of the script.
+ */
+@Timeout(60)
+final class GuestTest {
+    private static final Incarnation INCARNATION = new Incarnation(7);
+    private static final long BYTES = 1 << 20;
+    private static final int PID = 4711;
+
+    @TempDir
+    private Path directory;
+
+    private final Errno errno = Errno.create();
+    private final List<Integer> vmms = new ArrayList<>();
+    private final List<String> events = new ArrayList<>();
+    private final ScriptedPaging paging = new ScriptedPaging();
+    private final Deque<String> refusals = new ArrayDeque<>();
+    private long now;
+    private TestCoordinator coordinator;
+    private Spaces spaces;
+    private long space;
+    private Guest guest;
+
+    @BeforeEach
+    void attachGuest() throws Exception {
+        coordinator = new TestCoordinator(directory.resolve("store"));
+        coordinator.register("a", INCARNATION, BYTES);
+        space = coordinator
+                .client()
+                .createSpace(new SpaceRequest("vm", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))))
+                .id();
+        coordinator
+                .client()
+                .acknowledgeHosted(
+                        "a",
+                        new HostedAck(
+                                INCARNATION, coordinator.client().hosted("a").revision()));
+        spaces = new Spaces(coordinator.client(), "a", INCARNATION);
+        guest = new Guest(
+                use(),
+                HandoffSocket.listen(directory.resolve("socket"), 0600),
+                this::admit,
+                new RecordingListener(),
+                () -> now);
+    }
+
+    @AfterEach
+    void close() {
+        vmms.forEach(fd -> FileIo.close(errno, fd));
+        spaces.close();
+        coordinator.close();
+    }
+
+    private SpaceUse use() throws CoordinatorException {
+        return spaces.useExclusively(space, false).orElseThrow();
+    }
+
+    private Paging admit(HandoffConnection.Message message) throws HandoffException {
+        assertEquals("[]", message.json());
+        assertEquals("waiting", guest.status().state());
+        assertFalse(guest.stopWaiting(), "a guest whose handoff is being checked is not detached");
+        String refusal = refusals.poll();
+        if (refusal != null) {
+            throw new HandoffException(refusal);
+        }
+        return paging;
+    }
+
+    /** Connects as a VMM and sends a handoff, which the guest accepts when it runs. */
+    private int handOff() {
+        int fd = Sockets.openUnix(errno);
+        vmms.add(fd);
+        assertEquals(0, UnixSockets.connect(errno, fd, directory.resolve("socket")));
+        UnixSockets.send(errno, fd, "[]".getBytes(StandardCharsets.UTF_8), List.of());
+        return fd;
+    }
+
+    /** What the agent answered to a VMM until it closed the connection. */
+    private String answer(int vmm) {
+        MemorySegment bytes = Arena.ofAuto().allocate(256);
+        long count = UnixSockets.receive(errno, vmm, bytes, 1).bytes();
+        return new String(bytes.asSlice(0, count).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
+    }
+
+    private Optional<String> torn() {
+        return spaces.held().attachments().getFirst().torn();
+    }
+
+    private static PagerEnd ended(boolean saved) {
+        return new PagerEnd("the VMM has ended", saved, WorkingSet.EMPTY);
+    }
+
+    @Test
+    void shouldServeTheVmmUntilItsPagersEndAndThenReleaseTheSpace() throws Exception {
+        handOff();
+        paging.script.add(() -> {
+            assertEquals("attached", guest.status().state());
+            assertEquals(Optional.of(PID), guest.status().pid());
+            assertTrue(guest.isAttached());
+            assertThrows(SpaceInUseException.class, () -> spaces.use(space), "the space is the guest's alone");
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(List.of("probe", "pagers removed", "working set kept", "space released"), events);
+        assertEquals("ended", guest.status().state());
+        assertEquals("the VMM has ended", guest.status().detail());
+        assertEquals(Optional.of(PID), guest.status().pid());
+        assertEquals(Optional.empty(), torn());
+        use().close();
+    }
+
+    @Test
+    void shouldTearTheSpaceWhenTheFlushFailed() {
+        handOff();
+        paging.script.add(() -> ended(false));
+        guest.run();
+        assertEquals(Optional.of("the VMM has ended"), torn());
+        assertEquals(
+                "the VMM has ended; what its memory held is not at its homes",
+                guest.status().detail());
+        assertEquals(List.of("pagers removed", "working set kept", "space released"), events);
+    }
+
+    @Test
+    void shouldNotTearTheSpaceWhenNoPageOfTheGuestCouldBeEvicted() {
+        handOff();
+        paging.evictable = false;
+        paging.script.add(() -> ended(false));
+        guest.run();
+        assertEquals(Optional.empty(), torn());
+    }
+
+    @Test
+    void shouldTearTheSpaceAndEndWhenServingThrows() {
+        handOff();
+        paging.script.add(() -> {
+            throw new IllegalStateException("a fault");
+        });
+        guest.run();
+        assertEquals(Optional.of("serving its guest failed: java.lang.IllegalStateException: a fault"), torn());
+        assertEquals("ended", guest.status().state());
+        assertEquals(List.of("pagers removed", "space released"), events);
+    }
+
+    @Test
+    void shouldKeepTheSpaceAttachedWhenTransfersMayBeUnderWayAtTheEnd() {
+        handOff();
+        paging.hasEnded = false;
+        paging.script.add(() -> {
+            guest.requestStop();
+            throw new TimeoutException();
+        });
+        guest.run();
+        assertEquals(List.of("probe", "pagers removed", "working set kept"), events);
+        assertEquals("ended", guest.status().state());
+        assertEquals(Optional.of("the agent is shutting down while its VMM runs; the VMM will stall"), torn());
+        assertThrows(SpaceInUseException.class, this::use);
+    }
+
+    @Test
+    void shouldRefuseAHandoffWithItsReasonAndAdmitTheNext() {
+        refusals.add("no memory regions");
+        int refused = handOff();
+        int admitted = handOff();
+        paging.script.add(() -> {
+            assertEquals("", guest.status().detail(), "the refusal is over");
+            return ended(true);
+        });
+        guest.run();
+        assertEquals("no memory regions\n", answer(refused));
+        assertEquals("", answer(admitted));
+        assertEquals("the VMM has ended", guest.status().detail());
+    }
+
+    @Test
+    void shouldEndWithoutAVmmWhenItIsDetachedWhileItWaits() throws Exception {
+        assertTrue(guest.stopWaiting());
+        guest.run();
+        assertEquals("detached before a VMM came", guest.status().detail());
+        assertEquals(List.of("space released"), events);
+        assertEquals(Optional.empty(), torn());
+        use().close();
+    }
+
+    @Test
+    void shouldEndWithoutAVmmWhenItsSpaceIsDeletedWhileItWaits() {
+        spaces.deleted(space);
+        guest.run();
+        assertEquals("its space was deleted before a VMM came", guest.status().detail());
+        assertEquals(List.of("space released"), events);
+    }
+
+    @Test
+    void shouldNotBeDetachedWhileItsVmmRuns() {
+        handOff();
+        paging.script.add(() -> {
+            assertFalse(guest.stopWaiting());
+            assertEquals(PID, guest.pid());
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertTrue(guest.hasEnded());
+        assertTrue(guest.stopWaiting(), "a guest that has ended is detached");
+    }
+
+    @Test
+    void shouldReportHeatOnceInEachInterval() {
+        handOff();
+        for (int probe = 0; probe < 13; probe++) {
+            paging.script.add(() -> {
+                now += Guest.HEAT_INTERVAL.toNanos() / 4;
+                throw new TimeoutException();
+            });
+        }
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(2, events.stream().filter("heat"::equals).count(), events.toString());
+        assertEquals(4, events.indexOf("heat") - 1, "an interval and a quarter after the handoff: " + events);
+    }
+
+    @Test
+    void shouldLetTheHomesReuseTheFramesOnceWhenTheSpaceIsDeletedAndNoTransferCanReachThem() {
+        handOff();
+        paging.script.add(() -> {
+            spaces.deleted(space);
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> {
+            assertEquals("", guest.status().detail(), "transfers were still under way");
+            paging.cutOff = true;
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> {
+            assertEquals(
+                    "its space was deleted; the pages that are not resident are lost",
+                    guest.status().detail());
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(2, paging.cutOffQueries, "the homes are told once");
+    }
+
+    @Test
+    void shouldChangeTheLimitOnlyWhileItsVmmRuns() {
+        guest.resize(100);
+        assertEquals(0, paging.limit);
+        handOff();
+        paging.script.add(() -> {
+            guest.resize(100);
+            return ended(true);
+        });
+        guest.run();
+        assertEquals(100, paging.limit);
+        guest.resize(200);
+        assertEquals(100, paging.limit);
+    }
+
+    /** What waiting for the pagers gives next. */
+    @FunctionalInterface
+    private interface Answer {
+        PagerEnd get() throws TimeoutException;
+    }
+
+    private final class ScriptedPaging implements Paging {
+        final Deque<Answer> script = new ArrayDeque<>();
+        boolean evictable = true;
+        boolean hasEnded = true;
+        boolean cutOff;
+        int cutOffQueries;
+        int limit;
+
+        @Override
+        public int pid() {
+            return PID;
+        }
+
+        @Override
+        public boolean isEvictable() {
+            return evictable;
+        }
+
+        @Override
+        public PagerEnd await(Duration time) throws TimeoutException {
+            assertEquals(Guest.PROBE_INTERVAL, time);
+            return script.remove().get();
+        }
+
+        @Override
+        public void probe() {
+            events.add("probe");
+        }
+
+        @Override
+        public boolean isCutOff() {
+            cutOffQueries++;
+            return cutOff;
+        }
+
+        @Override
+        public boolean hasEnded() {
+            return hasEnded;
+        }
+
+        @Override
+        public void resize(int localPages) {
+            limit = localPages;
+        }
+
+        @Override
+        public HeatReport heat() {
+            return new HeatReport(List.of());
+        }
+
+        @Override
+        public PinStatus pins() {
+            return PinStatus.NONE;
+        }
+
+        @Override
+        public PagingStatus status() {
+            return PagingStatus.NONE;
+        }
+
+        @Override
+        public void close() {
+            events.add("pagers removed");
+        }
+    }
+
+    private final class RecordingListener implements Guest.Listener {
+        @Override
+        public void heat(SpaceMap map, HeatReport heat) {
+            events.add("heat");
+        }
+
+        @Override
+        public void left(SpaceMap map, WorkingSet workingSet) {
+            events.add("working set kept");
+        }
+
+        @Override
+        public void released(SpaceMap map) {
+            events.add("space released");
+        }
+    }
+}

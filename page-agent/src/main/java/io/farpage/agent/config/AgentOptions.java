@@ -84,8 +84,11 @@ public final class AgentOptions {
 
     /** How links are made. */
     public static LinkOptions links(Config config) {
-        return LinkOptions.of(queuePairs(config), config.get(AgentKeys.LINK_MAX), config.get(AgentKeys.LINK_GRACE))
-                .withRdmaPause(config.get(AgentKeys.LINK_RDMA_PAUSE));
+        return LinkOptions.of(
+                queuePairs(config),
+                config.get(AgentKeys.LINK_MAX),
+                config.get(AgentKeys.LINK_GRACE),
+                config.get(AgentKeys.LINK_RDMA_PAUSE));
     }
 
     /**

@@ -31,23 +31,17 @@ public record LinkOptions(
     /** Links for which a better transport is tried at once; each takes as many queue pairs as a link meanwhile. */
     public static final int TRIALS = 8;
 
-    /** Backoff of 50 ms to 2 s; 5 s to 5 min without RDMA after it failed; 30 s for a trial. */
-    public static LinkOptions of(QpOptions queuePairs, int max, Duration grace) {
+    /** Backoff of 50 ms to 2 s; {@code rdmaPause} to 5 min without RDMA after it failed; 30 s for a trial. */
+    public static LinkOptions of(QpOptions queuePairs, int max, Duration grace, Duration rdmaPause) {
         return new LinkOptions(
                 queuePairs,
                 max,
                 grace,
                 Duration.ofMillis(50),
                 Duration.ofSeconds(2),
-                Duration.ofSeconds(5),
+                rdmaPause,
                 Duration.ofMinutes(5),
                 Duration.ofSeconds(30));
-    }
-
-    /** The same with another pause after RDMA failed. */
-    public LinkOptions withRdmaPause(Duration pause) {
-        return new LinkOptions(
-                queuePairs, max, grace, firstBackoff, longestBackoff, pause, longestRdmaPause, trialTimeout);
     }
 
     /** The most queue pairs of a shard on one device as the requester of links: one for each link and each trial. */

@@ -35,7 +35,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -49,7 +51,15 @@ import org.junit.jupiter.api.io.TempDir;
 final class GuestTest {
     private static final Incarnation INCARNATION = new Incarnation(7);
     private static final long BYTES = 1 << 20;
+    private static final long POOL_BYTES = 64 * BYTES;
     private static final int PID = 4711;
+
+    private static int spacesMade;
+
+    @TempDir
+    private static Path store;
+
+    private static TestCoordinator coordinator;
 
     @TempDir
     private Path directory;
@@ -60,18 +70,27 @@ final class GuestTest {
     private final ScriptedPaging paging = new ScriptedPaging();
     private final Deque<String> refusals = new ArrayDeque<>();
     private long now;
-    private TestCoordinator coordinator;
     private Spaces spaces;
     private long space;
     private Guest guest;
 
+    @BeforeAll
+    static void startCoordinator() throws Exception {
+        coordinator = new TestCoordinator(store);
+        coordinator.register("a", INCARNATION, POOL_BYTES);
+    }
+
+    @AfterAll
+    static void stopCoordinator() {
+        coordinator.close();
+    }
+
     @BeforeEach
     void attachGuest() throws Exception {
-        coordinator = new TestCoordinator(directory.resolve("store"));
-        coordinator.register("a", INCARNATION, BYTES);
         space = coordinator
                 .client()
-                .createSpace(new SpaceRequest("vm", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))))
+                .createSpace(
+                        new SpaceRequest("vm" + ++spacesMade, BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))))
                 .id();
         coordinator
                 .client()
@@ -92,7 +111,6 @@ final class GuestTest {
     void close() {
         vmms.forEach(fd -> FileIo.close(errno, fd));
         spaces.close();
-        coordinator.close();
     }
 
     private SpaceUse use() throws CoordinatorException {

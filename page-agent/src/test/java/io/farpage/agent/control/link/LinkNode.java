@@ -1,0 +1,178 @@
+package io.farpage.agent.control.link;
+
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.IdleStrategy;
+import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.agent.data.shard.ShardNotice;
+import io.farpage.coordinator.model.DeviceInfo;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.linux.ThreadScheduling;
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolConfig;
+import io.farpage.pool.PoolException;
+import io.farpage.pool.header.PoolHeader;
+import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.soft.SoftOptions;
+import io.farpage.verbs.soft.SoftProvider;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+
+/** One side of a link: its session, pool and devices are real, and nothing in it moves unless {@link #step} is called. */
+final class LinkNode implements AutoCloseable {
+    private static final int POOL_BYTES = 2 << 20;
+    private static final int HEADERS = 4;
+
+    final String id;
+    final Incarnation incarnation;
+    final LinkOptions options;
+    final LinkSession session;
+    private final PagePool pool;
+    private final Transports transports;
+    private final ShardRails rails;
+    private final ShardLoop loop;
+    private final Fetcher fetcher;
+    private final LinkContext context;
+    private final CompletionQueueControl completionQueues;
+
+    LinkNode(String id, String peer, TransportMode mode, FaultyProvider rdma, LongSupplier clock) {
+        this.id = id;
+        incarnation = new Incarnation(id.hashCode());
+        SoftProvider tcp =
+                new SoftProvider(SoftOptions.DEFAULT.withIdle(io.farpage.verbs.soft.IdleStrategy.BLOCK, Duration.ZERO));
+        try {
+            pool = PagePool.open(PoolConfig.of(id, incarnation.value(), POOL_BYTES, POOL_BYTES)
+                    .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
+        } catch (PoolException e) {
+            throw new IllegalStateException(e);
+        }
+        transports = Transports.open(mode, rdma, tcp, pool);
+        QpOptions queuePairs = QpOptions.DEFAULT
+                .withQueueSizes(8, 1)
+                .withLimits(1, 0, 8)
+                .withAccess(EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
+        options = LinkOptions.of(queuePairs, 4, Duration.ofMillis(500), Duration.ofSeconds(5));
+        rails = new ShardRails(transports.devices(), 256);
+        loop = new ShardLoop(
+                "shard of " + id,
+                new Shard(rails.rails(), pool.staging().asSlice(0, HEADERS * PoolHeader.BYTES), clock, () -> {}),
+                IdleStrategy.BLOCK,
+                Duration.ZERO,
+                OptionalInt.empty(),
+                ThreadScheduling.ordinary());
+        fetcher = loop.shard().newFetcher(1, Duration.ofHours(1).toNanos());
+        context = new LinkContext(
+                transports, List.of(new LinkShard(loop, rails)), options, new Destroyer(() -> {}), clock);
+        completionQueues = new CompletionQueueControl(context);
+        session = new LinkSession(peer, context);
+    }
+
+    /** A duty cycle of the shard, and then what the links' thread does about its notices. */
+    void step() {
+        loop.shard().doWork();
+        for (ShardNotice notice = loop.shard().pollNotice();
+                notice != null;
+                notice = loop.shard().pollNotice()) {
+            if (notice instanceof ShardNotice.RailFailed failed) {
+                completionQueues.failed(context.shards().getFirst(), failed.rail(), failed.reason());
+            }
+            session.handle(notice);
+        }
+        context.destroyer().runContinuations();
+        completionQueues.step(session::uses);
+    }
+
+    /** Has the shard read a page of {@code home} over the link. */
+    void read(LinkNode home) {
+        fetcher.read(
+                session.links().getFirst(), home.incarnation.value(), 0, 4096, pool.stagingAddress() + POOL_BYTES / 2);
+    }
+
+    String state() {
+        return (session.status().state() + " " + session.status().transport()).strip();
+    }
+
+    /** What this node publishes toward {@code peer}. */
+    Endpoint published(LinkNode peer) {
+        EndpointRequest request = session.toPublish(incarnation);
+        return new Endpoint(
+                id,
+                peer.id,
+                request.incarnation(),
+                request.peerIncarnation(),
+                request.attempt(),
+                request.answers(),
+                request.entries(),
+                request.trial(),
+                1);
+    }
+
+    /** What the coordinator says of this node. */
+    PeerView view() {
+        Node node = new Node(
+                id,
+                incarnation,
+                "host",
+                "127.0.0.1:7401",
+                2,
+                1L << 33,
+                transports.devices().stream()
+                        .map(open ->
+                                new DeviceInfo(open.device().name(), open.transport(), 1, "tcp", OptionalInt.empty()))
+                        .toList(),
+                new PoolInfo(POOL_BYTES, 4096),
+                transports.devices().stream().map(OpenDevice::transport).toList(),
+                NodeStatus.ACTIVE,
+                Optional.empty(),
+                Instant.EPOCH);
+        return new PeerView(
+                node,
+                Optional.of(region("header", OpenDevice::header)),
+                Optional.of(region("pool", OpenDevice::exported)));
+    }
+
+    private Region region(String name, Function<OpenDevice, MemoryRegion> which) {
+        MemoryRegion any = which.apply(transports.devices().getFirst());
+        return new Region(
+                id,
+                name,
+                incarnation,
+                new RemoteAddress(any.address()),
+                any.length(),
+                transports.devices().stream()
+                        .map(open -> new RegionKey(
+                                open.device().name(),
+                                Integer.toUnsignedLong(which.apply(open).rkey())))
+                        .toList());
+    }
+
+    @Override
+    public void close() {
+        session.close();
+        loop.close();
+        rails.close();
+        transports.close();
+        pool.close();
+    }
+}

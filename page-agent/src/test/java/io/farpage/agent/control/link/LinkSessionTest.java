@@ -1,0 +1,441 @@
+package io.farpage.agent.control.link;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.control.link.Handshake.Step;
+import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.TransportKind;
+import io.farpage.coordinator.model.TrialOffer;
+import io.farpage.verbs.VerbsException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * The sessions of two nodes with each other, over soft devices, one of which poses as RDMA. Shards and sessions move by hand; the clock stands still
+ * unless it is moved.
+ */
+@Timeout(60)
+final class LinkSessionTest {
+    private static final Duration REAL_TIMEOUT = Duration.ofSeconds(20);
+    /** How long a shard waits for what is outstanding on a queue pair that it releases. */
+    private static final Duration DRAIN = Duration.ofSeconds(1);
+
+    private static final Optional<Endpoint> NO_OFFER = Optional.empty();
+
+    private final FaultyProvider rdma = new FaultyProvider();
+    private long now = 1_000_000_000;
+    private long nextAttempt = 100;
+    private final LinkNode a = node("a", "b", TransportMode.AUTO);
+    private LinkNode b = node("b", "a", TransportMode.AUTO);
+
+    private LinkNode node(String id, String peer, TransportMode mode) {
+        return new LinkNode(id, peer, mode, rdma, () -> now);
+    }
+
+    private void useTcpAlone() {
+        b.close();
+        b = node("b", "a", TransportMode.TCP);
+    }
+
+    @AfterEach
+    void close() {
+        rdma.refusals.set(0);
+        a.close();
+        b.close();
+        rdma.closeAll();
+        assertEquals(0, rdma.open.get(), "every queue pair is destroyed");
+    }
+
+    private void pass(Duration time) {
+        now += time.toNanos();
+    }
+
+    /** Runs both nodes until a condition holds. Destruction and responders have threads of their own. */
+    private void runUntil(String what, BooleanSupplier condition) {
+        long deadline = System.nanoTime() + REAL_TIMEOUT.toNanos();
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() - deadline < 0, what + ": a " + a.state() + ", b " + b.state());
+            a.step();
+            b.step();
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Has shards that release a queue pair stop waiting for what is outstanding on it. */
+    private void endDraining() {
+        a.step();
+        b.step();
+        pass(DRAIN.plusNanos(1));
+    }
+
+    private void offer(LinkNode from, LinkNode to) {
+        from.session.offer(nextAttempt++, to.view(), NO_OFFER);
+        from.session.published(to.view());
+    }
+
+    private void answer(LinkNode from, LinkNode to) {
+        from.session.answer(nextAttempt++, to.view(), to.published(from));
+        from.session.published(to.view());
+        from.session.install(to.view());
+    }
+
+    private void connect(LinkNode from, LinkNode to) {
+        from.session.connectOffered(to.published(from));
+        from.session.published(to.view());
+        from.session.install(to.view());
+    }
+
+    /** The whole handshake: a offers, b answers, a connects. */
+    private void link(String transport) {
+        offer(a, b);
+        answer(b, a);
+        connect(a, b);
+        runUntil("links", () -> a.state().equals("up " + transport) && b.state().equals("up " + transport));
+    }
+
+    private static List<TransportKind> transports(Endpoint offer) {
+        return offer.entries().stream().map(QpEntry::transport).toList();
+    }
+
+    // ---- the link
+
+    @Test
+    void shouldStartOnlyWithReasonWhenThePeerOffersNothing() {
+        assertEquals("down", a.state());
+        assertTrue(a.session.isIdle());
+        assertTrue(a.session.mayStart(now));
+        assertEquals(Step.WAIT, a.session.next(NO_OFFER, false));
+        assertEquals(Step.OFFER, a.session.next(NO_OFFER, true));
+    }
+
+    @Test
+    void shouldOfferAQueuePairOnEveryDevice() {
+        offer(a, b);
+        assertEquals("offered", a.state());
+        Endpoint offer = a.published(b);
+        assertEquals(List.of(TransportKind.RDMA, TransportKind.TCP), transports(offer));
+        assertEquals(Optional.of(new Attempt(100)), offer.attempt());
+        assertEquals(Optional.empty(), offer.answers());
+        assertEquals(b.incarnation, offer.peerIncarnation());
+        assertEquals(Step.WAIT, a.session.next(NO_OFFER, true));
+        assertEquals(Step.ANSWER, b.session.next(Optional.of(offer), false));
+    }
+
+    @Test
+    void shouldConnectToTheAnswerAndBeUpWhenTheShardHasVerifiedThePeer() {
+        offer(a, b);
+        answer(b, a);
+        assertEquals("connecting rdma", b.state());
+        Endpoint answer = b.published(a);
+        assertEquals(List.of(TransportKind.RDMA), transports(answer));
+        assertEquals(a.published(b).attempt(), answer.answers());
+        assertEquals(Step.CONNECT, a.session.next(Optional.of(answer), false));
+        connect(a, b);
+        assertEquals("connecting rdma", a.state());
+        runUntil("links", () -> a.state().equals("up rdma") && b.state().equals("up rdma"));
+        assertEquals(Step.WAIT, a.session.next(Optional.of(b.published(a)), true));
+        assertEquals(1, rdmaQueuePairsOfEach(), "the queue pair over tcp that was offered is destroyed");
+    }
+
+    private int rdmaQueuePairsOfEach() {
+        return rdma.open.get() / 2;
+    }
+
+    @Test
+    void shouldUseTcpWhenOneNodeHasNoRdma() {
+        useTcpAlone();
+        link("tcp");
+        runUntil("the queue pair over rdma to be destroyed", () -> rdma.open.get() == 0);
+    }
+
+    @Test
+    void shouldRefuseAnOfferWithoutATransportInCommon() {
+        useTcpAlone();
+        offer(b, a);
+        LinkNode rdmaAlone = node("c", "b", TransportMode.RDMA);
+        try {
+            VerbsException refused = assertThrows(
+                    VerbsException.class, () -> rdmaAlone.session.answer(1, b.view(), b.published(rdmaAlone)));
+            assertEquals("no transport in common with b: it offers [tcp], this node [fake0]", refused.getMessage());
+        } finally {
+            rdmaAlone.close();
+        }
+    }
+
+    @Test
+    void shouldKeepTheLinkWhenThePeersOfferIsWithdrawnAndDisconnectWhenItStartsAnew() {
+        link("rdma");
+        assertEquals(Step.WAIT, a.session.next(NO_OFFER, true));
+        Endpoint another = b.published(a);
+        Endpoint anew = new Endpoint(
+                another.node(),
+                another.peer(),
+                another.incarnation(),
+                another.peerIncarnation(),
+                Optional.of(new Attempt(999)),
+                Optional.empty(),
+                another.entries(),
+                Optional.empty(),
+                2);
+        assertEquals(Step.DISCONNECT, a.session.next(Optional.of(anew), false));
+    }
+
+    @Test
+    void shouldWaitUntilTheShardHasReleasedItsQueuePairsAndTheyAreDestroyed() {
+        link("rdma");
+        a.session.disconnect("for a test");
+        assertEquals("leaving rdma", a.state());
+        endDraining();
+        assertTrue(a.session.hasQueuePairs(b.incarnation.value()));
+        assertEquals(Step.WAIT, a.session.next(NO_OFFER, true));
+        runUntil("the end", () -> a.session.isIdle());
+        assertEquals("down", a.state());
+        assertFalse(a.session.hasQueuePairs(b.incarnation.value()));
+        assertTrue(a.session.mayStart(now), "a removal that is intended begins no pause");
+        assertEquals(Step.OFFER, a.session.next(NO_OFFER, true));
+    }
+
+    @Test
+    void shouldStayDownUntilAQueuePairThatCannotBeDestroyedIs() {
+        link("rdma");
+        rdma.refusals.set(2);
+        a.session.disconnect("for a test");
+        endDraining();
+        runUntil("a refusal", () -> rdma.refusals.get() < 2);
+        assertEquals("leaving rdma", a.state());
+        runUntil("the end", () -> a.session.isIdle());
+        assertEquals(0, rdma.refusals.get());
+    }
+
+    @Test
+    void shouldKnowForWhichIncarnationItsQueuePairsAre() {
+        assertFalse(a.session.isForAnother(1));
+        offer(a, b);
+        assertFalse(a.session.isForAnother(b.incarnation.value()));
+        assertTrue(a.session.isForAnother(1));
+        assertFalse(a.session.hasQueuePairs(1));
+    }
+
+    // ---- failures and pauses
+
+    @Test
+    void shouldPauseTwiceAsLongAfterEachFailureUpToTheLongestPause() {
+        Duration pause = a.options.firstBackoff();
+        for (int failure = 0; failure < 8; failure++) {
+            a.session.failed("for a test");
+            assertEquals("for a test", a.session.status().detail());
+            pass(pause.minusNanos(1));
+            assertFalse(a.session.mayStart(now), "failure " + failure);
+            pass(Duration.ofNanos(1));
+            assertTrue(a.session.mayStart(now), "failure " + failure);
+            pause = pause.multipliedBy(2).compareTo(a.options.longestBackoff()) < 0
+                    ? pause.multipliedBy(2)
+                    : a.options.longestBackoff();
+        }
+    }
+
+    @Test
+    void shouldBeginWithTheFirstPauseAgainWhenTheLinkHasBeenUp() {
+        a.session.failed("for a test");
+        a.session.failed("for a test");
+        link("rdma");
+        breakLink();
+        runUntil("the end", () -> a.session.isIdle());
+        assertFalse(a.session.mayStart(now));
+        pass(a.options.firstBackoff());
+        assertTrue(a.session.mayStart(now));
+    }
+
+    /** A READ of a's fails as it is posted. */
+    private void breakLink() {
+        a.read(b);
+        rdma.postFails = true;
+        runUntil("the failure", () -> !rdma.postFails);
+        endDraining();
+        runUntil("the release", () -> !a.state().startsWith("up"));
+    }
+
+    @Test
+    void shouldGoWithoutRdmaForAPauseAfterRdmaFailedWhileTcpCanReplaceIt() {
+        link("rdma");
+        breakLink();
+        String why = a.session.status().detail();
+        assertTrue(why.contains("post_send"), why);
+        b.session.disconnect("for a test");
+        endDraining();
+        runUntil("the end", () -> a.session.isIdle() && b.session.isIdle());
+        pass(a.options.firstBackoff());
+        offer(a, b);
+        assertEquals(List.of(TransportKind.TCP), transports(a.published(b)));
+        a.session.disconnect("for a test");
+        runUntil("the end", () -> a.session.isIdle());
+        pass(a.options.rdmaPause());
+        offer(a, b);
+        assertEquals(List.of(TransportKind.RDMA, TransportKind.TCP), transports(a.published(b)));
+    }
+
+    @Test
+    void shouldUseRdmaAtOnceWhenTheDevicesHaveChanged() {
+        link("rdma");
+        breakLink();
+        runUntil("the end", () -> a.session.isIdle());
+        a.session.devicesChanged();
+        offer(a, b);
+        assertEquals(List.of(TransportKind.RDMA, TransportKind.TCP), transports(a.published(b)));
+    }
+
+    @Test
+    void shouldSayWhyItIsNotStartedAndPauseWhenTheMaximumOfLinksIsReached() {
+        a.session.refuse("link.max of 1 links is reached; raise it");
+        assertEquals(
+                "link.max of 1 links is reached; raise it", a.session.status().detail());
+        assertFalse(a.session.mayStart(now));
+        assertEquals("down", a.state());
+    }
+
+    @Test
+    void shouldLeaveADeviceWhoseCompletionQueueHasFailed() {
+        link("rdma");
+        rdma.pollFails = true;
+        runUntil("the failure", () -> !rdma.pollFails);
+        a.session.leaveUnusableDevices();
+        b.session.leaveUnusableDevices();
+        endDraining();
+        runUntil("one side to end", () -> a.session.isIdle() || b.session.isIdle());
+    }
+
+    // ---- the trial of rdma beside tcp
+
+    /** A link over TCP between nodes that both have RDMA, and the pause after its failure is over. */
+    private void linkOverTcpWithRdmaAgain() {
+        a.session.failTrial("for a test");
+        b.session.failTrial("for a test");
+        link("tcp");
+        assertFalse(a.session.hasTrial());
+        pass(a.options.rdmaPause());
+    }
+
+    private void stepTrial(LinkNode from, LinkNode to) {
+        from.session.stepTrial(to.view(), Optional.of(to.published(from)), nextAttempt++, true);
+        if (from.session.isUnpublished()) {
+            from.session.published(to.view());
+        }
+    }
+
+    private void prove() {
+        linkOverTcpWithRdmaAgain();
+        stepTrial(a, b);
+        stepTrial(b, a);
+        stepTrial(a, b);
+    }
+
+    private static Optional<TrialOffer> trial(LinkNode of, LinkNode toward) {
+        return of.published(toward).trial();
+    }
+
+    @Test
+    void shouldStartNoTrialWhileThePauseLastsNorWhenTooManyAreUnderWay() {
+        a.session.failTrial("for a test");
+        b.session.failTrial("for a test");
+        link("tcp");
+        stepTrial(a, b);
+        assertFalse(a.session.hasTrial(), "the pause lasts");
+        pass(a.options.rdmaPause());
+        a.session.stepTrial(b.view(), Optional.of(b.published(a)), nextAttempt++, false);
+        assertFalse(a.session.hasTrial(), "no further trial is allowed");
+        stepTrial(a, b);
+        assertTrue(a.session.hasTrial());
+        assertTrue(trial(a, b).isPresent());
+        assertEquals("up tcp", a.state());
+    }
+
+    @Test
+    void shouldMoveTheLinkToRdmaWhenBothNodesHaveProvedIt() {
+        prove();
+        runUntil(
+                "proofs",
+                () -> trial(a, b).orElseThrow().proven()
+                        && trial(b, a).orElseThrow().proven());
+        assertEquals("up tcp", a.state());
+        stepTrial(a, b);
+        assertEquals(Step.WAIT, a.session.next(Optional.of(b.published(a)), true), "the shards switch");
+        stepTrial(b, a);
+        runUntil("the move", () -> a.state().equals("up rdma") && b.state().equals("up rdma"));
+        assertTrue(a.session.hasTrial(), "the old queue pairs stay until the peer has switched");
+        assertTrue(a.session.isUnpublished());
+        stepTrial(a, b);
+        stepTrial(b, a);
+        runUntil("the end of the old queue pairs", () -> !a.session.hasTrial() && !b.session.hasTrial());
+        assertEquals("up rdma", a.state());
+        assertEquals("", a.session.status().detail());
+        assertEquals(Step.WAIT, a.session.next(Optional.of(b.published(a)), true));
+    }
+
+    @Test
+    void shouldDestroyTheOldQueuePairsAtTheDeadlineWhenThePeerDoesNotSwitch() {
+        prove();
+        runUntil(
+                "proofs",
+                () -> trial(a, b).orElseThrow().proven()
+                        && trial(b, a).orElseThrow().proven());
+        Optional<Endpoint> beforeItSwitched = Optional.of(b.published(a));
+        stepTrial(a, b);
+        runUntil("the move", () -> a.state().equals("up rdma"));
+        pass(RdmaTrial.RETIREMENT);
+        a.session.stepTrial(b.view(), beforeItSwitched, nextAttempt++, true);
+        runUntil("a few steps", () -> a.state().equals("up rdma"));
+        assertTrue(a.session.hasTrial());
+        pass(Duration.ofNanos(1));
+        a.session.stepTrial(b.view(), beforeItSwitched, nextAttempt++, true);
+        runUntil("the end of the old queue pairs", () -> !a.session.hasTrial());
+        assertEquals("up rdma", a.state());
+    }
+
+    @Test
+    void shouldEndTheTrialAtItsDeadlineAndKeepTheLink() {
+        linkOverTcpWithRdmaAgain();
+        stepTrial(a, b);
+        pass(a.options.trialTimeout());
+        stepTrial(a, b);
+        assertTrue(trial(a, b).isPresent());
+        pass(Duration.ofNanos(1));
+        stepTrial(a, b);
+        assertEquals("rdma: it was not proved within PT30S", a.session.status().detail());
+        assertTrue(trial(a, b).isEmpty());
+        runUntil("the end of the trial", () -> !a.session.hasTrial());
+        assertEquals("up tcp", a.state());
+        stepTrial(a, b);
+        assertFalse(a.session.hasTrial(), "the next pause has begun");
+    }
+
+    @Test
+    void shouldEndTheTrialWhenThePeerEndsItsSide() {
+        prove();
+        b.session.failTrial("for a test");
+        stepTrial(a, b);
+        endDraining();
+        assertEquals("rdma: the peer ended its side", a.session.status().detail());
+        runUntil("the end of the trial", () -> !a.session.hasTrial());
+        assertEquals("up tcp", a.state());
+    }
+
+    @Test
+    void shouldRemoveTheTrialWithTheLink() {
+        prove();
+        a.session.disconnect("for a test");
+        assertFalse(a.session.isUnpublished());
+        endDraining();
+        runUntil("the end", () -> a.session.isIdle());
+    }
+}

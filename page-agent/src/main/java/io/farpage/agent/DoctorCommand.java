@@ -1,6 +1,5 @@
 package io.farpage.agent;
 
-import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.doctor.Doctor;
 import io.farpage.agent.doctor.Level;
@@ -10,12 +9,10 @@ import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import java.io.Console;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code page-agent doctor}: finds what on this host is in the way of paging over RDMA. */
@@ -40,17 +37,8 @@ final class DoctorCommand implements Callable<Integer> {
     private static final int FAILED = 1;
     private static final int UNUSABLE = 2;
 
-    @Option(
-            names = "--config",
-            paramLabel = "FILE",
-            description = "YAML file with the configuration; config-reference lists the keys")
-    private @Nullable Path file;
-
-    @Option(
-            names = "--set",
-            paramLabel = "KEY=VALUE",
-            description = "Set a configuration key; overrides file and environment; may be repeated")
-    private final Map<String, String> flags = new LinkedHashMap<>();
+    @Mixin
+    private final ConfigOptions configuration = new ConfigOptions();
 
     @Option(names = "--json", description = "Print one JSON document")
     private boolean json;
@@ -59,14 +47,15 @@ final class DoctorCommand implements Callable<Integer> {
             names = "--root",
             paramLabel = "DIR",
             hidden = true,
-            description = "Read /sys, /proc and /dev below this folder; what is tried for real is tried here")
+            description =
+                    "Read /sys, /proc and /dev below this folder; what is tried for real is still tried on this host")
     private Path root = Path.of("/");
 
     @Override
     public Integer call() {
         Config config;
         try {
-            config = AgentKeys.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags);
+            config = configuration.load();
         } catch (ConfigException e) {
             System.err.println("page-agent: " + e.getMessage());
             return UNUSABLE;

@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.DeviceWatch;
@@ -41,7 +42,6 @@ import io.farpage.pool.PoolException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
-import io.farpage.verbs.VerbsProvider;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -84,13 +84,7 @@ public final class PageAgent implements AutoCloseable {
     private final RestServer rest;
     private final Announcement announcement;
 
-    private PageAgent(
-            CloseStack parts,
-            CloseStack movers,
-            Config config,
-            VerbsProvider rdma,
-            VerbsProvider tcp,
-            Consumer<Ending> ended)
+    private PageAgent(CloseStack parts, CloseStack movers, Config config, Providers providers, Consumer<Ending> ended)
             throws PoolException {
         this.parts = parts;
         this.movers = movers;
@@ -99,12 +93,13 @@ public final class PageAgent implements AutoCloseable {
         incarnation = newIncarnation();
         pool = PagePool.open(AgentOptions.pool(config, node, incarnation.value()));
         MappedPool mapped = parts.add(new MappedPool(pool));
-        transports = mapped.usedBy(parts.add(Transports.open(config.get(AgentKeys.TRANSPORT_MODE), rdma, tcp, pool)));
+        transports = mapped.usedBy(parts.add(
+                Transports.open(config.get(AgentKeys.TRANSPORT_MODE), providers.rdma(), providers.tcp(), pool)));
         coordinator = parts.add(new CoordinatorClient(
                 URI.create(config.get(AgentKeys.COORDINATOR_URL)), config.get(AgentKeys.COORDINATOR_TIMEOUT)));
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
-        Latch noticed = new Latch();
+        Notifier noticed = new Notifier();
         shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
         LinkKeys keys = LinkKeys.generate(node, incarnation);
         LocalNode self = new LocalNode(node, incarnation, pool, coordinator, keys);
@@ -176,20 +171,17 @@ public final class PageAgent implements AutoCloseable {
     /**
      * Opens an agent and starts it. It registers as soon as the coordinator answers.
      *
-     * @param rdma gives RDMA devices
-     * @param tcp gives the fallback
-     * @param ended called when this agent must be closed: the cluster goes on without this incarnation
-     * @throws PoolException if the pool cannot be had as configured
-     * @throws io.farpage.verbs.VerbsException if the transport cannot be had as configured
+     * @param ended called when this agent must be closed because the cluster has ended this incarnation
+     * @throws PoolException if the pool cannot be opened as configured
+     * @throws io.farpage.verbs.VerbsException if the transport cannot be opened as configured
      * @throws io.farpage.rest.ListenException if the REST API's port is taken
      * @throws IllegalArgumentException if a configured value does not fit this machine
      */
-    public static PageAgent open(Config config, VerbsProvider rdma, VerbsProvider tcp, Consumer<Ending> ended)
-            throws PoolException {
+    public static PageAgent open(Config config, Providers providers, Consumer<Ending> ended) throws PoolException {
         CloseStack parts = new CloseStack();
         CloseStack movers = new CloseStack();
         try {
-            return new PageAgent(parts, movers, config, rdma, tcp, ended);
+            return new PageAgent(parts, movers, config, providers, ended);
         } catch (PoolException | RuntimeException e) {
             movers.closeAfter(e);
             parts.closeAfter(e);
@@ -289,7 +281,7 @@ public final class PageAgent implements AutoCloseable {
     }
 
     /** Breaks the cycle between the shards, which signal notices to the links, and the links, which need the shards. */
-    private static final class Latch {
+    private static final class Notifier {
         private volatile Runnable target = () -> {};
 
         void run() {

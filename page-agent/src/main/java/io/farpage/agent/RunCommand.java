@@ -1,7 +1,6 @@
 package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
-import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.config.Config;
@@ -13,15 +12,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code page-agent run}: the daemon, until SIGTERM. */
@@ -31,17 +28,8 @@ final class RunCommand implements Callable<Integer> {
     private static final int REFUSED = 1;
     private static final int SUPERSEDED = 3;
 
-    @Option(
-            names = "--config",
-            paramLabel = "FILE",
-            description = "YAML file with the configuration; config-reference lists the keys")
-    private @Nullable Path file;
-
-    @Option(
-            names = "--set",
-            paramLabel = "KEY=VALUE",
-            description = "Set a configuration key; overrides file and environment; may be repeated")
-    private final Map<String, String> flags = new LinkedHashMap<>();
+    @Mixin
+    private final ConfigOptions configuration = new ConfigOptions();
 
     @Option(
             names = "--port-file",
@@ -51,10 +39,10 @@ final class RunCommand implements Callable<Integer> {
 
     private final Object lock = new Object();
 
-    /** Held by {@link #lock}: null while there is none. */
+    /** Guarded by {@link #lock}; null while no agent runs. */
     private @Nullable PageAgent running;
 
-    /** Whether this program ends by itself, with an exit code of its own. */
+    /** Whether this program is ending without a signal, with an exit code of its own. */
     private volatile boolean ending;
 
     @Override
@@ -91,12 +79,11 @@ final class RunCommand implements Callable<Integer> {
 
     private void open(CompletableFuture<Ending> ended) throws PoolException, IOException {
         synchronized (lock) {
-            Config config = AgentKeys.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags);
-            PageAgent agent = PageAgent.open(
-                    config, Providers.rdma(config), Providers.tcp(AgentOptions.soft(config)), ended::complete);
+            Config config = configuration.load();
+            PageAgent agent = PageAgent.open(config, Providers.of(config), ended::complete);
             running = agent;
-            // The agent listens on the same port again if it has to be opened again.
-            flags.put(AgentKeys.API_LISTEN.name(), agent.listening().toString());
+            // An agent that is opened again listens on the same port.
+            configuration.set(AgentKeys.API_LISTEN, agent.listening().toString());
             if (portFile != null) {
                 write(portFile, agent.listening().port());
             }

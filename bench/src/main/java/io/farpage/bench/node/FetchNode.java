@@ -2,7 +2,6 @@ package io.farpage.bench.node;
 
 import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
-import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.SpaceMap;
@@ -74,8 +73,7 @@ final class FetchNode implements AutoCloseable {
         PageAgent agent;
         try {
             Config config = agentConfig(settings);
-            agent = PageAgent.open(
-                    config, Providers.rdma(config), Providers.tcp(AgentOptions.soft(config)), reason -> {});
+            agent = PageAgent.open(config, Providers.of(config), reason -> {});
         } catch (ConfigException | PoolException | VerbsException | IllegalArgumentException e) {
             throw new NodeException(String.valueOf(e.getMessage()), e);
         }

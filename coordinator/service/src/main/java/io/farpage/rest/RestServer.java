@@ -7,7 +7,9 @@ import io.javalin.config.Key;
 import io.javalin.http.Context;
 import io.javalin.http.Handler;
 import io.javalin.router.Endpoint;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -156,7 +158,12 @@ public final class RestServer implements AutoCloseable {
     }
 
     private static String reason(Throwable e) {
+        // The innermost is the kernel's; Javalin calls every failure to bind a port in use.
+        Deque<Throwable> causes = new ArrayDeque<>();
         for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            causes.push(cause);
+        }
+        for (Throwable cause : causes) {
             String text = Optional.ofNullable(cause.getMessage()).orElse("");
             if (text.contains("in use") || text.contains("Port already")) {
                 return "the port is taken; stop what listens there or choose another port";

@@ -157,9 +157,9 @@ public final class AgentKeys {
             "Index into the port's GID table; `auto` prefers RoCE v2 with an IPv4-mapped address.");
     public static final Key<Integer> RDMA_MTU = Key.of(
             "rdma.mtu",
-            ValueTypes.integer(256, 4096),
+            new MtuType(),
             "4096",
-            "Path MTU: 256, 512, 1024, 2048 or 4096, at most the port's; the smaller of the two ends' ones counts.");
+            "Path MTU in bytes, at most the port's; the smaller of the two ends' ones counts.");
     public static final Key<Integer> RDMA_MAX_SEND_WR =
             Key.integer("rdma.max_send_wr", 128, 1, 16384, "Transfers outstanding on one queue pair.");
     public static final Key<Integer> RDMA_MAX_RD_ATOMIC = Key.integer(

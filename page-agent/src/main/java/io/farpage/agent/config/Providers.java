@@ -4,15 +4,22 @@ import io.farpage.config.Config;
 import io.farpage.verbs.VerbsProvider;
 import io.farpage.verbs.ibverbs.IbvOptions;
 import io.farpage.verbs.ibverbs.IbverbsProvider;
-import io.farpage.verbs.soft.SoftOptions;
 import io.farpage.verbs.soft.SoftProvider;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
 
-/** The providers that an agent asks for devices. */
-public final class Providers {
-    private Providers() {}
+/**
+ * The providers that an agent asks for devices.
+ *
+ * @param rdma provides RDMA devices
+ * @param tcp provides the fallback
+ */
+public record Providers(VerbsProvider rdma, VerbsProvider tcp) {
+    /** Both, as configured. */
+    public static Providers of(Config config) {
+        return new Providers(rdma(config), tcp(config));
+    }
 
     /** RDMA devices through libibverbs, as configured. */
     public static VerbsProvider rdma(Config config) {
@@ -28,8 +35,8 @@ public final class Providers {
         return new IbverbsProvider(options);
     }
 
-    /** The fallback over TCP. */
-    public static VerbsProvider tcp(SoftOptions options) {
-        return new SoftProvider(options);
+    /** The fallback over TCP, as configured. */
+    public static VerbsProvider tcp(Config config) {
+        return new SoftProvider(AgentOptions.soft(config));
     }
 }

@@ -5,10 +5,13 @@ import io.farpage.agent.control.guest.Guests;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.util.function.ToLongFunction;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 
 /** The guests' metrics, each with the label {@code space}, read when they are scraped. */
 public final class GuestMetrics {
+    private static final String PREFIX = "farpage_agent_guest_";
     private static final double NANOS_PER_SECOND = 1e9;
 
     private final PrometheusRegistry registry;
@@ -17,6 +20,19 @@ public final class GuestMetrics {
     private GuestMetrics(PrometheusRegistry registry, Guests guests) {
         this.registry = registry;
         this.guests = guests;
+    }
+
+    /** One value of a guest, and the values of its labels behind {@code space}. */
+    private record Sample(ToDoubleFunction<GuestStatus> value, List<String> labels) {
+        Sample(ToDoubleFunction<GuestStatus> value, String... labels) {
+            this(value, List.of(labels));
+        }
+    }
+
+    /** Receives the values of a metric. */
+    @FunctionalInterface
+    private interface Callback {
+        void call(double value, String... labels);
     }
 
     /** Registers everything. */
@@ -28,18 +44,15 @@ public final class GuestMetrics {
     }
 
     private void pages() {
-        GaugeWithCallback.builder()
-                .name("farpage_agent_guest_pages")
-                .help("Pages of a guest by where they are")
-                .labelNames("space", "state")
-                .callback(callback -> guests.status().forEach(g -> {
-                    callback.call((double) g.where().residentPages(), g.space(), "resident");
-                    callback.call((double) g.where().remotePages(), g.space(), "remote");
-                    callback.call((double) g.where().zeroPages(), g.space(), "zero");
-                    callback.call((double) g.where().dirtyPages(), g.space(), "dirty");
-                    callback.call((double) g.where().lostPages(), g.space(), "lost");
-                }))
-                .register(registry);
+        gauge(
+                "pages",
+                "Pages of a guest by where they are",
+                List.of("state"),
+                new Sample(g -> g.where().residentPages(), "resident"),
+                new Sample(g -> g.where().remotePages(), "remote"),
+                new Sample(g -> g.where().zeroPages(), "zero"),
+                new Sample(g -> g.where().dirtyPages(), "dirty"),
+                new Sample(g -> g.where().lostPages(), "lost"));
         gauge(
                 "stranded_pages",
                 "Resident pages whose home is lost: never evicted, and not counted against the limit",
@@ -54,96 +67,105 @@ public final class GuestMetrics {
                 g -> g.where().peakResidentPages());
         gauge(
                 "pins_held",
-                "1 while pages stay, whatever the limit, because a device may write to them",
+                "1 while pages stay resident, whatever the limit, because a device may write to them",
                 g -> g.pins().held() ? 1 : 0);
         count(
                 "pin_inspections_total",
                 "Inspections of the VMM's descriptors for what may pin memory",
                 g -> g.pins().inspections());
-        count("evictions_total", "Pages taken out", g -> g.where().evictions());
+        count("evictions_total", "Pages evicted", g -> g.where().evictions());
         count(
                 "written_back_pages_total",
                 "Pages written to their homes",
                 g -> g.where().writtenBackPages());
         count(
                 "elided_pages_total",
-                "Pages taken out that were zeros",
+                "Pages of zeros that were evicted without a write",
                 g -> g.where().elidedPages());
-        count("prefetched_pages_total", "Pages installed ahead", g -> g.faults().prefetchedPages());
+        count("prefetched_pages_total", "Pages prefetched", g -> g.faults().prefetchedPages());
         count(
                 "prefetch_hits_total",
-                "Pages installed ahead that the guest went past",
+                "Prefetched pages that the guest went past",
                 g -> g.where().prefetchHits());
         count(
                 "prefetch_waste_total",
-                "Pages installed ahead in streams that ended",
+                "Prefetched pages of streams that ended before them",
                 g -> g.where().prefetchWaste());
         count(
                 "removed_pages_total",
-                "Pages given up by the guest",
+                "Pages that the guest discarded, such as by its balloon",
                 g -> g.faults().removedPages());
         count(
                 "waited_faults_total",
-                "Faults that had to wait for room",
+                "Faults that waited for a free frame",
                 g -> g.faults().waitedFaults());
     }
 
     private void faults() {
-        CounterWithCallback.builder()
-                .name("farpage_agent_guest_faults_total")
-                .help("Faults of a guest by what they were of")
-                .labelNames("space", "kind")
-                .callback(callback -> guests.status().forEach(g -> {
-                    callback.call((double) g.faults().fetchedFaults(), g.space(), "fetched");
-                    callback.call((double) g.faults().zeroFaults(), g.space(), "zero");
-                    callback.call((double) g.faults().writeProtectFaults(), g.space(), "write_protect");
-                    callback.call((double) g.faults().repeatedFaults(), g.space(), "repeated");
-                }))
-                .register(registry);
+        count(
+                "faults_total",
+                "Faults of a guest by their cause",
+                List.of("kind"),
+                new Sample(g -> g.faults().fetchedFaults(), "fetched"),
+                new Sample(g -> g.faults().zeroFaults(), "zero"),
+                new Sample(g -> g.faults().writeProtectFaults(), "write_protect"),
+                new Sample(g -> g.faults().repeatedFaults(), "repeated"));
     }
 
     private void latencies() {
-        GaugeWithCallback.builder()
-                .name("farpage_agent_guest_fault_seconds")
-                .help("From reading a fault to having installed its page, over all faults so far")
-                .labelNames("space", "quantile")
-                .callback(callback -> guests.status().forEach(g -> {
-                    callback.call(g.faults().faultP50Ns() / NANOS_PER_SECOND, g.space(), "0.5");
-                    callback.call(g.faults().faultP99Ns() / NANOS_PER_SECOND, g.space(), "0.99");
-                    callback.call(g.faults().faultP999Ns() / NANOS_PER_SECOND, g.space(), "0.999");
-                }))
-                .register(registry);
-        GaugeWithCallback.builder()
-                .name("farpage_agent_guest_phase_seconds")
-                .help(
-                        "A phase of faults: until the page had arrived (fetch), and from then on (install); over all so far")
-                .labelNames("space", "phase", "quantile")
-                .callback(callback -> guests.status().forEach(g -> {
-                    callback.call(g.faults().fetchP50Ns() / NANOS_PER_SECOND, g.space(), "fetch", "0.5");
-                    callback.call(g.faults().fetchP99Ns() / NANOS_PER_SECOND, g.space(), "fetch", "0.99");
-                    callback.call(g.faults().installP50Ns() / NANOS_PER_SECOND, g.space(), "install", "0.5");
-                    callback.call(g.faults().installP99Ns() / NANOS_PER_SECOND, g.space(), "install", "0.99");
-                }))
-                .register(registry);
+        gauge(
+                "fault_seconds",
+                "From reading a fault to having installed its page, over all faults so far",
+                List.of("quantile"),
+                new Sample(g -> g.faults().faultP50Ns() / NANOS_PER_SECOND, "0.5"),
+                new Sample(g -> g.faults().faultP99Ns() / NANOS_PER_SECOND, "0.99"),
+                new Sample(g -> g.faults().faultP999Ns() / NANOS_PER_SECOND, "0.999"));
+        gauge(
+                "phase_seconds",
+                "A phase of faults: until the page had arrived (fetch), and from then on (install); over all faults so far",
+                List.of("phase", "quantile"),
+                new Sample(g -> g.faults().fetchP50Ns() / NANOS_PER_SECOND, "fetch", "0.5"),
+                new Sample(g -> g.faults().fetchP99Ns() / NANOS_PER_SECOND, "fetch", "0.99"),
+                new Sample(g -> g.faults().installP50Ns() / NANOS_PER_SECOND, "install", "0.5"),
+                new Sample(g -> g.faults().installP99Ns() / NANOS_PER_SECOND, "install", "0.99"));
     }
 
-    private void gauge(String name, String help, ToLongFunction<GuestStatus> value) {
+    private void gauge(String name, String help, ToDoubleFunction<GuestStatus> value) {
+        gauge(name, help, List.of(), new Sample(value));
+    }
+
+    private void gauge(String name, String help, List<String> labels, Sample... samples) {
         GaugeWithCallback.builder()
-                .name("farpage_agent_guest_" + name)
+                .name(PREFIX + name)
                 .help(help)
-                .labelNames("space")
-                .callback(callback ->
-                        guests.status().forEach(g -> callback.call((double) value.applyAsLong(g), g.space())))
+                .labelNames(behindSpace("space", labels))
+                .callback(callback -> scrape(callback::call, samples))
                 .register(registry);
     }
 
-    private void count(String name, String help, ToLongFunction<GuestStatus> value) {
+    private void count(String name, String help, ToDoubleFunction<GuestStatus> value) {
+        count(name, help, List.of(), new Sample(value));
+    }
+
+    private void count(String name, String help, List<String> labels, Sample... samples) {
         CounterWithCallback.builder()
-                .name("farpage_agent_guest_" + name)
+                .name(PREFIX + name)
                 .help(help)
-                .labelNames("space")
-                .callback(callback ->
-                        guests.status().forEach(g -> callback.call((double) value.applyAsLong(g), g.space())))
+                .labelNames(behindSpace("space", labels))
+                .callback(callback -> scrape(callback::call, samples))
                 .register(registry);
+    }
+
+    private void scrape(Callback callback, Sample... samples) {
+        for (GuestStatus guest : guests.status()) {
+            for (Sample sample : samples) {
+                callback.call(
+                        sample.value().applyAsDouble(guest), behindSpace(guest.space(), sample.labels()));
+            }
+        }
+    }
+
+    private static String[] behindSpace(String space, List<String> labels) {
+        return Stream.concat(Stream.of(space), labels.stream()).toArray(String[]::new);
     }
 }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
-import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.agent.data.shard.DutyCycle;
@@ -81,7 +80,7 @@ class LinkLifeTest {
         settings.put("rdma.retry_cnt", "0");
         settings.putAll(more);
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
-        PageAgent agent = PageAgent.open(config, rdma, Providers.tcp(AgentOptions.soft(config)), reason -> {});
+        PageAgent agent = PageAgent.open(config, new Providers(rdma, Providers.tcp(config)), reason -> {});
         open.push(agent);
         return agent;
     }

@@ -376,6 +376,7 @@ final class LinkSessionTest {
         assertTrue(a.session.isUnpublished());
         stepTrial(a, b);
         stepTrial(b, a);
+        endDraining();
         runUntil("the end of the old queue pairs", () -> !a.session.hasTrial() && !b.session.hasTrial());
         assertEquals("up rdma", a.state());
         assertEquals("", a.session.status().detail());
@@ -398,6 +399,7 @@ final class LinkSessionTest {
         assertTrue(a.session.hasTrial());
         pass(Duration.ofNanos(1));
         a.session.stepTrial(b.view(), beforeItSwitched, nextAttempt++, true);
+        endDraining();
         runUntil("the end of the old queue pairs", () -> !a.session.hasTrial());
         assertEquals("up rdma", a.state());
     }
@@ -413,6 +415,7 @@ final class LinkSessionTest {
         stepTrial(a, b);
         assertEquals("rdma: it was not proved within PT30S", a.session.status().detail());
         assertTrue(trial(a, b).isEmpty());
+        endDraining();
         runUntil("the end of the trial", () -> !a.session.hasTrial());
         assertEquals("up tcp", a.state());
         stepTrial(a, b);

@@ -26,7 +26,7 @@ final class GuestCommands {
 
     private GuestCommands() {}
 
-    /** Sizes as people write them: 512MiB. */
+    /** Sizes with units, such as 512MiB. */
     static final class Bytes implements ITypeConverter<Long> {
         private static final long MAX_BYTES = 1L << 48;
 
@@ -35,7 +35,7 @@ final class GuestCommands {
             try {
                 return ValueTypes.bytes(1, MAX_BYTES).parse(value);
             } catch (IllegalArgumentException e) {
-                throw new TypeConversionException("'" + value + "' is no size: " + e.getMessage());
+                throw new TypeConversionException("'" + value + "' is not a size: " + e.getMessage());
             }
         }
     }
@@ -48,7 +48,7 @@ final class GuestCommands {
     @Command(
             name = "attach",
             mixinStandardHelpOptions = true,
-            description = "Make ready to serve the memory of a guest: its VMM hands it over on a Unix socket.")
+            description = "Prepare to serve the memory of a guest: its VMM hands the memory over on a Unix socket.")
     static final class Attach implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
@@ -136,7 +136,7 @@ final class GuestCommands {
     @Command(
             name = "detach",
             mixinStandardHelpOptions = true,
-            description = "Forget a guest whose VMM has ended or never came. Its space stays.")
+            description = "Remove a guest whose VMM has ended or never came. Its space stays.")
     static final class Detach implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();

@@ -108,7 +108,7 @@ final class ImageCommands {
             try {
                 Files.deleteIfExists(part);
             } catch (IOException e) {
-                System.err.println("page-agent: " + part + " is left: " + e);
+                System.err.println("page-agent: " + part + " is not removed: " + e);
             }
         }
     }

@@ -43,7 +43,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "say what to do: run, attach, detach, resize, guests, save, load, page, doctor or config-reference (page-agent run --help)");
+                "give a command: run, attach, detach, resize, guests, save, load, page, doctor or config-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -21,14 +21,14 @@ final class MappedPool implements AutoCloseable {
         this.pool = pool;
     }
 
-    Transports usedBy(Transports by) {
-        transports = by;
-        return by;
+    Transports usedBy(Transports users) {
+        transports = users;
+        return users;
     }
 
-    Shards usedBy(Shards by) {
-        shards = by;
-        return by;
+    Shards usedBy(Shards users) {
+        shards = users;
+        return users;
     }
 
     @Override

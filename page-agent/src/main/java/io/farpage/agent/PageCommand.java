@@ -5,13 +5,14 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code page-agent page}: single pages for people, through the REST API of a running agent. */
+/** {@code page-agent page}: single pages, through the REST API of a running agent. */
 @Command(
         name = "page",
         mixinStandardHelpOptions = true,
@@ -20,7 +21,7 @@ import picocli.CommandLine.Option;
 final class PageCommand implements Callable<Integer> {
     @Override
     public Integer call() {
-        System.err.println("page-agent page: say what to do: put, get or delete (page-agent page get --help)");
+        System.err.println("page-agent page: give a command: put, get or delete (page-agent page get --help)");
         return 2;
     }
 
@@ -45,7 +46,7 @@ final class PageCommand implements Callable<Integer> {
     @Command(
             name = "put",
             mixinStandardHelpOptions = true,
-            description = "Write a page. What is shorter than a page is filled up with zeros.")
+            description = "Write a page. Data shorter than a page is padded with zeros.")
     static final class Put implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
@@ -72,7 +73,7 @@ final class PageCommand implements Callable<Integer> {
                 System.err.println("page-agent: the data is longer than a page of " + pageSize + " bytes");
                 return 1;
             }
-            return target.send("PUT", java.util.Arrays.copyOf(data, pageSize)) == null ? 1 : 0;
+            return target.send("PUT", Arrays.copyOf(data, pageSize)) == null ? 1 : 0;
         }
     }
 

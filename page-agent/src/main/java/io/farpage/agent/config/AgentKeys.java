@@ -28,7 +28,7 @@ public final class AgentKeys {
     public static final Key<Optional<String>> API_ADVERTISE = Key.optional(
             "api.advertise",
             ValueTypes.text(),
-            "Host that others reach the REST API under, if it is not the one in `api.listen`.");
+            "Host name or address under which others reach the REST API, if it is not the one in `api.listen`.");
 
     public static final Key<String> COORDINATOR_URL =
             Key.text("coordinator.url", "http://127.0.0.1:7400", "Where the coordinator is.");
@@ -55,7 +55,7 @@ public final class AgentKeys {
     public static final Key<TransportMode> TRANSPORT_MODE = Key.choice(
             "transport.mode",
             TransportMode.AUTO,
-            "`auto`: RDMA where both ends have it, TCP elsewhere. `rdma`: no start without. `tcp`: TCP only.");
+            "`auto`: RDMA where both ends have it, TCP elsewhere. `rdma`: the agent does not start without RDMA. `tcp`: TCP only.");
 
     public static final Key<IdleStrategy> SHARD_IDLE = Key.choice(
             "shard.idle",
@@ -89,8 +89,8 @@ public final class AgentKeys {
     public static final Key<PinPolicy.Mode> GUEST_PINS = Key.choice(
             "guest.pins",
             PinPolicy.Mode.HOLD,
-            "What becomes of a guest whose VMM may pin its memory (O_DIRECT, VFIO, RDMA): `hold` keeps what may be pinned resident,"
-                    + " whatever the limit; `refuse` does not take the memory.");
+            "How a guest is treated whose VMM may pin its memory (O_DIRECT, VFIO, RDMA): `hold` keeps what may be pinned resident,"
+                    + " whatever the limit; `refuse` refuses the handoff.");
     public static final Key<Duration> GUEST_PIN_LINGER = Key.duration(
             "guest.pin_linger",
             "10s",
@@ -102,7 +102,7 @@ public final class AgentKeys {
             "10m",
             "5s",
             "1d",
-            "How long what a VMM left behind when it ended is kept while none of it reaches a home; then it is given up.");
+            "How long the unwritten pages of a VMM that has ended are kept while none of them reaches a home; then they are discarded.");
     public static final Key<Integer> FETCH_DEPTH =
             Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
     public static final Key<Duration> FETCH_DEADLINE = Key.duration(
@@ -131,7 +131,7 @@ public final class AgentKeys {
     public static final Key<String> TCP_ADDRESS = Key.text(
             "tcp.address",
             "127.0.0.1",
-            "IP address that peers reach this node's memory under over TCP, and that is listened on.");
+            "IP address to listen on, under which peers reach this node's memory over TCP.");
     public static final Key<Integer> TCP_PORT = Key.port(
             "tcp.port", 0, "TCP port for peers. 0 lets the system choose; peers learn it from the coordinator.");
     public static final Key<Optional<IdleStrategy>> TCP_RESPONDER_IDLE = Key.optional(
@@ -173,7 +173,7 @@ public final class AgentKeys {
     public static final Key<Integer> RDMA_RETRY_CNT =
             Key.integer("rdma.retry_cnt", 7, 0, 7, "Attempts after a timeout.");
     public static final Key<Integer> RDMA_RNR_RETRY =
-            Key.integer("rdma.rnr_retry", 7, 0, 7, "Attempts after receiver-not-ready; 7 is for ever.");
+            Key.integer("rdma.rnr_retry", 7, 0, 7, "Attempts after receiver-not-ready; 7 is without limit.");
     public static final Key<Integer> RDMA_MIN_RNR_TIMER = Key.integer(
             "rdma.min_rnr_timer", 12, 0, 31, "What a sender is told to wait when no receive is posted; 12 is 0.64 ms.");
     public static final Key<Integer> RDMA_HOP_LIMIT =

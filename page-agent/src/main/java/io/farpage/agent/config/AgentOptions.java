@@ -45,7 +45,7 @@ public final class AgentOptions {
         return id;
     }
 
-    /** What the pool is to be. */
+    /** The options of the pool. */
     public static PoolConfig pool(Config config, String nodeId, long incarnation) {
         PoolConfig pool = PoolConfig.of(
                         nodeId, incarnation, config.get(AgentKeys.POOL_EXPORTED), config.get(AgentKeys.POOL_STAGING))
@@ -55,7 +55,7 @@ public final class AgentOptions {
         return numaNode.isPresent() ? pool.withNumaNode(numaNode.get()) : pool;
     }
 
-    /** How queue pairs are made. Agents post no receives, move a page with one entry and send nothing inline. */
+    /** The options of queue pairs. Agents post no receives, move a page with one entry and send nothing inline. */
     public static QpOptions queuePairs(Config config) {
         return new QpOptions(
                 new QpOptions.Sizes(
@@ -73,7 +73,7 @@ public final class AgentOptions {
                 EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
     }
 
-    /** What holds for every guest. */
+    /** The options of every guest. */
     public static Guests.Options guests(Config config) {
         return new Guests.Options(
                 config.get(AgentKeys.GUEST_DEPTH),
@@ -82,7 +82,7 @@ public final class AgentOptions {
                 new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER)));
     }
 
-    /** How links are made. */
+    /** The options of links. */
     public static LinkOptions links(Config config) {
         return LinkOptions.of(
                 queuePairs(config),
@@ -111,7 +111,7 @@ public final class AgentOptions {
     }
 
     /**
-     * How the fallback works.
+     * The options of the fallback over TCP.
      *
      * @throws IllegalArgumentException if the address does not resolve
      */
@@ -134,7 +134,7 @@ public final class AgentOptions {
                 SoftOptions.DEFAULT.admission());
     }
 
-    /** The lowest: above every ordinary thread, below all else that has a real-time priority. */
+    /** The lowest: above every ordinary thread, below every other real-time priority. */
     private static final int AUTO_PRIORITY = 1;
 
     /** How the threads of shards are scheduled. Each call makes a new one, for one thread. */

@@ -27,7 +27,7 @@ import java.util.function.Function;
 /** The routes of the agent's REST API. */
 public final class AgentApi {
     private static final String PAGE = "/api/v1/spaces/{space}/pages/{page}";
-    private static final String BYTES = "application/octet-stream";
+    static final String BYTES = "application/octet-stream";
 
     /** Header of a page of a torn space: why it is torn. */
     public static final String TORN = "Farpage-Torn";
@@ -122,7 +122,7 @@ public final class AgentApi {
     }
 
     private void put(Context ctx) throws Exception {
-        // The body is not read for a space or a page that there is not.
+        // The body is read only if the space and the page exist.
         Requests.bytes(ctx, pageSize(ctx, pageNumber(ctx)), data -> write(ctx, space -> data));
     }
 
@@ -165,11 +165,11 @@ public final class AgentApi {
             throw refused(e);
         } catch (CoordinatorException e) {
             throw new ProblemException(
-                    503, "coordinator-away", "where space '" + name + "' lives is not known yet: " + e.getMessage());
+                    503, "coordinator-away", "the homes of space '" + name + "' are not known yet: " + e.getMessage());
         }
     }
 
-    /** What the coordinator refused, in its own words. */
+    /** A refusal of the coordinator, with its message. */
     static ProblemException refused(CoordinatorRefusedException e) {
         return new ProblemException(
                 e.problem().status(), e.problem().word(), e.problem().detail());
@@ -183,7 +183,7 @@ public final class AgentApi {
                 return page;
             }
         } catch (NumberFormatException e) {
-            // said below
+            // reported below
         }
         throw ProblemException.invalid("page '" + text + "' is not a number from 0, decimal or 0x…");
     }

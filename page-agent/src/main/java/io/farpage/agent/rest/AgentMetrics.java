@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.SingleWriterRecorder;
 
-/** The agent's metrics: what its transfers, links and pool have to say, read when they are scraped. */
+/** The agent's metrics: of its transfers, links and pool, read when they are scraped. */
 public final class AgentMetrics {
     private static final double NANOS_PER_SECOND = 1e9;
     private static final double[] QUANTILES = {0.5, 0.99, 0.999};
@@ -36,7 +36,7 @@ public final class AgentMetrics {
     /**
      * Registers everything.
      *
-     * @param fetchers by what they are for; becomes the label {@code source}
+     * @param fetchers by their purpose, which becomes the label {@code source}
      */
     public static void register(
             PrometheusRegistry registry, Map<String, Fetcher> fetchers, LinkControl links, PagePool pool) {
@@ -47,10 +47,10 @@ public final class AgentMetrics {
     }
 
     private void transfers() {
-        latency("farpage_agent_fetch_seconds", "From asking for a page to having it", Fetcher::readLatency);
+        latency("farpage_agent_fetch_seconds", "From the request of a page to its arrival", Fetcher::readLatency);
         latency(
                 "farpage_agent_writeback_seconds",
-                "From writing a page back to its being there",
+                "From the start of a write-back to its completion",
                 Fetcher::writeLatency);
         count("farpage_agent_fetches_total", "Fetches that succeeded", Fetcher::pagesRead);
         count("farpage_agent_writebacks_total", "Write-backs that succeeded", Fetcher::pagesWritten);
@@ -128,7 +128,7 @@ public final class AgentMetrics {
         gauge("farpage_agent_pool_zeroed_bytes", "Bytes zeroed for another owner", pool, PoolStatistics::zeroedBytes);
         gauge(
                 "farpage_agent_pool_degraded",
-                "Things preferred and not had",
+                "Preferred properties of the pool that could not be had",
                 pool,
                 s -> s.steps().size());
         GaugeWithCallback.builder()

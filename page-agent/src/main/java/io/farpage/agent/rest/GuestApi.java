@@ -35,14 +35,14 @@ public final class GuestApi {
                         "The spaces that are the memory of guests on this node: pages, faults, latencies, evictions",
                         GuestStatus[].class,
                         ctx -> ctx.json(guests.status())),
-                Route.get(SPACES + "/{space}", "One of them", GuestStatus.class, this::show),
+                Route.get(SPACES + "/{space}", "One of these spaces", GuestStatus.class, this::show),
                 Route.put(
                         GUEST,
-                        "Make ready to serve a guest, whose VMM hands its memory over on a Unix socket",
+                        "Prepare to serve a guest, whose VMM hands its memory over on a Unix socket",
                         GuestRequest.class,
                         GuestStatus.class,
                         this::attach),
-                Route.delete(GUEST, "Forget a guest whose VMM does not run", this::detach),
+                Route.delete(GUEST, "Remove a guest whose VMM does not run", this::detach),
                 Route.put(
                         GUEST + "/local",
                         "Change how much of a guest's memory may be resident",

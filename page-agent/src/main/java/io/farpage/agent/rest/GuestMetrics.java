@@ -159,8 +159,7 @@ public final class GuestMetrics {
     private void scrape(Callback callback, Sample... samples) {
         for (GuestStatus guest : guests.status()) {
             for (Sample sample : samples) {
-                callback.call(
-                        sample.value().applyAsDouble(guest), behindSpace(guest.space(), sample.labels()));
+                callback.call(sample.value().applyAsDouble(guest), behindSpace(guest.space(), sample.labels()));
             }
         }
     }

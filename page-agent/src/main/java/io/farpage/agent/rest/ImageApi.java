@@ -19,14 +19,13 @@ import java.util.concurrent.Semaphore;
 /** The routes for the whole memory of a space. */
 public final class ImageApi {
     private static final String MEMORY = "/api/v1/spaces/{space}/memory";
-    private static final String BYTES = "application/octet-stream";
 
     /** Images at once: each has up to 8 MiB of pages in memory. */
     private static final int MAX_IMAGES = 4;
 
     private static final int RETRY_SECONDS = 5;
 
-    private final Semaphore room = new Semaphore(MAX_IMAGES);
+    private final Semaphore permits = new Semaphore(MAX_IMAGES);
     private final Spaces spaces;
     private final SpaceImage image;
 
@@ -49,35 +48,43 @@ public final class ImageApi {
 
     private static Route route(HandlerType method, String summary, int status, Handler handler) {
         return new Route(
-                method, MEMORY, summary, status, Optional.empty(), Optional.empty(), BYTES, List.of(), handler);
+                method,
+                MEMORY,
+                summary,
+                status,
+                Optional.empty(),
+                Optional.empty(),
+                AgentApi.BYTES,
+                List.of(),
+                handler);
     }
 
-    private static void requireRoom(boolean acquired) {
+    private static void requirePermit(boolean acquired) {
         if (!acquired) {
             throw new ProblemException(
                             503,
                             "overloaded",
-                            "%d images of spaces are being saved or loaded, and no more are at once"
+                            "%d images of spaces are being saved or loaded, the most at once; try again later"
                                     .formatted(MAX_IMAGES))
                     .withRetryAfter(RETRY_SECONDS);
         }
     }
 
     private void save(Context ctx) throws IOException, InterruptedException {
-        requireRoom(room.tryAcquire());
+        requirePermit(permits.tryAcquire());
         try {
             saveOne(ctx);
         } finally {
-            room.release();
+            permits.release();
         }
     }
 
     private void load(Context ctx) throws InterruptedException {
-        requireRoom(room.tryAcquire());
+        requirePermit(permits.tryAcquire());
         try {
             loadOne(ctx);
         } finally {
-            room.release();
+            permits.release();
         }
     }
 
@@ -90,15 +97,15 @@ public final class ImageApi {
             Torn torn = use.torn().get();
             throw ProblemException.conflict(
                     "space-torn",
-                    "space '%s' holds older and newer pages since %s: %s; say force=true (--force) to save it as it is"
+                    "space '%s' holds older and newer pages since %s: %s; set force=true (--force) to save it as it is"
                             .formatted(use.map().name(), torn.at(), torn.reason()));
         }
-        ctx.contentType(BYTES);
+        ctx.contentType(AgentApi.BYTES);
         ctx.header("Content-Length", Long.toString(use.map().pages() * use.map().pageSize()));
         try {
             image.save(use, ctx.res().getOutputStream());
         } catch (PageException e) {
-            // The length was promised: an answer that breaks off cannot be taken for the whole.
+            // The header gives the length, so a client recognises an answer that ends early.
             throw new IOException(e.getMessage(), e);
         }
     }

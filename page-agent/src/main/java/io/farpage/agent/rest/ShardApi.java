@@ -7,7 +7,7 @@ import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 
-/** What there is to see of the threads that move pages. */
+/** Status and metrics of the threads that move pages. */
 public final class ShardApi {
     private final List<ShardLoop> shards;
 
@@ -19,9 +19,9 @@ public final class ShardApi {
      * One thread, in the answer of {@code GET /api/v1/shards}.
      *
      * @param thread its name
-     * @param scheduling how the kernel schedules it, and what would be better
+     * @param scheduling how the kernel schedules it, and how to improve that
      * @param realTime whether it has real-time priority at this moment
-     * @param pauses how often it has lost the priority until the next window, since a CPU's budget was used up
+     * @param pauses how often it has lost the priority until the next window, because a CPU's budget was used up
      */
     public record ShardStatus(String thread, String scheduling, boolean realTime, long pauses) {
         static ShardStatus of(ShardLoop shard) {

@@ -7,11 +7,11 @@ import java.util.List;
 /**
  * The answer of {@code GET /api/v1/transport/status}.
  *
- * @param mode what was asked for: auto, rdma or tcp
+ * @param mode the configured mode: auto, rdma or tcp
  * @param preferred what links use when the peer has it too
  * @param reason the choice in one line
- * @param findings what was looked at, and what to do where it is not usable
- * @param devices what is open
+ * @param findings the result of probing each provider, with the fix if it is not usable
+ * @param devices the open devices
  * @param links each link, with the transport that it uses
  */
 public record TransportStatus(
@@ -30,8 +30,8 @@ public record TransportStatus(
     /**
      * An open device.
      *
-     * @param state of its port; what it says, if it does not answer
-     * @param gid what peers address it by
+     * @param state of its port, or the error if the device does not answer
+     * @param gid under which peers address it
      */
     public record OpenPort(
             String name, String transport, int rail, int port, String state, String linkLayer, int mtu, String gid) {}

@@ -135,7 +135,7 @@ final class KnownPeers {
                 firstSeen.put(peer.id(), System.nanoTime());
                 listener.appeared(peer.id(), peer.incarnation().value());
             }
-            // The endpoint may have been published, or its event dropped, before this node knew of the peer.
+            // The endpoint may have been published, or its event lost, before this node knew the peer.
             staleOffers.add(peer.id());
             views.put(peer.id(), view);
         }

@@ -3,7 +3,7 @@ package io.farpage.agent.control.link;
 import java.util.List;
 
 /**
- * The status of a link, for people.
+ * The status of a link, as in the REST API.
  *
  * @param peer node id
  * @param state one of down, offered, connecting, up, leaving

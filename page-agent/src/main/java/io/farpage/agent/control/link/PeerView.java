@@ -8,7 +8,7 @@ import io.farpage.coordinator.model.TransportKind;
 import java.util.List;
 import java.util.Optional;
 
-/** What the coordinator says of a peer, as far as a link needs it. */
+/** The parts of the coordinator's description of a peer that a link needs. */
 record PeerView(Node node, Optional<Region> header, Optional<Region> pool) {
     /** Name of the region that is a pool's header page. */
     static final String HEADER = "header";

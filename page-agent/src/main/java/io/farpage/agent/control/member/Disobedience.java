@@ -13,12 +13,12 @@ import org.slf4j.LoggerFactory;
  */
 final class Disobedience {
     private static final Logger log = LoggerFactory.getLogger(Disobedience.class);
-    private static final long SAY_AGAIN_NANOS = Duration.ofMinutes(1).toNanos();
+    private static final long LOG_INTERVAL_NANOS = Duration.ofMinutes(1).toNanos();
 
     private final CoordinatorClient coordinator;
     private final String node;
     private boolean refusing;
-    private long said;
+    private long loggedAt;
 
     Disobedience(CoordinatorClient coordinator, String node) {
         this.coordinator = coordinator;
@@ -38,11 +38,11 @@ final class Disobedience {
     /** An answer was not obeyed. */
     void refused(CoordinatorNotObeyedException e) {
         long now = System.nanoTime();
-        if (!refusing || now - said > SAY_AGAIN_NANOS) {
+        if (!refusing || now - loggedAt > LOG_INTERVAL_NANOS) {
             log.error(
                     "{}; pool, links and guests stay as they are. Start the coordinator with the newest store, or with --rebuild",
                     e.getMessage());
-            said = now;
+            loggedAt = now;
         }
         refusing = true;
     }

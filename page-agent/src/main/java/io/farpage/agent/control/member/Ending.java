@@ -1,8 +1,8 @@
 package io.farpage.agent.control.member;
 
-/** Why an agent must end without having been asked to. */
+/** Why an agent must end although no user asked for it. */
 public sealed interface Ending {
-    /** One line for people. */
+    /** One line for the user. */
     String reason();
 
     /** Another agent runs under this node's id: this one ends for good. */

@@ -36,9 +36,9 @@ public final class Membership implements AutoCloseable {
     private String lastRefusal = "";
 
     /**
-     * @param registration what to say of this node
+     * @param registration the description of this node
      * @param regions by name
-     * @param ended called when this incarnation must end; nothing is told to the coordinator any more
+     * @param ended called when this incarnation must end; the coordinator gets no more requests then
      */
     public Membership(
             CoordinatorClient coordinator,
@@ -128,10 +128,10 @@ public final class Membership implements AutoCloseable {
             end(new Ending.Forgotten("the coordinator does not know " + node + " any more"));
             return RETRY;
         }
-        String said = String.valueOf(e.getMessage());
-        if (!said.equals(lastRefusal)) {
-            log.error("the coordinator refuses this node, trying every {} ms: {}", RETRY.toMillis(), said);
-            lastRefusal = said;
+        String refusal = String.valueOf(e.getMessage());
+        if (!refusal.equals(lastRefusal)) {
+            log.error("the coordinator refuses this node, trying every {} ms: {}", RETRY.toMillis(), refusal);
+            lastRefusal = refusal;
         }
         registered = false;
         return RETRY;

@@ -28,13 +28,13 @@ public final class RebuildReports implements AutoCloseable {
     private final Known known;
     private final ControlThread thread;
     private Optional<NodeReport> accepted = Optional.empty();
-    private String said = "";
+    private String lastLogged = "";
 
     /**
      * The contents of a report.
      *
      * @param hosting of its pool
-     * @param spaces that it works with
+     * @param spaces that it is attached to
      * @param fences that it was told of
      * @param superseded incarnations of its peers
      */
@@ -60,24 +60,24 @@ public final class RebuildReports implements AutoCloseable {
         try {
             if (coordinator.allegiance().isRebuilding()) {
                 send();
-                say("reported to the coordinator that is being rebuilt what this node knows");
+                logOnce("reported to the coordinator that is being rebuilt what this node knows");
             } else {
-                said = "";
+                lastLogged = "";
                 accepted = Optional.empty();
             }
         } catch (CoordinatorRefusedException e) {
-            // 404: the rebuild has finished meanwhile.
+            // 404: the rebuild has finished in the meantime.
             if (!e.isNotFound()) {
-                say("the coordinator that is being rebuilt refuses the report: " + e.getMessage());
+                logOnce("the coordinator that is being rebuilt refuses the report: " + e.getMessage());
             }
         }
         return PAUSE;
     }
 
-    private void say(String what) {
-        if (!what.equals(said)) {
+    private void logOnce(String what) {
+        if (!what.equals(lastLogged)) {
             log.info("{}", what);
-            said = what;
+            lastLogged = what;
         }
     }
 

@@ -52,7 +52,7 @@ final class PageCycle implements DutyCycle {
         return work == 0 || waiting.isEmpty() ? work : work + startWaiting();
     }
 
-    /** Requests that still wait do so for a transfer of this cycle. */
+    /** Requests that still wait need a completion of another one, which wakes the shard. */
     @Override
     public boolean isQuiescent() {
         return true;
@@ -74,7 +74,7 @@ final class PageCycle implements DutyCycle {
             started++;
         }
         if (busy.isEmpty() && !waiting.isEmpty()) {
-            // No transfer of this cycle will free frames: others hold all of them.
+            // No transfer of this tool is under way that would free frames: guests hold all staging frames.
             refuse(waiting.remove());
         }
         return started;

@@ -59,7 +59,7 @@ public final class PageTool {
      * Reads a page, and ends the use of its space when the transfer has ended.
      *
      * @throws IndexOutOfBoundsException if the space has no such page
-     * @throws PageException if the page could not be had
+     * @throws PageException if the page could not be read
      */
     public byte[] get(SpaceUse space, long page) throws PageException, InterruptedException {
         return run(space, page, null);

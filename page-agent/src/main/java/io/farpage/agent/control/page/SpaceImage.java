@@ -19,11 +19,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * All of a space's memory as one stream of bytes, the first page first. While it runs no guest can be attached to the space, here or
- * elsewhere. Any thread may call it.
+ * All of a space's memory as one stream of bytes, the first page first. While it runs, no node can attach a guest to the
+ * space. Any thread may call it.
  */
 public final class SpaceImage {
-    /** Pages of one image that are transferred at once: so many, or fewer if they have more than so many bytes together. */
+    /** Pages of one image that are transferred at once, but no more than {@link #WINDOW_BYTES} of them, or one. */
     private static final int WINDOW = 32;
 
     private static final int WINDOW_BYTES = 8 << 20;
@@ -39,7 +39,7 @@ public final class SpaceImage {
      * Writes the memory of a space to {@code to}.
      *
      * @param use of the space; closed at the end
-     * @throws PageException if a page could not be had; what was written then is not the whole
+     * @throws PageException if a page could not be read; what was written by then is incomplete
      */
     public void save(SpaceUse use, OutputStream to) throws IOException, PageException, InterruptedException {
         try (use;
@@ -62,7 +62,7 @@ public final class SpaceImage {
      * Reads the memory of a space from {@code from}, which must have exactly as many bytes.
      *
      * @param use of the space; closed at the end
-     * @throws PageException if a page could not be written; the space then holds some of the new and some of the old
+     * @throws PageException if a page could not be written; the space then holds new and old pages
      * @throws EOFException if {@code from} has fewer bytes
      */
     public void load(SpaceUse use, InputStream from) throws IOException, PageException, InterruptedException {

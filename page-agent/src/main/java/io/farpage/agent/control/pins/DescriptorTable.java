@@ -54,7 +54,7 @@ final class DescriptorTable implements AutoCloseable {
      *
      * @param process for messages
      * @param task such as {@code /proc/7} or {@code /proc/7/task/8}
-     * @throws io.farpage.linux.PosixException if the task is gone, or may not be looked at
+     * @throws io.farpage.linux.PosixException if the task is gone, or may not be inspected
      */
     static DescriptorTable open(int process, String task) {
         DirectoryFd links = DirectoryFd.open(task + "/fd");
@@ -81,11 +81,11 @@ final class DescriptorTable implements AutoCloseable {
             if (count < 0) {
                 return failure(count);
             }
-            boolean settled = true;
+            boolean unchanged = true;
             for (int i = 0; i < count; i++) {
                 int descriptor = links.number(i);
                 if (!seen.get(descriptor)) {
-                    settled = false;
+                    unchanged = false;
                     seen.set(descriptor);
                     Finding found = scan(descriptor);
                     if (found.kind() == Kind.BUSY) {
@@ -95,12 +95,12 @@ final class DescriptorTable implements AutoCloseable {
                     }
                 }
             }
-            if (settled) {
+            if (unchanged) {
                 return seen.isEmpty() ? Finding.EMPTY : busy;
             }
         }
         return new Finding(
-                Kind.CHANGING, "process " + process + " opens descriptors faster than they can be looked at");
+                Kind.CHANGING, "process " + process + " opens descriptors faster than they can be inspected");
     }
 
     /**
@@ -137,10 +137,10 @@ final class DescriptorTable implements AutoCloseable {
             return failure(linkLength);
         }
         if (link.get(JAVA_BYTE, 0) == '/') {
-            return lookAtFile(number);
+            return scanFile(number);
         }
         if (startsWith(IO_URING)) {
-            return lookAtRing(number);
+            return scanRing(number);
         }
         if (startsWith(VFIO) || startsWith(IOMMUFD)) {
             return lasting(number, "it belongs to VFIO, which pins memory");
@@ -151,7 +151,7 @@ final class DescriptorTable implements AutoCloseable {
         return Finding.CLEAR;
     }
 
-    private Finding lookAtFile(int number) {
+    private Finding scanFile(int number) {
         String lasting = Devices.pinning(link, linkLength);
         if (!lasting.isEmpty()) {
             return lasting(number, lasting);
@@ -163,7 +163,7 @@ final class DescriptorTable implements AutoCloseable {
         long flags = info.number(FLAGS, 8);
         if (flags < 0) {
             return new Finding(
-                    Kind.UNREADABLE, "/proc says no flags of descriptor " + number + " of process " + process);
+                    Kind.UNREADABLE, "/proc shows no flags of descriptor " + number + " of process " + process);
         }
         if ((flags & O_DIRECT) != 0) {
             return new Finding(Kind.DIRECT_IO, describe(number) + " is open for direct I/O (O_DIRECT)");
@@ -171,7 +171,7 @@ final class DescriptorTable implements AutoCloseable {
         return info.find(UDMABUF) >= 0 ? lasting(number, "it is made of pinned pages (udmabuf)") : Finding.CLEAR;
     }
 
-    private Finding lookAtRing(int number) {
+    private Finding scanRing(int number) {
         int length = info.read(infos, number);
         if (length < 0) {
             return failure(length);
@@ -183,7 +183,7 @@ final class DescriptorTable implements AutoCloseable {
         }
         if (files > 0) {
             return new Finding(
-                    Kind.DIRECT_IO, describe(number) + " has registered files, the flags of which cannot be seen");
+                    Kind.DIRECT_IO, describe(number) + " has registered files, whose flags /proc does not show");
         }
         if (hasNothingRegistered()) {
             rings.idle(number, info.number(INODE, 10), inspection);
@@ -192,7 +192,8 @@ final class DescriptorTable implements AutoCloseable {
         // While a call of its owner locks the ring, /proc does not show what it has registered.
         rings.busy(number, info.number(INODE, 10));
         return new Finding(
-                Kind.BUSY, describe(number) + " is locked by a call of its owner, so that its buffers cannot be seen");
+                Kind.BUSY,
+                describe(number) + " is locked by a call of its owner, so that /proc does not show its buffers");
     }
 
     private Finding lasting(int number, String why) {

@@ -56,7 +56,7 @@ final class Devices {
         try {
             return Files.readString(Path.of("/sys/block", name, "dm/uuid")).startsWith("mpath-");
         } catch (IOException e) {
-            return false; // it is gone
+            return false; // the device is gone
         }
     }
 

@@ -18,7 +18,7 @@ final class MemoryOwners {
         Path file = Path.of("/proc/self/fd", Integer.toString(descriptor));
         long device = (long) Files.getAttribute(file, "unix:dev");
         long inode = (long) Files.getAttribute(file, "unix:ino");
-        // As makedev(3) has it.
+        // Split as in makedev(3).
         long major = (device >>> 8 & 0xfff) | (device >>> 32 & ~0xfffL);
         long minor = (device & 0xff) | (device >>> 12 & ~0xffL & 0xffffffffL);
         mark = " %02x:%02x %d ".formatted(major, minor, inode);
@@ -34,7 +34,7 @@ final class MemoryOwners {
                 }
             }
         } catch (IOException e) {
-            return owners; // what was found so far; the process of the handoff is looked at in any case
+            return owners; // what was found so far; the process of the handoff is inspected in any case
         }
         return owners;
     }
@@ -47,7 +47,7 @@ final class MemoryOwners {
                 }
             }
         } catch (IOException e) {
-            return false; // it has ended, or is not ours to look at
+            return false; // the process has ended, or this user may not inspect it
         }
         return false;
     }

@@ -42,21 +42,21 @@ final class PinInspector implements AutoCloseable {
     }
 
     /**
-     * Scans the descriptors of all of them until one is found that may pin memory.
+     * Scans the descriptors of all processes until one is found that may pin memory.
      *
      * @param inspection its number, above that of the one before
      */
     Finding scan(long inspection) {
-        Finding found = lookAtKnown(inspection);
+        Finding found = scanKnown(inspection);
         if (found.kind() == Kind.GONE) {
-            // A child may have the memory now.
+            // A child process may map the memory now.
             find();
-            found = lookAtKnown(inspection);
+            found = scanKnown(inspection);
         }
         return found.isClearOrBusy() ? unreadable.orElse(found) : found;
     }
 
-    private Finding lookAtKnown(long inspection) {
+    private Finding scanKnown(long inspection) {
         Finding all = processes.isEmpty()
                 ? unreadable.orElse(new Finding(Kind.GONE, "no process is found that maps the memory"))
                 : Finding.CLEAR;
@@ -78,11 +78,11 @@ final class PinInspector implements AutoCloseable {
      * @return whether each has been seen idle since that scan began, so that the scan was clear
      */
     boolean areRingsIdle() {
-        boolean settled = true;
+        boolean idle = true;
         for (int i = 0; i < processes.size(); i++) {
-            settled &= processes.get(i).areRingsIdle();
+            idle &= processes.get(i).areRingsIdle();
         }
-        return settled;
+        return idle;
     }
 
     /** If the latest scan was clear or found a ring locked: the inspection since whose beginning every ring has been seen idle. */

@@ -20,14 +20,14 @@ public final class PinWatch implements Pins, AutoCloseable {
     private static final long AGAIN_NANOS = TimeUnit.MICROSECONDS.toNanos(200);
     /** How long inspections may be inconclusive before eviction is suspended: faults may wait for a frame meanwhile. */
     private static final long INCONCLUSIVE_TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** The same if no process has the memory: its VMM has ended, which its pager is about to notice. */
+    /** The same if no process maps the memory: its VMM has ended, and its pager is about to detect that. */
     private static final long GONE_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     /** How soon, and how often, a locked ring is examined again within an inspection that a pager waits for. */
-    private static final long PEEK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
+    private static final long RECHECK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
-    private static final int PEEKS = 16;
-    /** A change is logged at once; the next one not before so long after it, and only if it lasts until then. */
+    private static final int MAX_RECHECKS = 16;
+    /** A change is logged at once. Another change within this time is logged at its end, if it still holds. */
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long DEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -49,7 +49,7 @@ public final class PinWatch implements Pins, AutoCloseable {
     private volatile String found = "";
     private volatile long spentNanos;
     private volatile boolean closed;
-    private volatile Runnable waiting = () -> {};
+    private volatile Runnable onInspected = () -> {};
 
     private long seenNanos;
     /** The inspection in which eviction was suspended, or a descriptor that may pin was found last. */
@@ -76,7 +76,7 @@ public final class PinWatch implements Pins, AutoCloseable {
      *
      * @param vmm the process that handed the memory over; 0 if that is not known, which counts as one that may pin it
      * @param file descriptor of the memory file, in this process
-     * @throws IOException if the file cannot be looked at
+     * @throws IOException if the file cannot be inspected
      */
     public static PinWatch start(String space, int vmm, int file, PinPolicy policy) throws IOException {
         PinWatch watch = new PinWatch(space, new PinInspector(vmm, new MemoryOwners(file)), policy);
@@ -86,8 +86,8 @@ public final class PinWatch implements Pins, AutoCloseable {
     }
 
     /** Sets what to run when a requested inspection has ended: it wakes the pagers. */
-    public void onInspected(Runnable whoAsked) {
-        waiting = whoAsked;
+    public void onInspected(Runnable wakePagers) {
+        onInspected = wakePagers;
     }
 
     @Override
@@ -128,7 +128,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         return found;
     }
 
-    /** The status, for people. Any thread. */
+    /** The status, as text for users. Any thread. */
     public PinStatus status() {
         long inspections = started;
         return new PinStatus(held, detail, inspections, inspections == 0 ? 0 : spentNanos / inspections);
@@ -146,7 +146,7 @@ public final class PinWatch implements Pins, AutoCloseable {
             }
         } catch (RuntimeException e) {
             log.error(
-                    "space {}: its VMM's descriptors are not inspected any more, so nothing of it is evicted",
+                    "space {}: its VMM's descriptors are no longer inspected, so none of its pages is evicted",
                     space,
                     e);
             lasting = true;
@@ -173,23 +173,23 @@ public final class PinWatch implements Pins, AutoCloseable {
         mayStall = inspector.hasRings();
         stalled = isBusy;
         if (asked && isNew) {
-            // Faults that wait for room may now take the reserve, which lets the call that locks the ring end.
-            waiting.run();
+            // Faults that wait for a free frame may now use the reserve, which lets the call that locks the ring end.
+            onInspected.run();
         }
         if (isBusy && asked && areRingsIdle()) {
             found = Finding.CLEAR;
             stalled = false;
         }
-        boolean goesOn = judge(found, found.isClearOrBusy() ? inspector.provenSince() : 0, now);
-        if (asked && (goesOn || held)) {
-            waiting.run();
+        boolean advances = judge(found, found.isClearOrBusy() ? inspector.provenSince() : 0, now);
+        if (asked && (advances || held)) {
+            onInspected.run();
         }
     }
 
     /** Examines locked rings several times: most are locked for the time of a call. */
     private boolean areRingsIdle() {
-        for (int i = 0; i < PEEKS && !closed; i++) {
-            LockSupport.parkNanos(this, PEEK_NANOS);
+        for (int i = 0; i < MAX_RECHECKS && !closed; i++) {
+            LockSupport.parkNanos(this, RECHECK_NANOS);
             if (inspector.areRingsIdle()) {
                 return true;
             }
@@ -200,14 +200,15 @@ public final class PinWatch implements Pins, AutoCloseable {
     /**
      * Evaluates an inspection.
      *
-     * @param proven no inspection up to this one has missed a pin: what may pin was looked at after it began, and not found; 0 if none is known
+     * @param proven the latest inspection that cannot have missed a pin: everything that may pin was inspected after it began, and no pin was found; 0 if there is none
      * @return whether more inspections have passed than before
      */
     private boolean judge(Finding found, long proven, long now) {
-        boolean goesOn = proven > passed;
+        boolean advances = proven > passed;
         // A locked ring does not matter while no pager waits for an inspection.
-        boolean conclusive =
-                found.isClear() || found.mayPin() || (found.kind() == Kind.BUSY && (goesOn || wanted.get() <= passed));
+        boolean conclusive = found.isClear()
+                || found.mayPin()
+                || (found.kind() == Kind.BUSY && (advances || wanted.get() <= passed));
         unclearNanos = unclear ? unclearNanos : now;
         if (conclusive) {
             unclearNanos = now;
@@ -229,7 +230,7 @@ public final class PinWatch implements Pins, AutoCloseable {
             detail = "";
         }
         log(now);
-        if (held || !goesOn) {
+        if (held || !advances) {
             return false;
         }
         passed = proven;
@@ -251,8 +252,8 @@ public final class PinWatch implements Pins, AutoCloseable {
     }
 
     private void log(long now) {
-        boolean isNews = held != loggedHeld || lasting != loggedLasting;
-        if (!isNews || now - loggedNanos < LOG_NANOS) {
+        boolean hasChanged = held != loggedHeld || lasting != loggedLasting;
+        if (!hasChanged || now - loggedNanos < LOG_NANOS) {
             return;
         }
         loggedNanos = now;
@@ -261,7 +262,7 @@ public final class PinWatch implements Pins, AutoCloseable {
         if (held) {
             log.warn("space {}: {}", space, detail);
         } else {
-            log.info("space {}: nothing pins its memory any more; it is evicted as before", space);
+            log.info("space {}: no pin is left on its memory; eviction resumes", space);
         }
     }
 

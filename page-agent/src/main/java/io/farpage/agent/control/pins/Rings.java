@@ -7,8 +7,8 @@ import java.util.Arrays;
  * registered. One thread.
  *
  * <p>While a call of its owner locks a ring, /proc does not tell what the ring has registered. A ring that was seen idle once after a page
- * was write-protected holds no pin on that page: buffers that are registered later are pinned later, and that faults. So a locked ring need
- * not be idle in the inspection that decides; an earlier inspection that began after the protection serves, too. A ring is known by its
+ * was write-protected holds no pin on that page: buffers that are registered later are pinned later, and pinning faults. So a locked ring need
+ * not be idle in the inspection that decides; an earlier inspection that began after the protection is enough. A ring is known by its
  * descriptor's number and its inode, which no two rings share at a time.
  */
 final class Rings {

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.pins;
 
+import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.pins.Finding.Kind;
 import io.farpage.linux.DirectoryFd;
 import io.farpage.linux.Errno;
@@ -8,8 +9,6 @@ import io.farpage.linux.Kcmp;
 import io.farpage.linux.PosixException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
 
 /** A process that has a guest's memory mapped, and the descriptor tables of its threads. One thread. */
 final class VmmProcess implements AutoCloseable {
@@ -33,18 +32,16 @@ final class VmmProcess implements AutoCloseable {
         this.table = table;
     }
 
-    /** @throws PosixException if the process is gone, or may not be looked at */
+    /** @throws PosixException if the process is gone, or may not be inspected */
     static VmmProcess open(int pid) {
         String path = "/proc/" + pid;
-        List<DirectoryFd> open = new ArrayList<>();
+        CloseStack open = new CloseStack();
         try {
-            DirectoryFd directory = DirectoryFd.open(path);
-            open.add(directory);
-            DirectoryFd tasks = DirectoryFd.open(path + "/task");
-            open.add(tasks);
+            DirectoryFd directory = open.add(DirectoryFd.open(path));
+            DirectoryFd tasks = open.add(DirectoryFd.open(path + "/task"));
             return new VmmProcess(pid, directory, tasks, DescriptorTable.open(pid, path));
         } catch (RuntimeException e) {
-            open.forEach(DirectoryFd::close);
+            open.closeAfter(e);
             throw e;
         }
     }
@@ -81,7 +78,7 @@ final class VmmProcess implements AutoCloseable {
         for (int i = 0; i < count && found.isClearOrBusy(); i++) {
             int task = tasks.number(i);
             if (task != pid && !Kcmp.shareDescriptors(errno, pid, task)) {
-                Finding own = lookAlone(task, inspection);
+                Finding own = scanOwnTable(task, inspection);
                 empty &= own.kind() == Kind.EMPTY;
                 isShared &= own.isClear();
                 found = own.isClear() ? found : own;
@@ -111,7 +108,7 @@ final class VmmProcess implements AutoCloseable {
         return new Finding(Kind.GONE, "process " + pid + " is gone");
     }
 
-    private Finding lookAlone(int task, long inspection) {
+    private Finding scanOwnTable(int task, long inspection) {
         try (DescriptorTable own = DescriptorTable.open(pid, "/proc/" + pid + "/task/" + task)) {
             Finding found = own.scan(inspection);
             provenAlone = Math.min(provenAlone, own.provenSince());
@@ -126,8 +123,8 @@ final class VmmProcess implements AutoCloseable {
 
     /** As {@link DescriptorTable#areRingsIdle}. Rings in tables that threads do not share are examined by {@link #scan} alone. */
     boolean areRingsIdle() {
-        boolean settled = table.areRingsIdle();
-        return settled && isShared;
+        boolean idle = table.areRingsIdle();
+        return idle && isShared;
     }
 
     /** As {@link DescriptorTable#provenSince}. */

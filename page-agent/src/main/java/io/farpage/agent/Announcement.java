@@ -1,9 +1,9 @@
 package io.farpage.agent;
 
+import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.LinkControl;
-import io.farpage.agent.control.link.LinkKeys;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Incarnation;

@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import io.farpage.agent.control.link.LinkKeys;
+import io.farpage.agent.control.LinkKeys;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attempt;

@@ -1,6 +1,5 @@
 package io.farpage.agent.control;
 
-import io.farpage.agent.control.link.LinkKeys;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.pool.PagePool;

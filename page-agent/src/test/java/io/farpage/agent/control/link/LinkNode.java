@@ -1,5 +1,6 @@
 package io.farpage.agent.control.link;
 
+import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
@@ -48,6 +49,7 @@ final class LinkNode implements AutoCloseable {
     final Incarnation incarnation;
     final LinkOptions options;
     final LinkSession session;
+    private final LinkKeys keys;
     private final PagePool pool;
     private final Transports transports;
     private final ShardRails rails;
@@ -59,8 +61,9 @@ final class LinkNode implements AutoCloseable {
     LinkNode(String id, String peer, TransportMode mode, FaultyProvider rdma, LongSupplier clock) {
         this.id = id;
         incarnation = new Incarnation(id.hashCode());
-        SoftProvider tcp =
-                new SoftProvider(SoftOptions.DEFAULT.withIdle(io.farpage.verbs.soft.IdleStrategy.BLOCK, Duration.ZERO));
+        keys = LinkKeys.generate(id, incarnation);
+        SoftProvider tcp = new SoftProvider(SoftOptions.DEFAULT.withResponders(
+                new SoftOptions.Responders(io.farpage.verbs.soft.IdleStrategy.BLOCK, Duration.ZERO)));
         try {
             pool = PagePool.open(PoolConfig.of(id, incarnation.value(), POOL_BYTES, POOL_BYTES)
                     .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
@@ -68,19 +71,21 @@ final class LinkNode implements AutoCloseable {
             throw new IllegalStateException(e);
         }
         transports = Transports.open(mode, rdma, tcp, pool);
-        QpOptions queuePairs = QpOptions.DEFAULT
-                .withQueueSizes(8, 1)
-                .withLimits(1, 0, 8)
-                .withAccess(EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
+        QpOptions queuePairs = new QpOptions(
+                new QpOptions.Sizes(8, 1, 1, 0, 8),
+                QpOptions.DEFAULT.retries(),
+                QpOptions.DEFAULT.path(),
+                EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE));
         options = LinkOptions.of(queuePairs, 4, Duration.ofMillis(500), Duration.ofSeconds(5));
         rails = new ShardRails(transports.devices(), 256);
         loop = new ShardLoop(
-                "shard of " + id,
                 new Shard(rails.rails(), pool.staging().asSlice(0, HEADERS * PoolHeader.BYTES), clock, () -> {}),
-                IdleStrategy.BLOCK,
-                Duration.ZERO,
-                OptionalInt.empty(),
-                ThreadScheduling.ordinary());
+                new ShardLoop.Options(
+                        "shard of " + id,
+                        IdleStrategy.BLOCK,
+                        Duration.ZERO,
+                        OptionalInt.empty(),
+                        ThreadScheduling.ordinary()));
         fetcher = loop.shard().newFetcher(1, Duration.ofHours(1).toNanos());
         context = new LinkContext(
                 transports, List.of(new LinkShard(loop, rails)), options, new Destroyer(() -> {}), clock);
@@ -113,6 +118,16 @@ final class LinkNode implements AutoCloseable {
         return (session.status().state() + " " + session.status().transport()).strip();
     }
 
+    /** Offers queue pairs to {@code peer}, which has offered none. */
+    void offer(long attempt, LinkNode peer) {
+        session.offer(attempt, peer.view(), keys.with(peer.view().node()), Optional.empty());
+    }
+
+    /** Answers the offer of {@code peer}. */
+    void answer(long attempt, LinkNode peer) {
+        session.answer(attempt, peer.view(), keys.with(peer.view().node()), peer.published(this));
+    }
+
     /** What this node publishes toward {@code peer}. */
     Endpoint published(LinkNode peer) {
         EndpointRequest request = session.toPublish(incarnation);
@@ -143,6 +158,7 @@ final class LinkNode implements AutoCloseable {
                         .toList(),
                 new PoolInfo(POOL_BYTES, 4096),
                 transports.devices().stream().map(OpenDevice::transport).toList(),
+                Optional.of(keys.published()),
                 NodeStatus.ACTIVE,
                 Optional.empty(),
                 Instant.EPOCH);

@@ -80,12 +80,12 @@ final class LinkSessionTest {
     }
 
     private void offer(LinkNode from, LinkNode to) {
-        from.session.offer(nextAttempt++, to.view(), NO_OFFER);
+        from.offer(nextAttempt++, to);
         from.session.published(to.view());
     }
 
     private void answer(LinkNode from, LinkNode to) {
-        from.session.answer(nextAttempt++, to.view(), to.published(from));
+        from.answer(nextAttempt++, to);
         from.session.published(to.view());
         from.session.install(to.view());
     }
@@ -165,8 +165,7 @@ final class LinkSessionTest {
         offer(b, a);
         LinkNode rdmaAlone = node("c", "b", TransportMode.RDMA);
         try {
-            VerbsException refused = assertThrows(
-                    VerbsException.class, () -> rdmaAlone.session.answer(1, b.view(), b.published(rdmaAlone)));
+            VerbsException refused = assertThrows(VerbsException.class, () -> rdmaAlone.answer(1, b));
             assertEquals("no transport in common with b: it offers [tcp], this node [fake0]", refused.getMessage());
         } finally {
             rdmaAlone.close();

@@ -1,4 +1,4 @@
-package io.farpage.agent.control.link;
+package io.farpage.agent.control;
 
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.LinkKey;

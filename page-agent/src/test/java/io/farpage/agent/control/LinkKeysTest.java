@@ -1,4 +1,4 @@
-package io.farpage.agent.control.link;
+package io.farpage.agent.control;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -105,6 +105,13 @@ final class GuestCommands {
         private @Nullable String socketMode;
 
         @Option(
+                names = "--socket-owner",
+                paramLabel = "USER:GROUP",
+                description =
+                        "Owner of the socket, such as libvirt-qemu, libvirt-qemu:kvm or :kvm; the agent's user and group, when left out")
+        private @Nullable String socketOwner;
+
+        @Option(
                 names = "--force",
                 description =
                         "Use the space although it is torn, that is, holds a mix of older and newer pages because a guest ended"
@@ -122,6 +129,7 @@ final class GuestCommands {
                     prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch),
                     noReplay ? Optional.of(false) : Optional.empty(),
                     Optional.ofNullable(socketMode),
+                    Optional.ofNullable(socketOwner),
                     force ? Optional.of(true) : Optional.empty());
             byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
             if (answer == null) {

@@ -97,6 +97,7 @@ final class FaultAgents implements AutoCloseable {
                         OptionalInt.of(side.prefetch()),
                         Optional.of(false),
                         Optional.empty(),
+                        Optional.empty(),
                         Optional.empty()));
     }
 

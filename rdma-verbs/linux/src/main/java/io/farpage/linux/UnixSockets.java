@@ -13,6 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** Unix stream sockets by path, and descriptors passed through them (unix(7), cmsg(3)): the control path. */
 public final class UnixSockets {
@@ -22,6 +24,10 @@ public final class UnixSockets {
     private static final int ADDRESS_SIZE = 110;
     private static final int SOL_SOCKET = 1;
     private static final int SO_PEERCRED = 17;
+    private static final int SO_PEERGROUPS = 59;
+    /** NGROUPS_MAX of the kernel. */
+    private static final int MAX_GROUPS = 65_536;
+
     private static final int SCM_RIGHTS = 1;
     private static final int UCRED_SIZE = 12;
     private static final int CONTROL_HEADER = 16;
@@ -90,15 +96,34 @@ public final class UnixSockets {
         return address;
     }
 
-    /** Process id of the other end of a connection, as of the time it connected (SO_PEERCRED). */
-    public static int peer(Errno errno, int fd) {
+    /**
+     * A process at the other end of a connection, as it was when it connected.
+     *
+     * @param pid its id
+     * @param user its effective user id
+     * @param groups its effective group id and its supplementary ones
+     */
+    public record Credentials(int pid, int user, Set<Integer> groups) {}
+
+    /** The process at the other end of a connection (SO_PEERCRED and SO_PEERGROUPS, unix(7)). */
+    public static Credentials peer(Errno errno, int fd) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment credentials = arena.allocate(UCRED_SIZE, 8);
             MemorySegment length = arena.allocateFrom(JAVA_INT, UCRED_SIZE);
             int result = (int) getsockopt$mh.invokeExact(
                     errno.segment(), fd, SOL_SOCKET, SO_PEERCRED, credentials.address(), length.address());
             errno.require(result, "getsockopt(SO_PEERCRED)");
-            return credentials.get(JAVA_INT, 0);
+            MemorySegment groups = arena.allocate(MAX_GROUPS * JAVA_INT.byteSize(), 8);
+            length.set(JAVA_INT, 0, (int) groups.byteSize());
+            result = (int) getsockopt$mh.invokeExact(
+                    errno.segment(), fd, SOL_SOCKET, SO_PEERGROUPS, groups.address(), length.address());
+            errno.require(result, "getsockopt(SO_PEERGROUPS)");
+            Set<Integer> all = new TreeSet<>();
+            all.add(credentials.get(JAVA_INT, 8));
+            for (long at = 0; at < length.get(JAVA_INT, 0); at += JAVA_INT.byteSize()) {
+                all.add(groups.get(JAVA_INT, at));
+            }
+            return new Credentials(credentials.get(JAVA_INT, 0), credentials.get(JAVA_INT, 4), Set.copyOf(all));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

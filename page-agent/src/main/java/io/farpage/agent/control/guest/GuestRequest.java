@@ -18,6 +18,7 @@ import java.util.OptionalLong;
  * @param prefetchPages pages that one fetch may transfer, 1 to 64; 32 when left out
  * @param replay whether to prefetch what was resident when the space's last guest ended; true when left out
  * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
+ * @param socketOwner owner of the socket, as USER, USER:GROUP or :GROUP by name or number; the agent's user and group when left out
  * @param force whether to use a torn space, which holds older and newer pages, as it is; false when left out
  */
 public record GuestRequest(
@@ -29,24 +30,23 @@ public record GuestRequest(
         OptionalInt prefetchPages,
         Optional<Boolean> replay,
         Optional<String> socketMode,
+        Optional<String> socketOwner,
         Optional<Boolean> force) {
 
     private static final int DEFAULT_MODE = 0600;
 
     /**
-     * The permissions of the socket.
+     * The users that may connect to the socket.
      *
-     * @throws IllegalArgumentException if they are no permissions
+     * @throws IllegalArgumentException if the mode is no permissions, or the owner is not known on this host
      */
-    int mode() {
-        if (socketMode.isEmpty()) {
-            return DEFAULT_MODE;
-        }
-        if (!socketMode.get().matches("0?[0-7]{3}")) {
+    SocketAccess access() {
+        String mode = socketMode.orElse(Integer.toString(DEFAULT_MODE, 8));
+        if (!mode.matches("0?[0-7]{3}")) {
             throw new IllegalArgumentException(
-                    "socketMode: '%s' is not three octal digits such as 0660".formatted(socketMode.get()));
+                    "socketMode: '%s' is not three octal digits such as 0660".formatted(mode));
         }
-        return Integer.parseInt(socketMode.get(), 8);
+        return SocketAccess.of(Integer.parseInt(mode, 8), socketOwner);
     }
 
     /** The socket's path. */

@@ -150,7 +150,7 @@ public final class Guests implements AutoCloseable {
 
     private static HandoffSocket listen(GuestRequest request) throws GuestException {
         try {
-            return HandoffSocket.listen(request.path(), request.mode());
+            return HandoffSocket.listen(request.path(), request.access());
         } catch (IOException | IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }

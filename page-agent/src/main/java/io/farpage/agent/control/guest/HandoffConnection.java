@@ -25,6 +25,8 @@ final class HandoffConnection implements AutoCloseable {
 
     private final int fd;
     private final Errno errno;
+    private final int pid;
+    private final Optional<String> refusal;
     private final long deadline;
     private final List<Integer> descriptors = new ArrayList<>();
     private final JsonEnd end = new JsonEnd();
@@ -45,11 +47,15 @@ final class HandoffConnection implements AutoCloseable {
     /**
      * Adopts a connection.
      *
+     * @param peer the process that connected
+     * @param refusal why that process may not hand memory over, if it may not; given once its message has been read, so that the process reads it
      * @param deadline of the whole message, in the units of {@link System#nanoTime()}
      */
-    HandoffConnection(int fd, Errno errno, long deadline) {
+    HandoffConnection(int fd, Errno errno, UnixSockets.Credentials peer, Optional<String> refusal, long deadline) {
         this.fd = fd;
         this.errno = errno;
+        this.pid = peer.pid();
+        this.refusal = refusal;
         this.deadline = deadline;
     }
 
@@ -125,11 +131,11 @@ final class HandoffConnection implements AutoCloseable {
      * @throws HandoffException if there is none, with the reason
      */
     Message message() throws HandoffException {
-        if (failure.isPresent()) {
-            throw new HandoffException(failure.get());
+        Optional<String> obstacle = refusal.or(() -> failure);
+        if (obstacle.isPresent()) {
+            throw new HandoffException(obstacle.get());
         }
         List<Integer> received = List.copyOf(descriptors);
-        int pid = UnixSockets.peer(errno, fd);
         descriptors.clear();
         return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), received, pid);
     }

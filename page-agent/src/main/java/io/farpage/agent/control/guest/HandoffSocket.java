@@ -35,6 +35,7 @@ final class HandoffSocket implements AutoCloseable {
     private static final int SCRATCH_BYTES = 1 << 16;
 
     private final SocketPath path;
+    private final SocketUsers users;
     private final int fd;
     private final EventFd wake = new EventFd();
     private final Errno errno = Errno.create();
@@ -44,26 +45,28 @@ final class HandoffSocket implements AutoCloseable {
     private final Exhaustion exhaustion = new Exhaustion();
     private boolean listening = true;
 
-    private HandoffSocket(SocketPath path, int fd) {
+    private HandoffSocket(SocketPath path, SocketUsers users, int fd) {
         this.path = path;
+        this.users = users;
         this.fd = fd;
     }
 
     /**
      * Listens. A socket at the path that belongs to this user and that no process listens on is replaced; anything else stays.
      *
-     * @param mode permissions of the socket, such as 0600
+     * @param access owner and permissions of the socket
      * @throws IOException saying what is in the way
      */
-    static HandoffSocket listen(Path path, int mode) throws IOException {
+    static HandoffSocket listen(Path path, SocketAccess access) throws IOException {
         SocketPath.removeStale(path);
         Errno errno = Errno.create();
         int fd = Sockets.openUnix(errno);
         try {
-            UnixSockets.bind(errno, fd, path, mode);
+            UnixSockets.bind(errno, fd, path, access.mode());
+            SocketUsers users = access.own(path);
             Sockets.listen(errno, fd, BACKLOG);
             Sockets.setBlocking(errno, fd, false);
-            return new HandoffSocket(SocketPath.bound(path), fd);
+            return new HandoffSocket(SocketPath.bound(path), users, fd);
         } catch (RuntimeException | IOException e) {
             FileIo.close(errno, fd);
             throw new IOException("cannot listen on " + path + ": " + e.getMessage(), e);
@@ -139,7 +142,9 @@ final class HandoffSocket implements AutoCloseable {
         if (connections.size() == MAX_CONNECTIONS) {
             connections.getFirst().fail("%d newer connections came before its message".formatted(MAX_CONNECTIONS));
         }
-        HandoffConnection connection = new HandoffConnection(accepted, errno, System.nanoTime() + TIMEOUT.toNanos());
+        UnixSockets.Credentials peer = UnixSockets.peer(errno, accepted);
+        HandoffConnection connection = new HandoffConnection(
+                accepted, errno, peer, users.refuse(peer), System.nanoTime() + TIMEOUT.toNanos());
         connections.add(connection);
         connection.read(scratch);
     }

@@ -110,7 +110,7 @@ final class SocketPath {
                         number(seen, "dev").longValue(), number(seen, "ino").longValue()));
     }
 
-    private static Number number(Map<String, Object> attributes, String name) throws IOException {
+    static Number number(Map<String, Object> attributes, String name) throws IOException {
         if (attributes.get(name) instanceof Number number) {
             return number;
         }

@@ -143,8 +143,8 @@ final class HandoffSocket implements AutoCloseable {
             connections.getFirst().fail("%d newer connections came before its message".formatted(MAX_CONNECTIONS));
         }
         UnixSockets.Credentials peer = UnixSockets.peer(errno, accepted);
-        HandoffConnection connection = new HandoffConnection(
-                accepted, errno, peer, users.refuse(peer), System.nanoTime() + TIMEOUT.toNanos());
+        HandoffConnection connection =
+                new HandoffConnection(accepted, errno, peer, users.refuse(peer), System.nanoTime() + TIMEOUT.toNanos());
         connections.add(connection);
         connection.read(scratch);
     }

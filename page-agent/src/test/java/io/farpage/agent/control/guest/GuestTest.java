@@ -101,7 +101,7 @@ final class GuestTest {
         spaces = new Spaces(coordinator.client(), "a", INCARNATION);
         guest = new Guest(
                 use(),
-                HandoffSocket.listen(directory.resolve("socket"), 0600),
+                HandoffSocket.listen(directory.resolve("socket"), SocketAccess.of(0600, Optional.empty())),
                 this::admit,
                 new RecordingListener(),
                 () -> now);

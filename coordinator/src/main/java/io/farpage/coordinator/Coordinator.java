@@ -2,7 +2,6 @@ package io.farpage.coordinator;
 
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
-import io.farpage.config.Version;
 import io.farpage.coordinator.api.Api;
 import io.farpage.coordinator.api.Guard;
 import io.farpage.coordinator.cluster.Heat;
@@ -61,9 +60,13 @@ public final class Coordinator implements AutoCloseable {
      * @throws ListenException if it cannot listen where it should
      */
     public static Coordinator start(Config config, Time time) {
+        return start(config, time, Doors.open(config));
+    }
+
+    static Coordinator start(Config config, Time time, Doors doors) {
         Store store = MvStore.open(config.get(Settings.DIRECTORY));
         try {
-            Coordinator coordinator = start(config, time, store);
+            Coordinator coordinator = start(config, time, store, doors);
             coordinator.leaseWatch.start();
             return coordinator;
         } catch (RuntimeException e) {
@@ -72,7 +75,7 @@ public final class Coordinator implements AutoCloseable {
         }
     }
 
-    private static Coordinator start(Config config, Time time, Store store) {
+    private static Coordinator start(Config config, Time time, Store store, Doors doors) {
         Metrics metrics = new Metrics("farpage_coordinator");
         CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
         Lineage lineage = Lineage.begin(store);
@@ -83,8 +86,13 @@ public final class Coordinator implements AutoCloseable {
         Spaces spaces = new Spaces(ledger, time, heat);
         own.watch(ledger, spaces);
         own.watch(lineage, ledger);
-        RestServer.Options options = options(config);
-        Api api = new Api(ledger, time, membership, spaces, heat);
+        RestServer.Options options = doors.options(config, doors.serving());
+        Api api = new Api(
+                ledger,
+                time,
+                membership,
+                new Api.Memory(spaces, heat),
+                new Api.Doors(doors.issuer(config), options.entrance().control()));
         RestServer server = RestServer.start(
                 options,
                 api.routes(),
@@ -99,15 +107,6 @@ public final class Coordinator implements AutoCloseable {
                 server,
                 membership,
                 shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
-    }
-
-    /** How the coordinator serves its REST interface. */
-    static RestServer.Options options(Config config) {
-        return new RestServer.Options(
-                "coordinator",
-                Version.text(),
-                config.get(Settings.LISTEN),
-                Math.toIntExact(config.get(Settings.MAX_BODY)));
     }
 
     private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger) {
@@ -166,7 +165,7 @@ public final class Coordinator implements AutoCloseable {
 
     /** The URL for a client on this machine. */
     public URI url() {
-        return URI.create("http://" + listening());
+        return URI.create(server.url());
     }
 
     /** The routes that are registered, for tests. */

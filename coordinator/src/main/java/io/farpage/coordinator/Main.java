@@ -19,7 +19,15 @@ import picocli.CommandLine.Spec;
         description = "Keeps the nodes, links and spaces of a farpage cluster.",
         mixinStandardHelpOptions = true,
         versionProvider = Main.VersionText.class,
-        subcommands = {RunCommand.class, UpCommand.class, RebuildCommand.class, Main.ReferenceCommand.class})
+        subcommands = {
+            RunCommand.class,
+            UpCommand.class,
+            RebuildCommand.class,
+            CertsCommand.class,
+            TokenCommand.class,
+            JoinTokenCommand.class,
+            Main.ReferenceCommand.class
+        })
 public final class Main implements Callable<Integer> {
 
     /** Exit code when the configuration or the environment does not allow a start. */

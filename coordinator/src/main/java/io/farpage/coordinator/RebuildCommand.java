@@ -6,7 +6,6 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import java.io.PrintWriter;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -41,12 +40,8 @@ final class RebuildCommand implements Callable<Integer> {
 
     /** Where the coordinator is. */
     static final class Target {
-        @Option(
-                names = "--coordinator",
-                paramLabel = "URL",
-                defaultValue = "http://127.0.0.1:7400",
-                description = "URL of the coordinator (default: ${DEFAULT-VALUE}).")
-        private URI coordinator = URI.create("http://127.0.0.1:7400");
+        @CommandLine.Mixin
+        private final CoordinatorTarget coordinator = new CoordinatorTarget();
 
         @Option(
                 names = "--timeout",
@@ -56,7 +51,7 @@ final class RebuildCommand implements Callable<Integer> {
         private String timeout = "10s";
 
         CoordinatorClient client() {
-            return new CoordinatorClient(coordinator, Quantities.duration(timeout));
+            return coordinator.client(Quantities.duration(timeout));
         }
     }
 

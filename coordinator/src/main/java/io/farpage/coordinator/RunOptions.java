@@ -12,15 +12,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options of {@code run}, and running until a signal ends it. */
@@ -28,17 +26,8 @@ final class RunOptions {
 
     private static final Logger LOG = LoggerFactory.getLogger(RunOptions.class);
 
-    @Option(
-            names = {"-c", "--config"},
-            paramLabel = "FILE",
-            description = "YAML file with the configuration.")
-    private @Nullable Path file;
-
-    @Option(
-            names = {"-D", "--set"},
-            paramLabel = "KEY=VALUE",
-            description = "Sets a configuration key, over file and environment; may be repeated.")
-    private Map<String, String> flags = new LinkedHashMap<>();
+    @Mixin
+    private final ConfigOptions options = new ConfigOptions();
 
     @Option(
             names = "--port-file",
@@ -62,13 +51,14 @@ final class RunOptions {
     RunOptions() {}
 
     int run(PrintWriter out) throws IOException, InterruptedException {
-        Config config = Settings.check(Settings.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags));
+        Config config = options.load();
         config.warnings().forEach(LOG::warn);
+        Doors doors = Doors.open(config);
         if (rebuild) {
-            rebuild(config, out);
-            config = Settings.check(Settings.SCHEMA.load(Optional.ofNullable(file), System.getenv(), flags));
+            rebuild(config, doors, out);
+            config = options.load();
         }
-        Coordinator coordinator = Coordinator.start(config, Time.system());
+        Coordinator coordinator = Coordinator.start(config, Time.system(), doors);
         CountDownLatch ended = new CountDownLatch(1);
         Runtime.getRuntime()
                 .addShutdownHook(Thread.ofPlatform().name("shutdown").unstarted(() -> {
@@ -81,7 +71,7 @@ final class RunOptions {
         if (portFile != null) {
             writePort(portFile, listening.port());
         }
-        out.println("coordinator listening on http://" + listening);
+        out.println("coordinator listening on " + coordinator.url());
         out.flush();
         LOG.debug("{}", coordinator.standing());
         ended.await();
@@ -89,15 +79,16 @@ final class RunOptions {
     }
 
     /** Takes reports until the rebuild is finished. The coordinator then listens where the reports were taken. */
-    private void rebuild(Config config, PrintWriter out) throws IOException, InterruptedException {
+    private void rebuild(Config config, Doors doors, PrintWriter out) throws IOException, InterruptedException {
         try (Store store = MvStore.open(config.get(Settings.DIRECTORY));
-                RebuildServer server = new RebuildServer(Coordinator.options(config), store, Set.copyOf(expected))) {
+                RebuildServer server =
+                        new RebuildServer(doors.options(config, doors.rebuilding()), store, Set.copyOf(expected))) {
             HostPort listening = server.listening();
-            flags.put(Settings.LISTEN.name(), listening.toString());
+            options.set(Settings.LISTEN.name(), listening.toString());
             if (portFile != null) {
                 writePort(portFile, listening.port());
             }
-            out.println("coordinator takes reports for its rebuild on http://" + listening);
+            out.println("coordinator takes reports for its rebuild on " + server.url());
             out.flush();
             server.awaitFinished();
         }

@@ -6,9 +6,13 @@ import io.farpage.config.HostPort;
 import io.farpage.config.Key;
 import io.farpage.config.Quantities;
 import io.farpage.config.Schema;
+import io.farpage.config.ValueTypes;
+import io.farpage.tls.Exposure;
+import io.farpage.tls.TlsKeys;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /** The coordinator's configuration keys. */
 public final class Settings {
@@ -17,7 +21,7 @@ public final class Settings {
     public static final Key<HostPort> LISTEN = Key.hostPort(
             "server.listen",
             "127.0.0.1:7400",
-            "Where the REST interface listens; port 0 lets the system choose. There is no authentication: give it an address that only the cluster can reach.");
+            "Where the REST interface listens; port 0 lets the system choose. Any other address than loopback takes `tls.certificate`.");
 
     /** Longest request body. */
     public static final Key<Long> MAX_BODY = Key.bytes(
@@ -57,8 +61,45 @@ public final class Settings {
             10_000_000,
             "How many events are kept in memory; a watcher that is further behind must read everything anew.");
 
+    /** Names of the service. */
+    public static final Key<List<String>> NAMES = Key.texts(
+            "server.names",
+            "",
+            "Host names under which clients reach the coordinator without TLS, beside addresses, `localhost` and this host's own names. Requests"
+                    + " with another Host are refused, since a web page may have sent them.");
+
+    /** The CA's key. */
+    public static final Key<Optional<Path>> CA_KEY = Key.optional(
+            "tls.ca_key",
+            ValueTypes.path(),
+            "PEM file with the private key of the first CA in `tls.ca`. With it the coordinator issues certificates to nodes that join, and renews"
+                    + " them. Left out, certificates are issued by hand.");
+
+    /** How long issued certificates hold. */
+    public static final Key<Duration> LIFETIME = Key.duration(
+            "tls.lifetime",
+            "90d",
+            "10s",
+            "3650d",
+            "How long certificates are valid that the coordinator issues. Agents with `tls.renew` renew theirs after two thirds of it.");
+
     /** All of them. */
-    public static final Schema SCHEMA = Schema.of("coordinator", LISTEN, MAX_BODY, DIRECTORY, LEASE, HEARTBEAT, EVENTS);
+    public static final Schema SCHEMA = Schema.of(
+            "coordinator",
+            TlsKeys.INSECURE,
+            LISTEN,
+            NAMES,
+            MAX_BODY,
+            TlsKeys.CERTIFICATE,
+            TlsKeys.KEY,
+            TlsKeys.CA,
+            CA_KEY,
+            LIFETIME,
+            TlsKeys.RELOAD,
+            DIRECTORY,
+            LEASE,
+            HEARTBEAT,
+            EVENTS);
 
     private Settings() {}
 
@@ -78,6 +119,10 @@ public final class Settings {
                                     LEASE,
                                     Quantities.format(config.get(LEASE)),
                                     config.origin(LEASE))));
+        }
+        if (TlsKeys.files(config).isEmpty()) {
+            HostPort listen = config.get(LISTEN);
+            Exposure.check(config, List.of(new Exposure.Address(LISTEN.name(), listen.toString(), listen.host())));
         }
         return config;
     }

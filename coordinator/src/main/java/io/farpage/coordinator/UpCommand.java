@@ -8,7 +8,6 @@ import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.ExpectedNode;
 import io.farpage.coordinator.model.Node;
 import java.io.PrintWriter;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
@@ -16,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -35,12 +35,8 @@ final class UpCommand implements Callable<Integer> {
     @Parameters(paramLabel = "INVENTORY", description = "YAML file: cluster, and nodes with id, hostname, address.")
     private @Nullable Path inventory;
 
-    @Option(
-            names = "--coordinator",
-            paramLabel = "URL",
-            defaultValue = "http://127.0.0.1:7400",
-            description = "URL of the coordinator (default: ${DEFAULT-VALUE}).")
-    private URI coordinator = URI.create("http://127.0.0.1:7400");
+    @Mixin
+    private final CoordinatorTarget coordinator = new CoordinatorTarget();
 
     @Option(
             names = "--timeout",
@@ -70,7 +66,7 @@ final class UpCommand implements Callable<Integer> {
         Duration deadline = duration("--timeout", timeout);
         Duration patience = duration("--wait", wait);
         ClusterRequest request = Inventory.read(inventory);
-        try (CoordinatorClient client = new CoordinatorClient(coordinator, deadline)) {
+        try (CoordinatorClient client = coordinator.client(deadline)) {
             Cluster cluster = awaitNodes(client, client.formCluster(request), patience);
             print(out, client, cluster);
             return cluster.missing().isEmpty() || patience.isZero() ? 0 : STILL_MISSING;

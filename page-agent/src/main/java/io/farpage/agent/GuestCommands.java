@@ -6,6 +6,7 @@ import io.farpage.agent.control.guest.LocalLimit;
 import io.farpage.config.ValueTypes;
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;
+import io.farpage.tls.ClientOptions;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
@@ -191,12 +193,16 @@ final class GuestCommands {
                 description = "REST API of the agent (default: ${DEFAULT-VALUE})")
         private String agent = "";
 
+        @Mixin
+        private final ClientOptions security = new ClientOptions();
+
         @Option(names = "--json", description = "Print the JSON of the REST API")
         private boolean asJson;
 
         @Override
         public Integer call() throws InterruptedException {
-            byte[] answer = AgentTarget.send(agent, "GET", "/api/v1/spaces", AgentTarget.JSON, new byte[0]);
+            byte[] answer = AgentTarget.send(
+                    new AgentTarget.Caller(agent, security), "GET", "/api/v1/spaces", AgentTarget.JSON, new byte[0]);
             if (answer == null) {
                 return REFUSED;
             }

@@ -24,14 +24,9 @@ import picocli.CommandLine.Option;
 final class ImageCommands {
     private static final int REFUSED = 1;
     private static final int BLOCK = 4096;
-    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(30);
     private static final Duration TIMEOUT = Duration.ofHours(1);
 
     private ImageCommands() {}
-
-    private static HttpClient client() {
-        return HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
-    }
 
     private static int refuse(String why) {
         System.err.println("page-agent: " + why);
@@ -62,7 +57,7 @@ final class ImageCommands {
             HttpRequest request = HttpRequest.newBuilder(target.uri(force ? "/memory?force=true" : "/memory"))
                     .timeout(TIMEOUT)
                     .build();
-            try (HttpClient client = client()) {
+            try (HttpClient client = target.client()) {
                 HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
                 try (InputStream body = response.body()) {
                     if (response.statusCode() != 200) {
@@ -127,7 +122,7 @@ final class ImageCommands {
 
         @Override
         public Integer call() throws InterruptedException {
-            try (HttpClient client = client()) {
+            try (HttpClient client = target.client()) {
                 HttpRequest request = HttpRequest.newBuilder(target.uri("/memory"))
                         .timeout(TIMEOUT)
                         .header("Content-Type", AgentTarget.BYTES)

@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
         description = "The farpage daemon of one node: exports memory to its peers and fetches pages from theirs.",
         subcommands = {
             RunCommand.class,
+            JoinCommand.class,
             GuestCommands.Attach.class,
             GuestCommands.Detach.class,
             GuestCommands.Resize.class,
@@ -43,7 +44,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, attach, detach, resize, guests, save, load, page, doctor or config-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, save, load, page, doctor or config-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -11,6 +11,7 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.member.CertificateRenewal;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.agent.control.member.EventWatch;
 import io.farpage.agent.control.member.Fences;
@@ -32,6 +33,7 @@ import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.rest.ShardApi;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
+import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.Incarnation;
@@ -42,7 +44,6 @@ import io.farpage.pool.PoolException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
-import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
@@ -88,7 +89,8 @@ public final class PageAgent implements AutoCloseable {
             throws PoolException {
         this.parts = parts;
         this.movers = movers;
-        node = AgentOptions.nodeId(config, Host.name());
+        Doors doors = parts.add(Doors.open(config));
+        node = doors.node();
         List<OptionalInt> cpus = AgentOptions.shardCpus(config);
         incarnation = newIncarnation();
         pool = PagePool.open(AgentOptions.pool(config, node, incarnation.value()));
@@ -96,7 +98,7 @@ public final class PageAgent implements AutoCloseable {
         transports = mapped.usedBy(parts.add(
                 Transports.open(config.get(AgentKeys.TRANSPORT_MODE), providers.rdma(), providers.tcp(), pool)));
         coordinator = parts.add(new CoordinatorClient(
-                URI.create(config.get(AgentKeys.COORDINATOR_URL)), config.get(AgentKeys.COORDINATOR_TIMEOUT)));
+                doors.coordinator(), config.get(AgentKeys.COORDINATOR_TIMEOUT), new Allegiance(), doors.credentials()));
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
         Notifier noticed = new Notifier();
@@ -128,7 +130,7 @@ public final class PageAgent implements AutoCloseable {
                 new RestServer.Options(
                         "page-agent",
                         VERSION,
-                        config.get(AgentKeys.API_LISTEN),
+                        doors.entrance(),
                         MAX_BODY,
                         () -> DescriptorReserve.leavesRoom(DescriptorReserve.ORDINARY)),
                 Stream.of(
@@ -155,6 +157,11 @@ public final class PageAgent implements AutoCloseable {
                 node,
                 announcement::registration,
                 new RebuildReports.Known(hosting, spaces, fences, links::superseded)));
+        if (config.get(AgentKeys.TLS_RENEW)) {
+            doors.tls()
+                    .ifPresent(tls -> parts.add(new CertificateRenewal(coordinator, node, tls))
+                            .start());
+        }
         DeviceWatch devices = movers.add(new DeviceWatch(transports, new Devices()));
         shards.start();
         devices.start();
@@ -252,6 +259,11 @@ public final class PageAgent implements AutoCloseable {
 
     public Transports transports() {
         return transports;
+    }
+
+    /** URL of the REST API, for a client on this machine. */
+    public String url() {
+        return rest.url();
     }
 
     /** Where the REST API listens. */

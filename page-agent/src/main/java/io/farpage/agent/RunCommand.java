@@ -87,7 +87,7 @@ final class RunCommand implements Callable<Integer> {
             if (portFile != null) {
                 write(portFile, agent.listening().port());
             }
-            System.out.println("page-agent " + agent.node() + " listening on http://" + agent.listening());
+            System.out.println("page-agent " + agent.node() + " listening on " + agent.url());
         }
     }
 

@@ -15,9 +15,9 @@ public final class Schema {
     /** What names in the environment begin with. */
     public static final String ENVIRONMENT_PREFIX = "FARPAGE_";
 
-    /** Variables with the prefix that launchers and tests use; no program's keys. */
+    /** Variables with the prefix that launchers, client commands and tests use; no program's keys. */
     private static final List<String> NOT_KEYS =
-            List.of("FARPAGE_JAVA", "FARPAGE_HOME", "FARPAGE_CONFIG", "FARPAGE_TEST");
+            List.of("FARPAGE_JAVA", "FARPAGE_HOME", "FARPAGE_CONFIG", "FARPAGE_TEST", "FARPAGE_TOKEN", "FARPAGE_AGENT");
 
     private final String program;
     private final Map<String, Key<?>> keys = new LinkedHashMap<>();

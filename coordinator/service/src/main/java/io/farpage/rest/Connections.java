@@ -1,7 +1,12 @@
 package io.farpage.rest;
 
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.javalin.http.Context;
 import java.lang.management.ManagementFactory;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
+import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
 import org.eclipse.jetty.server.Server;
 
@@ -20,6 +25,19 @@ final class Connections {
         NetworkConnectionLimit limit = new NetworkConnectionLimit(most(), server);
         limit.setEndPointIdleTimeout(IDLE_AT_LIMIT_MILLIS);
         server.addBean(limit);
+    }
+
+    /** The verified certificate that the client of a request has shown, if it has shown one. */
+    static Optional<X509Certificate> certificate(Context ctx) {
+        EndPoint.SslSessionData session = ServletContextRequest.getServletContextRequest(ctx.req())
+                .getConnectionMetaData()
+                .getConnection()
+                .getEndPoint()
+                .getSslSessionData();
+        if (session == null || session.peerCertificates() == null || session.peerCertificates().length == 0) {
+            return Optional.empty();
+        }
+        return Optional.of(session.peerCertificates()[0]);
     }
 
     private static int most() {

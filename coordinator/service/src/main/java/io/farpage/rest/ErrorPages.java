@@ -22,12 +22,12 @@ final class ErrorPages {
 
     private ErrorPages() {}
 
-    static void install(RoutesConfig routes) {
+    static void install(RoutesConfig routes, AccessControl control) {
         routes.exception(ProblemException.class, (e, ctx) -> {
             e.retryAfterSeconds().ifPresent(seconds -> ctx.header("Retry-After", Integer.toString(seconds)));
             answer(ctx, e.problem(ctx.path()));
         });
-        routes.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, plain(e, ctx)));
+        routes.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, unrouted(e, ctx, control)));
         routes.exception(Exception.class, (e, ctx) -> answer(ctx, other(e, ctx)));
     }
 
@@ -42,6 +42,16 @@ final class ErrorPages {
         return e instanceof Unavailable unavailable
                 ? new ProblemException(503, unavailable.word(), unavailable.detail()).problem(ctx.path())
                 : unexpected(e, ctx.method() + " " + ctx.path(), ctx.path());
+    }
+
+    /** What Javalin found: no such route, or another method. A stranger is not told which. */
+    private static Problem unrouted(HttpResponseException e, Context ctx, AccessControl control) {
+        try {
+            control.refuseUnrouted(ctx);
+        } catch (ProblemException refused) {
+            return refused.problem(ctx.path());
+        }
+        return plain(e, ctx);
     }
 
     private static Problem plain(HttpResponseException e, Context ctx) {

@@ -16,4 +16,9 @@ public record Health(boolean healthy, String service, String version, Map<String
     public Health {
         details = Map.copyOf(details);
     }
+
+    /** What a client without identity sees. */
+    Health withoutDetails() {
+        return new Health(healthy, service, version, Map.of());
+    }
 }

@@ -3,7 +3,6 @@ package io.farpage.rest;
 import io.javalin.http.Context;
 import java.io.IOException;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -28,6 +27,9 @@ public final class Requests {
     /** What Jackson adds about the source, which it does not know. */
     private static final Pattern SOURCE = Pattern.compile(" ?\\(start marker at .*|\\(for .* starting at .*");
 
+    private static final Pattern JSON =
+            Pattern.compile("application/([a-z0-9.+-]+\\+)?json\\b.*", Pattern.CASE_INSENSITIVE);
+
     private Requests() {}
 
     /**
@@ -45,13 +47,27 @@ public final class Requests {
      * @param maxBytes the longest body; the service's limit applies too
      */
     public static <T> T body(Context ctx, Class<T> type, int maxBytes) throws IOException {
+        return Bodies.receive(ctx, Math.min(maxBytes, RestServer.bodyLimit(ctx)), bytes -> parse(bytes, type));
+    }
+
+    /**
+     * Refuses a request whose JSON body is not declared as such: a web page of another origin can send the other types without asking first.
+     *
+     * @throws ProblemException 415
+     */
+    static void requireJson(Context ctx, Route route) {
+        if (route.body().isEmpty()) {
+            return;
+        }
         @Nullable String contentType = ctx.contentType();
-        if (contentType != null
-                && !contentType.toLowerCase(Locale.ROOT).matches("application/([a-z0-9.+-]+\\+)?json\\b.*")) {
+        if (contentType == null) {
+            throw new ProblemException(
+                    415, "unsupported-media-type", "the Content-Type is missing; it must be application/json");
+        }
+        if (!JSON.matcher(contentType).matches()) {
             throw new ProblemException(
                     415, "unsupported-media-type", "content type '" + contentType + "' is not application/json");
         }
-        return Bodies.receive(ctx, Math.min(maxBytes, RestServer.bodyLimit(ctx)), bytes -> parse(bytes, type));
     }
 
     /** What is done with the bytes of a body. */

@@ -38,15 +38,19 @@ public final class RestServer implements AutoCloseable {
      *
      * @param service its name
      * @param version its version
-     * @param listen where; port 0 lets the system choose
+     * @param entrance where it listens and whom it lets in
      * @param maxBodyBytes longest request body, 1..2³⁰
      * @param mayAccept whether the process has descriptors for one more connection; while it has not, connections wait to be accepted
      */
     public record Options(
-            String service, String version, HostPort listen, int maxBodyBytes, BooleanSupplier mayAccept) {
+            String service, String version, Entrance entrance, int maxBodyBytes, BooleanSupplier mayAccept) {
         /** Options of a service that accepts connections without asking. */
-        public Options(String service, String version, HostPort listen, int maxBodyBytes) {
-            this(service, version, listen, maxBodyBytes, () -> true);
+        public Options(String service, String version, Entrance entrance, int maxBodyBytes) {
+            this(service, version, entrance, maxBodyBytes, () -> true);
+        }
+
+        HostPort listen() {
+            return entrance.listen();
         }
     }
 
@@ -94,9 +98,11 @@ public final class RestServer implements AutoCloseable {
         JsonNode document = OpenApi.document(options.service(), options.version(), all);
         all.add(Route.getText("/openapi.json", "This document", "application/json", ctx -> ctx.json(document)));
         Drain drain = new Drain();
+        AccessControl control = options.entrance().control();
         Javalin app = Javalin.create(config -> {
             configure(config, options, all, metrics);
             config.routes.before(drain::announce);
+            config.routes.before(control::authenticate);
             config.routes.before(around.before());
             config.routes.after(around.after());
         });
@@ -124,9 +130,12 @@ public final class RestServer implements AutoCloseable {
         config.jetty.modifyServer(RestServer::configureJetty);
         config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
         config.requestLogger.http((ctx, millis) -> metrics.count(ctx.method().name(), route(ctx), ctx.statusCode()));
-        ErrorPages.install(config.routes);
+        ErrorPages.install(config.routes, options.entrance().control());
+        AccessControl control = options.entrance().control();
         for (Route route : routes) {
             config.routes.addHttpHandler(route.method(), route.path(), ctx -> {
+                control.authorize(ctx, route);
+                Requests.requireJson(ctx, route);
                 ctx.status(route.status());
                 route.handler().handle(ctx);
             });
@@ -143,7 +152,8 @@ public final class RestServer implements AutoCloseable {
         return List.of(
                 Route.get("/health", "Whether the service can do its work", Health.class, ctx -> {
                     Health now = health.get();
-                    ctx.status(now.healthy() ? 200 : 503).json(now);
+                    boolean known = AccessControl.identity(ctx).isKnown();
+                    ctx.status(now.healthy() ? 200 : 503).json(known ? now : now.withoutDetails());
                 }),
                 Route.getText(
                         "/metrics",
@@ -192,6 +202,11 @@ public final class RestServer implements AutoCloseable {
     /** Where it listens, with the port that the system chose. */
     public HostPort listening() {
         return new HostPort(options.listen().host(), port());
+    }
+
+    /** Its URL, for a client on this machine. */
+    public String url() {
+        return options.entrance().scheme() + "://" + listening();
     }
 
     /** The port it listens on. */

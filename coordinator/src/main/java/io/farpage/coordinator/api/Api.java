@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.config.Quantities;
+import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.EventLog;
 import io.farpage.coordinator.cluster.Fences;
@@ -14,6 +15,7 @@ import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
+import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
@@ -44,15 +46,23 @@ public final class Api {
     private final Heat heat;
     private final EventLog events;
     private final Hosting hosting;
+    private final CertificateRoutes certificates;
+
+    /** The spaces, and how warm their pages are. */
+    public record Memory(Spaces spaces, Heat heat) {}
+
+    /** Where certificates come from, and what decides on requests. */
+    public record Doors(Issuer issuer, AccessControl control) {}
 
     /** Answers from these. */
-    public Api(Ledger ledger, Time time, Membership membership, Spaces spaces, Heat heat) {
+    public Api(Ledger ledger, Time time, Membership membership, Memory memory, Doors doors) {
         this.membership = membership;
         this.links = new Links(ledger);
-        this.spaces = spaces;
+        this.spaces = memory.spaces();
         this.attachments = new Attachments(ledger, time);
         this.fences = new Fences(ledger);
-        this.heat = heat;
+        this.heat = memory.heat();
+        this.certificates = new CertificateRoutes(doors.issuer(), doors.control());
         this.events = ledger.events();
         this.hosting = new Hosting(ledger);
     }
@@ -63,6 +73,7 @@ public final class Api {
         routes.addAll(cluster());
         routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, heat, hosting).routes());
+        routes.addAll(certificates.routes());
         routes.addAll(watching());
         return routes;
     }

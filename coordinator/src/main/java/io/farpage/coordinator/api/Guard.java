@@ -1,8 +1,10 @@
 package io.farpage.coordinator.api;
 
+import io.farpage.access.Identity;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.model.Seen;
+import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.RestServer;
@@ -36,13 +38,18 @@ public final class Guard {
             return;
         }
         @Nullable String header = ctx.header(Seen.HEADER);
-        if (header != null) {
+        if (header != null && mayHaveSeen(AccessControl.identity(ctx))) {
             lineage.require(Requests.parameter(Seen.HEADER, header, Seen::parse));
         }
         Optional<String> behind = lineage.behind();
         if (behind.isPresent() && !ctx.method().equals(HandlerType.GET)) {
             throw new ProblemException(503, "behind", behind.get());
         }
+    }
+
+    /** One such header can end all changes, so it counts only from agents. */
+    private static boolean mayHaveSeen(Identity identity) {
+        return identity instanceof Identity.Node || identity instanceof Identity.Unauthenticated;
     }
 
     private void after(Context ctx) {

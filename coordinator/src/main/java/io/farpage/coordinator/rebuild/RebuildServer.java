@@ -58,7 +58,7 @@ public final class RebuildServer implements AutoCloseable {
         return new RestServer.Options(
                 options.service(),
                 options.version(),
-                options.listen(),
+                options.entrance(),
                 (int) Math.max(options.maxBodyBytes(), most),
                 options.mayAccept());
     }
@@ -110,6 +110,11 @@ public final class RebuildServer implements AutoCloseable {
                         "reported", String.join(", ", status.reported()),
                         "missing", String.join(", ", status.missing()),
                         "conflicts", String.join("; ", status.conflicts())));
+    }
+
+    /** Its URL, for a client on this machine. */
+    public String url() {
+        return server.url();
     }
 
     /** Where it listens, with the port that the system chose. */

@@ -33,6 +33,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
+import io.farpage.rest.Entrance;
 import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RestServer;
@@ -442,7 +443,8 @@ class RebuildTest {
                 List.of());
         int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
         assertTrue(bytes > 4 << 20, bytes + " bytes");
-        RestServer.Options options = new RestServer.Options("test", "1", new HostPort("127.0.0.1", 0), 4 << 20);
+        RestServer.Options options =
+                new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 4 << 20);
         try (RebuildServer server = new RebuildServer(options, store, Set.of("b"));
                 CoordinatorClient client =
                         new CoordinatorClient(URI.create("http://" + server.listening()), Duration.ofSeconds(30))) {

@@ -11,6 +11,7 @@ import io.farpage.config.ValueTypes;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
 import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.tls.TlsKeys;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -22,7 +23,7 @@ public final class AgentKeys {
     public static final Key<Optional<String>> NODE_ID = Key.optional(
             "node.id",
             ValueTypes.matching("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, . and -"),
-            "Name of this node in the cluster. The host name, if left out.");
+            "Name of this node in the cluster. The one in `tls.certificate` if left out, or the host name.");
     public static final Key<HostPort> API_LISTEN = Key.hostPort(
             "api.listen", "127.0.0.1:7401", "Where the agent's REST API listens. Port 0 lets the system choose.");
     public static final Key<Optional<String>> API_ADVERTISE = Key.optional(
@@ -30,8 +31,22 @@ public final class AgentKeys {
             ValueTypes.text(),
             "Host name or address under which others reach the REST API, if it is not the one in `api.listen`.");
 
-    public static final Key<String> COORDINATOR_URL =
-            Key.text("coordinator.url", "http://127.0.0.1:7400", "Where the coordinator is.");
+    public static final Key<List<String>> API_NAMES = Key.texts(
+            "api.names",
+            "",
+            "Host names under which clients reach the REST API without TLS, beside addresses, `localhost` and this host's own names. Requests"
+                    + " with another Host are refused, since a web page may have sent them.");
+
+    public static final Key<Boolean> TLS_RENEW = Key.bool(
+            "tls.renew",
+            false,
+            "Whether the agent asks the coordinator for a new certificate after two thirds of its certificate's life, for the same key. The"
+                    + " coordinator needs `tls.ca_key`.");
+
+    public static final Key<String> COORDINATOR_URL = Key.text(
+            "coordinator.url",
+            "http://127.0.0.1:7400",
+            "Where the coordinator is; https:// where it has certificates.");
     public static final Key<Duration> COORDINATOR_TIMEOUT =
             Key.duration("coordinator.timeout", "5s", "100ms", "1m", "How long one call to the coordinator may take.");
 
@@ -185,9 +200,16 @@ public final class AgentKeys {
 
     private static final Schema KEYS = Schema.of(
             "page-agent",
+            TlsKeys.INSECURE,
             NODE_ID,
             API_LISTEN,
             API_ADVERTISE,
+            API_NAMES,
+            TlsKeys.CERTIFICATE,
+            TlsKeys.KEY,
+            TlsKeys.CA,
+            TlsKeys.RELOAD,
+            TLS_RENEW,
             COORDINATOR_URL,
             COORDINATOR_TIMEOUT,
             POOL_EXPORTED,

@@ -3,9 +3,15 @@ package io.farpage.agent.doctor;
 import static io.farpage.agent.doctor.Line.check;
 
 import io.farpage.agent.config.AgentKeys;
+import io.farpage.config.ConfigException;
 import io.farpage.config.HostPort;
+import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.tls.Credentials;
+import io.farpage.tls.Tls;
+import io.farpage.tls.TlsException;
+import io.farpage.tls.TlsKeys;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -45,7 +51,11 @@ final class ServiceChecks {
     static Line coordinator(Host host) {
         Line.Check check = check("cluster.coordinator", "coordinator");
         String url = host.config().get(AgentKeys.COORDINATOR_URL);
-        try (CoordinatorClient client = new CoordinatorClient(URI.create(url), DEADLINE)) {
+        try (CoordinatorClient client = new CoordinatorClient(
+                URI.create(url),
+                DEADLINE,
+                new Allegiance(),
+                Credentials.of(TlsKeys.files(host.config()).map(Tls::read)))) {
             String cluster =
                     client.cluster().map(found -> "cluster " + found.name()).orElse("no cluster formed yet");
             return check.ok(url + " answers: " + cluster);
@@ -54,6 +64,9 @@ final class ServiceChecks {
                     host.config().isSet(AgentKeys.COORDINATOR_URL) ? Level.FAIL : Level.WARN,
                     e.getMessage() + "; the agent would wait for it",
                     "curl -sS -m 2 " + url + "/health || coordinator run");
+        } catch (TlsException | ConfigException e) {
+            return check.fail(
+                    "the certificates cannot be used: " + e.getMessage(), "openssl x509 -in FILE -noout -text");
         } catch (IllegalArgumentException e) {
             return check.fail(
                     "coordinator.url '" + url + "': " + e.getMessage(),

@@ -2,6 +2,7 @@ package io.farpage.coordinator.client;
 
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.Endpoint;
@@ -14,6 +15,7 @@ import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
@@ -28,6 +30,7 @@ import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -66,16 +69,27 @@ public final class CoordinatorClient implements AutoCloseable {
      * @throws IllegalArgumentException as the other constructor does
      */
     public CoordinatorClient(URI base, Duration deadline, Allegiance allegiance) {
+        this(base, deadline, allegiance, Credentials.NONE);
+    }
+
+    /**
+     * Makes a client that shows a certificate or a token.
+     *
+     * @param credentials asked for each request; changed certificates are used for the next one
+     * @throws IllegalArgumentException as the other constructors do
+     */
+    public CoordinatorClient(URI base, Duration deadline, Allegiance allegiance, Credentials credentials) {
         if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
             throw new IllegalArgumentException(
-                    "coordinator URL '%s' must be http://host:port, for example http://127.0.0.1:7400".formatted(base));
+                    "coordinator URL '%s' must be http://host:port or https://host:port, for example http://127.0.0.1:7400"
+                            .formatted(base));
         }
         if (deadline.isNegative() || deadline.isZero()) {
             throw new IllegalArgumentException("deadline " + deadline + " is not positive");
         }
         this.base = base;
         this.allegiance = allegiance;
-        this.transport = new Transport(base, deadline, allegiance);
+        this.transport = new Transport(base, deadline, allegiance, credentials);
     }
 
     /** Which coordinator this client obeys. */
@@ -245,6 +259,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Tells a coordinator that is being rebuilt what a node knows. The answer is used whatever the allegiance. */
     public RebuildStatus report(String node, NodeReport report) throws CoordinatorException {
         return transport.rebuild("PUT", API + "/rebuild/nodes/" + encoded(node), report);
+    }
+
+    /** A new certificate for the key of a node that shows its present one. */
+    public IssuedCertificate renewCertificate(String node, CertificateRequest request) throws CoordinatorException {
+        return transport.call("POST", nodePath(node) + "/certificate", request, IssuedCertificate.class);
     }
 
     /** How far the rebuild of a coordinator is. */

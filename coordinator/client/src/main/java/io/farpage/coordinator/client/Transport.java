@@ -5,6 +5,10 @@ import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Stamp;
 import io.farpage.rest.Json;
 import io.farpage.rest.Problem;
+import io.farpage.tls.Credentials;
+import io.farpage.tls.Peer;
+import io.farpage.tls.TlsException;
+import io.farpage.tls.TlsFailure;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
@@ -20,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 
@@ -29,18 +34,51 @@ final class Transport implements AutoCloseable {
     private final URI base;
     private final Duration deadline;
     private final Allegiance allegiance;
-    private final HttpClient http;
+    private final Credentials credentials;
+    private volatile Connections connections;
     private volatile boolean closed;
 
-    Transport(URI base, Duration deadline, Allegiance allegiance) {
+    /**
+     * Connections that were made with the same certificates.
+     *
+     * @param context that they were made with; empty for plain HTTP
+     * @param earlier those before: they end once they are idle, and with this client at the latest
+     */
+    private record Connections(HttpClient http, Optional<SSLContext> context, Optional<HttpClient> earlier) {}
+
+    Transport(URI base, Duration deadline, Allegiance allegiance, Credentials credentials) {
         this.base = base;
         this.deadline = deadline;
         this.allegiance = allegiance;
-        this.http = HttpClient.newBuilder()
+        this.credentials = credentials;
+        this.connections = connect(credentials.context(Peer.COORDINATOR), Optional.empty());
+    }
+
+    private Connections connect(Optional<SSLContext> context, Optional<HttpClient> earlier) {
+        HttpClient.Builder builder = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(deadline)
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .build();
+                .followRedirects(HttpClient.Redirect.NEVER);
+        context.ifPresent(builder::sslContext);
+        return new Connections(builder.build(), context, earlier);
+    }
+
+    /** Changed certificates take new connections; requests that are under way end on theirs. */
+    private HttpClient http() {
+        Connections now = connections;
+        return credentials.context(Peer.COORDINATOR).equals(now.context()) ? now.http() : reconnect();
+    }
+
+    private synchronized HttpClient reconnect() {
+        Connections now = connections;
+        Optional<SSLContext> context = credentials.context(Peer.COORDINATOR);
+        if (!context.equals(now.context())) {
+            connections = connect(context, Optional.of(now.http()));
+            if (closed) {
+                close();
+            }
+        }
+        return connections.http();
     }
 
     /** Sends a request and reads the answer; the extra time is for calls that the coordinator itself lets wait. */
@@ -104,12 +142,16 @@ final class Transport implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        http.shutdownNow();
+        Connections now = connections;
+        now.http().shutdownNow();
+        now.earlier().ifPresent(HttpClient::shutdownNow);
     }
 
-    private HttpRequest request(String method, String path, @Nullable Object body) {
+    private HttpRequest request(String method, String path, @Nullable Object body)
+            throws CoordinatorUnreachableException {
         HttpRequest.Builder builder = HttpRequest.newBuilder(base.resolve(path)).header("Accept", "application/json");
         allegiance.seen().ifPresent(seen -> builder.header(Seen.HEADER, seen.toString()));
+        authorize(builder, method + " " + path);
         if (body == null) {
             return builder.method(method, BodyPublishers.noBody()).build();
         }
@@ -118,13 +160,29 @@ final class Transport implements AutoCloseable {
                 .build();
     }
 
+    private void authorize(HttpRequest.Builder builder, String operation) throws CoordinatorUnreachableException {
+        try {
+            Optional<String> authorization = credentials.authorization();
+            if (authorization.isPresent() && !isSecure()) {
+                throw new TlsException("a token is sent over https only; use https:// and --ca");
+            }
+            authorization.ifPresent(value -> builder.header("Authorization", value));
+        } catch (TlsException e) {
+            throw unreachable(operation, String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private boolean isSecure() {
+        return "https".equals(base.getScheme());
+    }
+
     /** HttpRequest.timeout ends with the headers; waiting on the future bounds the body as well, and cancelling it ends the exchange. */
     private HttpResponse<byte[]> send(String operation, HttpRequest request, Duration limit)
             throws CoordinatorUnreachableException {
         if (closed) {
             throw unreachable(operation, "this client is closed", new IOException("closed"));
         }
-        CompletableFuture<HttpResponse<byte[]>> answer = http.sendAsync(request, BodyHandlers.ofByteArray());
+        CompletableFuture<HttpResponse<byte[]>> answer = http().sendAsync(request, BodyHandlers.ofByteArray());
         try {
             return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
@@ -143,6 +201,10 @@ final class Transport implements AutoCloseable {
     private String reason(Throwable cause) {
         if (closed) {
             return "this client was closed";
+        }
+        Optional<String> tls = TlsFailure.explain(cause, isSecure());
+        if (tls.isPresent()) {
+            return tls.get();
         }
         if (cause instanceof ConnectException) {
             return "nothing listens there; is the coordinator running?";

@@ -1,0 +1,105 @@
+package io.farpage.coordinator;
+
+import io.farpage.config.Config;
+import io.farpage.config.ConfigException;
+import io.farpage.coordinator.access.JoinTokens;
+import io.farpage.tls.CaPin;
+import io.farpage.tls.Tls;
+import io.farpage.tls.TlsFiles;
+import io.farpage.tls.TlsKeys;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code coordinator join-token create}: lets a node get its certificate. */
+@Command(
+        name = "join-token",
+        description = "Makes join tokens. Run it on the coordinator's host, as its user.",
+        subcommands = JoinTokenCommand.Create.class,
+        mixinStandardHelpOptions = true)
+final class JoinTokenCommand implements Callable<Integer> {
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    JoinTokenCommand() {}
+
+    @Override
+    public Integer call() {
+        throw new ParameterException(Objects.requireNonNull(spec).commandLine(), "Missing required subcommand: create");
+    }
+
+    /** The command that a node's host runs. */
+    static String joinCommand(Config config, String node, String token) {
+        TlsFiles files = TlsKeys.files(config)
+                .orElseThrow(
+                        () -> new ConfigException(
+                                List.of(
+                                        "tls.certificate is not set: nodes join over TLS only; 'coordinator certs init' makes certificates")));
+        if (config.get(Settings.CA_KEY).isEmpty()) {
+            throw new ConfigException(
+                    List.of("tls.ca_key is not set: without the CA's key the coordinator issues no certificates"));
+        }
+        Tls tls = Tls.read(files);
+        return "page-agent join --coordinator https://%s --node %s --token %s --ca-hash %s"
+                .formatted(
+                        config.get(Settings.LISTEN),
+                        node,
+                        token,
+                        CaPin.hash(tls.ca().getFirst()));
+    }
+
+    /** {@code coordinator join-token create NODE}. */
+    @Command(
+            name = "create",
+            description =
+                    "Makes a token with which one node gets one certificate, and prints the command to run on that node's host.",
+            mixinStandardHelpOptions = true)
+    static final class Create implements Callable<Integer> {
+        @Mixin
+        private final ConfigOptions options = new ConfigOptions();
+
+        @Parameters(paramLabel = "NODE", description = "The node's id.")
+        private String node = "";
+
+        @Option(
+                names = "--ttl",
+                paramLabel = "DURATION",
+                converter = Durations.class,
+                defaultValue = "15m",
+                description = "How long the token counts (default ${DEFAULT-VALUE}).")
+        private Duration ttl = Duration.ofMinutes(15);
+
+        @Option(
+                names = "--address",
+                paramLabel = "HOST",
+                description =
+                        "A name or address that the node's certificate is to have, beside the one that it joins from; may be repeated.")
+        private List<String> addresses = new ArrayList<>();
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() {
+            Config config = options.load();
+            joinCommand(config, node, "");
+            String token = new JoinTokens(config.get(Settings.DIRECTORY)).create(node, addresses, ttl);
+            PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
+            out.println(joinCommand(config, node, token));
+            out.flush();
+            return 0;
+        }
+    }
+}

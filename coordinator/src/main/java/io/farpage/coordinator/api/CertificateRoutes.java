@@ -1,0 +1,70 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.access.Identity;
+import io.farpage.access.TokenRefusedException;
+import io.farpage.coordinator.access.Issuer;
+import io.farpage.coordinator.model.CertificateRequest;
+import io.farpage.coordinator.model.IssuedCertificate;
+import io.farpage.coordinator.model.JoinRequest;
+import io.farpage.rest.AccessControl;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import java.io.IOException;
+import java.security.cert.X509Certificate;
+import java.util.List;
+
+/** Where nodes get their certificates. */
+final class CertificateRoutes {
+
+    /** A signing request and a token are far shorter. */
+    private static final int BODY = 32 << 10;
+
+    private final Issuer issuer;
+    private final AccessControl control;
+
+    CertificateRoutes(Issuer issuer, AccessControl control) {
+        this.issuer = issuer;
+        this.control = control;
+    }
+
+    List<Route> routes() {
+        return List.of(
+                Route.post(
+                        Api.PREFIX + "/join",
+                        "Exchange a join token for a node's first certificate",
+                        JoinRequest.class,
+                        IssuedCertificate.class,
+                        200,
+                        this::join),
+                Route.post(
+                        Api.PREFIX + "/nodes/{id}/certificate",
+                        "Get the certificate that follows a node's present one",
+                        CertificateRequest.class,
+                        IssuedCertificate.class,
+                        200,
+                        this::renew));
+    }
+
+    private void join(Context ctx) throws IOException {
+        JoinRequest request = Requests.body(ctx, JoinRequest.class, BODY);
+        try {
+            ctx.json(issuer.join(request, ctx.ip()));
+        } catch (TokenRefusedException e) {
+            control.refuse(
+                    ctx,
+                    new Identity.Stranger("it shows a join token for node '" + request.node() + "'"),
+                    new ProblemException(401, "join-refused", e.reason()));
+        }
+    }
+
+    private void renew(Context ctx) throws IOException {
+        CertificateRequest request = Requests.body(ctx, CertificateRequest.class, BODY);
+        X509Certificate present = AccessControl.certificate(ctx)
+                .orElseThrow(() -> ProblemException.conflict(
+                        "no-ca",
+                        "a certificate is renewed over TLS, with the present one; this connection shows none"));
+        ctx.json(issuer.renew(request, present));
+    }
+}

@@ -170,7 +170,7 @@ class MemoryBoundsTest {
     private static Socket sendAllButTheLastByte(Rest rest, String method, String path, int length) throws IOException {
         Socket socket = new Socket(rest.base().getHost(), rest.base().getPort());
         OutputStream out = socket.getOutputStream();
-        out.write("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        out.write("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
                 .formatted(method, path, length)
                 .getBytes(US_ASCII));
         byte[] part = new byte[1 << 16];

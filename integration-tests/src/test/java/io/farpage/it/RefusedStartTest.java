@@ -189,13 +189,13 @@ class RefusedStartTest {
     @Test
     void shouldRefuseAddressesThatDoNotExist() {
         refused(
-                agent(Map.of(), "--set", "tcp.address=no-such-host.invalid"),
+                agent(Map.of(), "--set", "tcp.address=no-such-host.invalid", "--set", "insecure=true"),
                 "page-agent: tcp.address 'no-such-host.invalid' does not resolve; give an IP address");
         refused(
                 agent(Map.of(), "--set", "coordinator.url=ftp://x"),
-                "page-agent: coordinator URL 'ftp://x' must be http://host:port, for example http://127.0.0.1:7400");
+                "page-agent: coordinator URL 'ftp://x' must be http://host:port or https://host:port, for example http://127.0.0.1:7400");
         refused(
-                agent(Map.of(), "--set", "api.listen=192.0.2.1:0"),
+                agent(Map.of(), "--set", "api.listen=192.0.2.1:0", "--set", "insecure=true"),
                 "page-agent: cannot listen on 192.0.2.1:0: this machine has no such address; give one of its own or 0.0.0.0");
     }
 

@@ -114,7 +114,7 @@ class RestServerTest {
 
         /** Asks, and reads the whole answer; returns its head. */
         String ask(String path) throws IOException {
-            String request = "GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n";
+            String request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
             socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
             StringBuilder head = new StringBuilder();
             while (head.indexOf("\r\n\r\n") < 0) {

@@ -127,7 +127,19 @@ public final class Membership {
         return HostPort.parse(address).host();
     }
 
+    /** The inventory of a cluster that is formed is a closed list, unless it is empty. */
     private static void checkInventory(Draft draft, String id, Registration said) {
+        draft.cluster.find(THE_CLUSTER).ifPresent(cluster -> {
+            if (!cluster.nodes().isEmpty()
+                    && cluster.nodes().stream()
+                            .noneMatch(expected -> expected.id().equals(id))) {
+                throw new ProblemException(
+                        403,
+                        "not-in-inventory",
+                        "node '%s' is not in the inventory of cluster '%s'; to add it, form the cluster anew: DELETE /api/v1/cluster, then 'coordinator up' with the longer inventory"
+                                .formatted(id, cluster.name()));
+            }
+        });
         draft.cluster.find(THE_CLUSTER).stream()
                 .flatMap(cluster -> cluster.nodes().stream())
                 .filter(expected -> expected.id().equals(id))

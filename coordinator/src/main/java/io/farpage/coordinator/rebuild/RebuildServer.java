@@ -122,6 +122,11 @@ public final class RebuildServer implements AutoCloseable {
         return server.listening();
     }
 
+    /** What is registered, as {@code METHOD path}. */
+    List<String> registered() {
+        return server.registered();
+    }
+
     /**
      * Waits until the rebuild has been finished.
      *

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.ExpectedNode;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
@@ -16,6 +18,7 @@ import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -240,5 +243,17 @@ class MembershipTest {
                 }
             }
         }
+    }
+
+    @Test
+    void shouldTakeTheInventoryOfAFormedClusterForAClosedList() {
+        with.membership.register("early", Fixture.node(1, 0));
+        with.membership.form(
+                new ClusterRequest("lab", List.of(new ExpectedNode("a", Optional.empty(), Optional.empty()))));
+        with.membership.register("a", Fixture.node(2, 0));
+        assertRefused("not-in-inventory", () -> with.membership.register("b", Fixture.node(3, 0)));
+        assertRefused("not-in-inventory", () -> with.membership.register("early", Fixture.node(4, 0)));
+        with.membership.dissolve();
+        with.membership.register("b", Fixture.node(3, 0));
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.config.HostPort;
+import io.farpage.coordinator.api.Rights;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Fences;
@@ -44,6 +45,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -448,6 +450,10 @@ class RebuildTest {
         try (RebuildServer server = new RebuildServer(options, store, Set.of("b"));
                 CoordinatorClient client =
                         new CoordinatorClient(URI.create("http://" + server.listening()), Duration.ofSeconds(30))) {
+            assertEquals(
+                    new TreeSet<>(Rights.rebuildTable().routes()),
+                    new TreeSet<>(server.registered()),
+                    "every route has an entry in Rights");
             assertTrue(client.report("b", long16000).finished());
             server.awaitFinished();
         }

@@ -1,12 +1,14 @@
 package io.farpage.it.harness;
 
 import io.farpage.agent.Main;
+import io.farpage.tls.Tls;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** A page agent: one start of it, and so one incarnation. */
 public final class AgentProcess implements AutoCloseable {
@@ -20,12 +22,14 @@ public final class AgentProcess implements AutoCloseable {
     private final String node;
     private final ChildJvm process;
     private final Path portFile;
-    private int port;
+    private final Optional<Tls> tls;
+    private Optional<Rest> rest = Optional.empty();
 
-    private AgentProcess(String node, ChildJvm process, Path portFile) {
+    private AgentProcess(String node, ChildJvm process, Path portFile, Optional<Tls> tls) {
         this.node = node;
         this.process = process;
         this.portFile = portFile;
+        this.tls = tls;
     }
 
     /** Starts an agent with a small pool and does not wait for it. */
@@ -36,12 +40,13 @@ public final class AgentProcess implements AutoCloseable {
         all.putAll(settings);
         List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
         all.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
-        return new AgentProcess(node, ChildJvm.start(node, Main.class, arguments), portFile);
+        return new AgentProcess(
+                node, ChildJvm.start(node, Main.class, arguments), portFile, Certificates.ofSettings(all));
     }
 
     /** Waits until it answers. */
     public AgentProcess awaitListening() {
-        port = Ports.of(process, portFile);
+        rest = Optional.of(Rest.of(Ports.of(process, portFile), tls));
         return this;
     }
 
@@ -53,8 +58,9 @@ public final class AgentProcess implements AutoCloseable {
         return process;
     }
 
+    /** Its REST interface; over TLS the node's own certificate is shown. */
     public Rest rest() {
-        return new Rest(port);
+        return rest.orElseThrow();
     }
 
     /** Reads a page. */

@@ -2,6 +2,7 @@ package io.farpage.it.harness;
 
 import static org.awaitility.Awaitility.await;
 
+import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.NodeStatus;
@@ -54,10 +55,34 @@ public final class Cluster implements AutoCloseable {
         Cluster cluster = new Cluster(coordinatorSettings);
         try {
             cluster.coordinator.launch();
-            cluster.client =
-                    Optional.of(new CoordinatorClient(cluster.coordinator.rest().base(), Duration.ofSeconds(10)));
+            cluster.client = Optional.of(new CoordinatorClient(
+                    cluster.coordinator.rest().base(),
+                    Duration.ofSeconds(10),
+                    new Allegiance(),
+                    cluster.coordinator.credentials()));
             return cluster;
         } catch (RuntimeException | Error e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** Starts a coordinator and agents that have certificates, and waits for all links. */
+    public static Cluster secured(Certificates certificates, Map<String, String> coordinatorSettings, String... nodes) {
+        Map<String, String> settings = new LinkedHashMap<>(SHORT_LEASES);
+        settings.putAll(certificates.settings("coordinator"));
+        settings.putAll(coordinatorSettings);
+        Cluster cluster = start(settings);
+        try {
+            List<AgentProcess> launched = new ArrayList<>();
+            for (String node : nodes) {
+                launched.add(cluster.launchAgent(node, certificates.node(node)));
+            }
+            launched.forEach(AgentProcess::awaitListening);
+            cluster.awaitAllLinks();
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            System.err.println(cluster.describe());
             cluster.close();
             throw e;
         }

@@ -1,6 +1,7 @@
 package io.farpage.it.harness;
 
 import io.farpage.coordinator.Main;
+import io.farpage.tls.Credentials;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,8 +63,14 @@ public final class CoordinatorProcess implements AutoCloseable {
         return store;
     }
 
+    /** Its REST interface; over TLS the coordinator's own certificate is shown, which is an admin's. */
     public Rest rest() {
-        return new Rest(port);
+        return Rest.of(port, Certificates.ofSettings(settings));
+    }
+
+    /** What a client of the test shows. */
+    Credentials credentials() {
+        return Credentials.of(Certificates.ofSettings(settings));
     }
 
     List<ChildJvm> lives() {

@@ -19,7 +19,7 @@ public final class RawHttp {
     public static Answer send(Rest rest, String method, String path, String body) {
         return exchange(
                 rest,
-                "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+                "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
                         .formatted(method, path, body.length(), body));
     }
 

@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.tls.Tls;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -8,6 +9,10 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
 
 /** A REST interface of a child. Any thread. */
 public final class Rest {
@@ -18,9 +23,45 @@ public final class Rest {
             .build();
 
     private final URI base;
+    private final HttpClient client;
+    private final Map<String, String> headers;
 
     public Rest(int port) {
-        this.base = URI.create("http://127.0.0.1:" + port);
+        this(URI.create("http://127.0.0.1:" + port), CLIENT, Map.of());
+    }
+
+    private Rest(URI base, HttpClient client, Map<String, String> headers) {
+        this.base = base;
+        this.client = client;
+        this.headers = Map.copyOf(headers);
+    }
+
+    /** A REST interface over TLS, if there are certificates. */
+    static Rest of(int port, Optional<Tls> tls) {
+        Rest plain = new Rest(port);
+        return tls.map(plain::with).orElse(plain);
+    }
+
+    /** The same over TLS, with what a program shows and trusts. */
+    public Rest with(Tls tls) {
+        return with(tls.server());
+    }
+
+    /** The same over TLS, with a context of its own. */
+    public Rest with(SSLContext context) {
+        HttpClient secure = HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(TIMEOUT)
+                .sslContext(context)
+                .build();
+        return new Rest(URI.create("https://" + base.getAuthority()), secure, headers);
+    }
+
+    /** The same with one more header in each request. */
+    public Rest with(String header, String value) {
+        Map<String, String> more = new HashMap<>(headers);
+        more.put(header, value);
+        return new Rest(base, client, more);
     }
 
     public URI base() {
@@ -48,8 +89,9 @@ public final class Rest {
         if (!contentType.isEmpty()) {
             request.header("Content-Type", contentType);
         }
+        headers.forEach(request::header);
         try {
-            var response = CLIENT.send(request.build(), BodyHandlers.ofByteArray());
+            var response = client.send(request.build(), BodyHandlers.ofByteArray());
             return new Answer(
                     response.statusCode(),
                     response.headers().firstValue("Content-Type").orElse(""),

@@ -1,0 +1,117 @@
+package io.farpage.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.access.Access;
+import io.farpage.access.AccessTable;
+import io.farpage.access.Identity;
+import io.farpage.access.Role;
+import io.farpage.coordinator.api.Rights;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The table of rights against the routes that are registered, and what it says of each kind of identity. */
+class RightsTest {
+
+    private static final AccessTable TABLE = Rights.table();
+    private static final Identity NODE_A = new Identity.Node("a");
+    private static final Identity STRANGER = new Identity.Stranger("it has shown nothing");
+
+    /** A request about node a, its peer b and the attachment of a. */
+    private static String aboutA(String parameter) {
+        return parameter.equals("peer") ? "b" : "a";
+    }
+
+    private static Identity role(Role role) {
+        return new Identity.Principal("ann", role, "token");
+    }
+
+    private static boolean allows(String route, Identity identity) {
+        String[] parts = route.split(" ");
+        return TABLE.of(parts[0], parts[1]).orElseThrow().allows(identity, RightsTest::aboutA);
+    }
+
+    @Test
+    void shouldHaveAnEntryForEveryRouteAndNoOther(@TempDir Path directory) {
+        try (Running running = new Running(directory)) {
+            assertEquals(
+                    new TreeSet<>(running.coordinator.server().registered()),
+                    new TreeSet<>(TABLE.routes()),
+                    "every route has an entry in Rights, and every entry a route");
+        }
+    }
+
+    @Test
+    void shouldLeaveNothingToStrangersButHealthThePageAndTheJoinToken() {
+        Set<String> open = new TreeSet<>();
+        for (String route : TABLE.routes()) {
+            if (allows(route, STRANGER)) {
+                open.add(route);
+            }
+        }
+        assertEquals(Set.of("GET /", "GET /health", "POST /api/v1/join"), open);
+    }
+
+    @Test
+    void shouldLetOnlyTheNodeItselfSpeakForIt() {
+        Set<String> own = Set.of(
+                "PUT /api/v1/nodes/{id}",
+                "POST /api/v1/nodes/{id}/heartbeat",
+                "POST /api/v1/nodes/{id}/certificate",
+                "PUT /api/v1/nodes/{id}/endpoints/{peer}",
+                "DELETE /api/v1/nodes/{id}/endpoints/{peer}",
+                "PUT /api/v1/nodes/{id}/regions/{name}",
+                "POST /api/v1/nodes/{id}/hosted/ack",
+                "POST /api/v1/nodes/{id}/releases/ack",
+                "POST /api/v1/nodes/{id}/fences",
+                "PUT /api/v1/spaces/{id}/attachments/{node}",
+                "DELETE /api/v1/spaces/{id}/attachments/{node}");
+        for (String route : own) {
+            assertTrue(allows(route, NODE_A), route);
+            assertFalse(allows(route, new Identity.Node("b")), route);
+            assertFalse(allows(route, new Identity.Node("A")), route);
+            assertFalse(allows(route, role(Role.ADMIN)), route);
+            assertFalse(allows(route, new Identity.Coordinator()), route);
+        }
+    }
+
+    @Test
+    void shouldShowAnEndpointToItsTwoNodesAndAdminsOnly() {
+        String route = "GET /api/v1/nodes/{id}/endpoints/{peer}";
+        assertTrue(allows(route, NODE_A));
+        assertTrue(allows(route, new Identity.Node("b")));
+        assertFalse(allows(route, new Identity.Node("c")));
+        assertTrue(allows(route, role(Role.ADMIN)));
+        assertFalse(allows(route, role(Role.OPERATOR)));
+    }
+
+    @Test
+    void shouldGiveEachRoleWhatTheNextOneHasAndNoKeysToViewers() {
+        for (String route : TABLE.routes()) {
+            boolean metrics = allows(route, role(Role.METRICS));
+            boolean viewer = allows(route, role(Role.VIEWER));
+            boolean operator = allows(route, role(Role.OPERATOR));
+            boolean admin = allows(route, role(Role.ADMIN));
+            assertTrue((!metrics || viewer) && (!viewer || operator) && (!operator || admin), route);
+            boolean reads = route.startsWith("GET ");
+            assertTrue(reads || route.contains("/join") || !viewer, route);
+            assertFalse(viewer && (route.contains("/regions") || route.contains("/endpoints")), route);
+        }
+        assertFalse(allows("GET /api/v1/nodes", role(Role.METRICS)));
+        assertTrue(allows("GET /metrics", role(Role.METRICS)));
+        assertTrue(allows("DELETE /api/v1/spaces/{id}", role(Role.OPERATOR)));
+        assertFalse(allows("POST /api/v1/cluster", role(Role.OPERATOR)));
+        assertTrue(allows("POST /api/v1/cluster", role(Role.ADMIN)));
+    }
+
+    @Test
+    void shouldRefuseARouteWithoutAnEntry() {
+        assertTrue(TABLE.of("GET", "/api/v1/forgotten").isEmpty());
+        assertFalse(Access.role(Role.ADMIN).isPublic());
+    }
+}

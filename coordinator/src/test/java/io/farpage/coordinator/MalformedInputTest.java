@@ -177,9 +177,12 @@ class MalformedInputTest {
     @Test
     void shouldRefuseABodyThatIsTooLongWithAndWithoutItsLengthGiven() throws Exception {
         byte[] spaces = " ".repeat((4 << 20) + 1).getBytes(StandardCharsets.UTF_8);
-        HttpRequest.Builder known = HttpRequest.newBuilder().PUT(HttpRequest.BodyPublishers.ofByteArray(spaces));
+        HttpRequest.Builder known = HttpRequest.newBuilder()
+                .header("Content-Type", "application/json")
+                .PUT(HttpRequest.BodyPublishers.ofByteArray(spaces));
         assertEquals(413, assertProblem(running.send(known, "/api/v1/nodes/c")).status());
         HttpRequest.Builder chunked = HttpRequest.newBuilder()
+                .header("Content-Type", "application/json")
                 .PUT(HttpRequest.BodyPublishers.ofInputStream(() -> new java.io.ByteArrayInputStream(spaces)));
         assertEquals(
                 413, assertProblem(running.send(chunked, "/api/v1/nodes/c")).status());

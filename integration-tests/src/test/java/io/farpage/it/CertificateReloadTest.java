@@ -85,20 +85,20 @@ class CertificateReloadTest {
 
     /** Each program gets another certificate, several times; between, one finds a file that is none. */
     private static void changeAll(Certificates certificates, Cluster cluster) throws Exception {
-            for (int round = 0; round < ROUNDS; round++) {
-                for (String name : List.of("coordinator", "a", "b")) {
-                    X509Certificate next = certificates.renew(name);
-                    int port = name.equals("coordinator")
-                            ? cluster.coordinator().rest().base().getPort()
-                            : cluster.agent(name).rest().base().getPort();
-                    await(name + " shows its new certificate")
-                            .atMost(Cluster.TIMEOUT)
-                            .until(() -> shown(certificates, port).equals(next));
-                }
-                // A file that is no certificate changes nothing.
-                Files.writeString(certificates.file("a.pem"), "not a certificate");
-                await("a logs it").atMost(Cluster.TIMEOUT).until(() -> logged(cluster, "earlier ones stay in use"));
+        for (int round = 0; round < ROUNDS; round++) {
+            for (String name : List.of("coordinator", "a", "b")) {
+                X509Certificate next = certificates.renew(name);
+                int port = name.equals("coordinator")
+                        ? cluster.coordinator().rest().base().getPort()
+                        : cluster.agent(name).rest().base().getPort();
+                await(name + " shows its new certificate")
+                        .atMost(Cluster.TIMEOUT)
+                        .until(() -> shown(certificates, port).equals(next));
             }
+            // A file that is no certificate changes nothing.
+            Files.writeString(certificates.file("a.pem"), "not a certificate");
+            await("a logs it").atMost(Cluster.TIMEOUT).until(() -> logged(cluster, "earlier ones stay in use"));
+        }
     }
 
     private static boolean logged(Cluster cluster, String text) {

@@ -103,5 +103,10 @@ class ExposureTest {
                 "tls.key=/nowhere/c.key",
                 "tls.ca=/nowhere/ca.pem"));
         assertTrue(lost.contains("coordinator: TLS: /nowhere/ca.pem does not exist"), lost);
+        String bare = refused(agent("coordinator.url=https://127.0.0.1:1"));
+        assertTrue(
+                bare.contains(
+                        "page-agent: coordinator.url: 'https://127.0.0.1:1' is not valid without tls.certificate"),
+                bare);
     }
 }

@@ -306,6 +306,25 @@ class SecurityTest {
         assertEquals(404, coordinator().get("/api/v1/spaces/forged").status());
     }
 
+    /** Such a header from an agent would end all changes. */
+    @Test
+    void shouldNotBelieveAPersonThatClaimsToHaveSeenANewerHistory() {
+        var details = coordinator().get("/health").expect(200).json().get("details");
+        String seen =
+                details.get("cluster").asString() + "/" + details.get("epoch").asString() + "/999999999";
+        for (Role role : List.of(Role.VIEWER, Role.ADMIN)) {
+            as(role).with("Farpage-Seen", seen).get("/api/v1/nodes").expect(200);
+        }
+        coordinator()
+                .with(certificates.anonymous())
+                .with("Farpage-Seen", seen)
+                .get("/api/v1/nodes")
+                .expect(401);
+        as(Role.OPERATOR)
+                .sendJson("POST", "/api/v1/spaces", "{\"name\":\"after\",\"sizeBytes\":8192}")
+                .expect(201);
+    }
+
     @Test
     void shouldNotTakeANodesCertificateForACoordinators() {
         Rest impostor = cluster.agent("a").rest();

@@ -55,6 +55,11 @@ final class Doors implements AutoCloseable {
     }
 
     private static void checkExposure(Config config) {
+        if (config.get(AgentKeys.COORDINATOR_URL).startsWith("https:")) {
+            throw new ConfigException(List.of(
+                    "coordinator.url: '%s' is not valid without tls.certificate, tls.key and tls.ca; 'page-agent join' gets them"
+                            .formatted(config.get(AgentKeys.COORDINATOR_URL))));
+        }
         HostPort listen = config.get(AgentKeys.API_LISTEN);
         String tcp = config.get(AgentKeys.TCP_ADDRESS);
         List<Exposure.Address> addresses = new ArrayList<>();

@@ -5,6 +5,7 @@ import io.farpage.access.Identity;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -21,11 +22,15 @@ public final class Tls implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Tls.class);
 
+    private static final int WARN_IN_LAST = 6;
+    private static final Duration WARN_EVERY = Duration.ofHours(1);
+
     private final TlsFiles files;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final Thread watch;
     private volatile Current current;
     private String lastFault = "";
+    private Instant warnAgain = Instant.MIN;
 
     /** What is in use now. Contexts live as long as the material, so that connections can resume sessions. */
     private record Current(
@@ -122,12 +127,32 @@ public final class Tls implements AutoCloseable {
     private void watch(Duration every) {
         while (!Thread.currentThread().isInterrupted()) {
             try {
+                warnBeforeTheEnd();
                 Thread.sleep(every);
                 reload();
             } catch (InterruptedException e) {
                 return;
             }
         }
+    }
+
+    /** Once an hour, when less than a sixth of the certificate's life is left. Something that should have renewed it did not. */
+    private void warnBeforeTheEnd() {
+        Instant now = Instant.now();
+        if (now.isBefore(warnAgain)) {
+            return;
+        }
+        certificate().ifPresent(certificate -> {
+            Instant end = certificate.getNotAfter().toInstant();
+            Duration life = Duration.between(certificate.getNotBefore().toInstant(), end);
+            if (now.isAfter(end.minus(life.dividedBy(WARN_IN_LAST)))) {
+                warnAgain = now.plus(WARN_EVERY);
+                LOG.warn(
+                        "certificate '{}' ends at {}; renew it ('coordinator certs renew', or tls.renew of an agent)",
+                        CertificateIdentity.subject(certificate),
+                        end);
+            }
+        });
     }
 
     /** Looks at the files now; true if others are in use after it. */

@@ -394,6 +394,43 @@ class SecurityTest {
         assertTrue(directory.toFile().exists());
     }
 
+    @Test
+    void shouldLetCommandsShowTokensAndCertificates() throws Exception {
+        String token = token("create", "--name", "cli", "--role", "viewer");
+        Path tokenFile = Files.writeString(directory.resolve("token"), token + "\n");
+        Path inventory = Files.writeString(directory.resolve("inventory.yaml"), "cluster: x\nnodes: [{id: a}]\n");
+        List<String> up = List.of(
+                "up",
+                inventory.toString(),
+                "--coordinator",
+                coordinator().base().toString(),
+                "--ca",
+                certificates.file("ca.pem").toString());
+        assertCommand(Main.class, up, Map.of(), 1, "it has shown neither a client certificate nor a token");
+        Map<String, String> environment = Map.of("FARPAGE_TOKEN_FILE", tokenFile.toString());
+        assertCommand(
+                Main.class,
+                up,
+                environment,
+                1,
+                "viewer 'cli' (token) may not POST /api/v1/cluster; it takes role admin");
+
+        List<String> guests =
+                List.of("guests", "--agent", cluster.agent("a").rest().base().toString());
+        Map<String, String> node = Map.of(
+                "FARPAGE_TLS_CA", certificates.file("ca.pem").toString(),
+                "FARPAGE_TLS_CERTIFICATE", certificates.file("a.pem").toString(),
+                "FARPAGE_TLS_KEY", certificates.file("a.key").toString());
+        assertCommand(io.farpage.agent.Main.class, guests, node, 0, "SPACE");
+    }
+
+    private static void assertCommand(
+            Class<?> main, List<String> arguments, Map<String, String> environment, int code, String said) {
+        ChildJvm command = ChildJvm.start("command", main, arguments, environment);
+        assertEquals(code, command.awaitEnd(), command.out() + command.err());
+        assertTrue((command.out() + command.err()).contains(said), said + " in " + command.out() + command.err());
+    }
+
     /** An agent that is not in the inventory of the cluster is refused, whatever its certificate. */
     @Test
     void shouldRefuseANodeThatIsNotInTheInventory() throws Exception {

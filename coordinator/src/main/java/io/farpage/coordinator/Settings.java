@@ -65,7 +65,7 @@ public final class Settings {
     public static final Key<List<String>> NAMES = Key.texts(
             "server.names",
             "",
-            "Host names under which clients reach the coordinator without TLS, beside addresses, `localhost` and this host's own names. Requests"
+            "Host names under which clients reach the coordinator without TLS, beside addresses, `localhost` and this host's own name. Requests"
                     + " with another Host are refused, since a web page may have sent them.");
 
     /** The CA's key. */

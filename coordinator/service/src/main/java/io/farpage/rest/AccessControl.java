@@ -42,7 +42,7 @@ public final class AccessControl {
     /**
      * Lets every client do everything, but no web page of another origin.
      *
-     * @param names hosts under which the service is reached, beside addresses and this machine's own names
+     * @param names hosts under which the service is reached, beside addresses and this machine's own name
      */
     public static AccessControl open(List<String> names) {
         return new AccessControl(Optional.empty(), BrowserCheck.plain(names));

@@ -2,8 +2,9 @@ package io.farpage.rest;
 
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -21,6 +22,9 @@ final class BrowserCheck {
     private static final Pattern ADDRESS = Pattern.compile("\\d{1,3}(\\.\\d{1,3}){3}|\\[[0-9a-fA-F:.]+(%[^\\]]*)?\\]");
     private static final Set<HandlerType> READS = Set.of(HandlerType.GET, HandlerType.HEAD, HandlerType.OPTIONS);
 
+    /** Not from the resolver, which may wait for a name server. Source: proc(5). */
+    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
+
     private final boolean checkHost;
     private final Set<String> names;
 
@@ -37,11 +41,9 @@ final class BrowserCheck {
         Set<String> all = new HashSet<>(Set.of("localhost"));
         names.forEach(name -> all.add(name.toLowerCase(Locale.ROOT)));
         try {
-            InetAddress self = InetAddress.getLocalHost();
-            all.add(self.getHostName().toLowerCase(Locale.ROOT));
-            all.add(self.getCanonicalHostName().toLowerCase(Locale.ROOT));
-        } catch (UnknownHostException e) {
-            // A host whose own name does not resolve is reached by address.
+            all.add(Files.readString(HOST_NAME).strip().toLowerCase(Locale.ROOT));
+        } catch (IOException e) {
+            // Without /proc the host is reached by address, or by the names that are configured.
         }
         return new BrowserCheck(true, all);
     }

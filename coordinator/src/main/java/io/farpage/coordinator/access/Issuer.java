@@ -11,6 +11,8 @@ import io.farpage.coordinator.model.JoinRequest;
 import io.farpage.rest.ProblemException;
 import io.farpage.tls.Pem;
 import io.farpage.tls.Tls;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -48,16 +50,20 @@ public final class Issuer {
     /**
      * Issues a node's first certificate.
      *
-     * @param from address that the request comes from
+     * @param client address that the request comes from
      * @throws TokenRefusedException if the join token does not count
      * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed, 403 for addresses that are not the node's
      */
-    public IssuedCertificate join(JoinRequest request, String from) throws TokenRefusedException {
+    public IssuedCertificate join(JoinRequest request, String client) throws TokenRefusedException {
         Tls own = requireCa();
+        String from = canonical(client);
         JoinTokens.JoinToken token = tokens.use(request.token(), request.node());
-        List<String> addresses = request.addresses().orElse(List.of(from));
+        List<String> addresses = request.addresses().orElse(List.of(from)).stream()
+                .map(Issuer::canonical)
+                .toList();
+        List<String> known = token.addresses().stream().map(Issuer::canonical).toList();
         List<String> foreign = addresses.stream()
-                .filter(one -> !one.equals(from) && !token.addresses().contains(one))
+                .filter(one -> !one.equals(from) && !known.contains(one))
                 .toList();
         if (!foreign.isEmpty()) {
             throw new ProblemException(
@@ -72,7 +78,7 @@ public final class Issuer {
                                     foreign.getFirst()));
         }
         List<String> all = new ArrayList<>(addresses);
-        token.addresses().stream().filter(one -> !all.contains(one)).forEach(all::add);
+        known.stream().filter(one -> !all.contains(one)).forEach(all::add);
         return issue(own, request.signingRequest(), Subject.node(request.node(), all));
     }
 
@@ -88,6 +94,19 @@ public final class Issuer {
             throw new ProblemException(403, "forbidden", "only a node's certificate is renewed in this way");
         }
         return issue(own, request.signingRequest(), Subject.of(present));
+    }
+
+    /** One way to write an IPv6 address, without brackets and zone; anything else as it is. */
+    private static String canonical(String host) {
+        String bare = host.replaceFirst("^\\[(.*)\\]$", "$1").replaceFirst("%.*$", "");
+        if (bare.indexOf(':') < 0) {
+            return bare;
+        }
+        try {
+            return InetAddress.getByName(bare).getHostAddress();
+        } catch (UnknownHostException e) {
+            throw ProblemException.invalid("'" + host + "' is no IP address");
+        }
     }
 
     private Tls requireCa() {

@@ -34,7 +34,7 @@ public final class AgentKeys {
     public static final Key<List<String>> API_NAMES = Key.texts(
             "api.names",
             "",
-            "Host names under which clients reach the REST API without TLS, beside addresses, `localhost` and this host's own names. Requests"
+            "Host names under which clients reach the REST API without TLS, beside addresses, `localhost` and this host's own name. Requests"
                     + " with another Host are refused, since a web page may have sent them.");
 
     public static final Key<Boolean> TLS_RENEW = Key.bool(

@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import javax.net.ssl.SSLContext;
 import org.slf4j.Logger;
@@ -112,6 +113,13 @@ public final class Tls implements AutoCloseable {
                 .own()
                 .orElseThrow(() -> new TlsException("this program has no private key"))
                 .key());
+    }
+
+    /** As {@link #withKey}, with the certificate chain of the key: both are of the same moment. */
+    <T> T withOwn(BiFunction<List<X509Certificate>, PrivateKey, T> use) {
+        Material.Own own =
+                current.material().own().orElseThrow(() -> new TlsException("this program has no private key"));
+        return use.apply(own.chain(), own.key());
     }
 
     /** The trusted CAs. */

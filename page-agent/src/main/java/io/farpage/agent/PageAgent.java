@@ -103,7 +103,7 @@ public final class PageAgent implements AutoCloseable {
 
         Notifier noticed = new Notifier();
         shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
-        LinkKeys keys = LinkKeys.generate(node, incarnation);
+        LinkKeys keys = LinkKeys.generate(node, incarnation, doors.tls());
         LocalNode self = new LocalNode(node, incarnation, pool, coordinator, keys);
         links = movers.add(new LinkControl(self, transports, shards.all(), AgentOptions.links(config)));
         noticed.target = links::noticed;
@@ -157,6 +157,10 @@ public final class PageAgent implements AutoCloseable {
                 node,
                 announcement::registration,
                 new RebuildReports.Known(hosting, spaces, fences, links::superseded)));
+        // The link key is registered again, signed with the certificate that is in use now.
+        doors.tls()
+                .ifPresent(tls ->
+                        tls.onChange(() -> membership.update(announcement.registration(), announcement.regions())));
         if (config.get(AgentKeys.TLS_RENEW)) {
             doors.tls()
                     .ifPresent(tls -> parts.add(new CertificateRenewal(coordinator, node, tls))

@@ -5,14 +5,23 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.farpage.certs.CertificateAuthority;
+import io.farpage.certs.Keys;
+import io.farpage.certs.Subject;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.LinkKey;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.tls.Pem;
+import io.farpage.tls.Tls;
+import io.farpage.tls.TlsFiles;
 import io.farpage.verbs.VerbsException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPair;
@@ -20,6 +29,7 @@ import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.spec.X509EncodedKeySpec;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -28,9 +38,13 @@ import javax.crypto.KeyAgreement;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Two agents derive one secret for their link, and nobody else derives it. */
 final class LinkKeysTest {
+    @TempDir
+    Path directory;
+
     private static final Incarnation ONE = new Incarnation(1);
     private static final Incarnation TWO = new Incarnation(2);
 
@@ -128,5 +142,53 @@ final class LinkKeysTest {
                 .getPublic()
                 .getEncoded());
         assertThrows(VerbsException.class, () -> a.with(node("b", TWO, Optional.of(other))));
+    }
+
+    /** A program with a certificate of its own. */
+    private Tls certified(CertificateAuthority ca, String id) throws IOException {
+        KeyPair pair = Keys.generate();
+        Path trusted = Files.writeString(directory.resolve(id + "-ca.pem"), Pem.encode(ca.certificate()));
+        Path certificate = Files.writeString(
+                directory.resolve(id + ".pem"),
+                Pem.encode(ca.issue(pair.getPublic(), Subject.node(id, List.of()), Duration.ofDays(1))));
+        Path key = Files.writeString(directory.resolve(id + "-key.pem"), Pem.encode(pair.getPrivate()));
+        return Tls.read(new TlsFiles(trusted, Optional.of(new TlsFiles.Own(certificate, key))));
+    }
+
+    @Test
+    void shouldDeriveTheSameSecretFromSignedKeys() throws IOException {
+        CertificateAuthority ca = CertificateAuthority.make().authority();
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.of(certified(ca, "a")));
+        LinkKeys b = LinkKeys.generate("b", TWO, Optional.of(certified(ca, "b")));
+        assertEquals(a.with(node("b", TWO, b)), b.with(node("a", ONE, a)));
+    }
+
+    @Test
+    void shouldRefuseAKeyThatIsNotSignedInAClusterWithCertificates() throws IOException {
+        CertificateAuthority ca = CertificateAuthority.make().authority();
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.of(certified(ca, "a")));
+        LinkKeys b = LinkKeys.generate("b", TWO);
+        assertEquals(
+                "link to b: its link key is not that of node 'b': it is not signed; the coordinator was handed another key, or the"
+                        + " node's certificate is not valid",
+                assertThrows(VerbsException.class, () -> a.with(node("b", TWO, b)))
+                        .getMessage());
+    }
+
+    /** What a forged coordinator would do to put itself between two agents, and one that runs on an old copy of its store. */
+    @Test
+    void shouldRefuseAnotherKeyUnderTheNodesSignature() throws IOException {
+        CertificateAuthority ca = CertificateAuthority.make().authority();
+        LinkKeys a = LinkKeys.generate("a", ONE, Optional.of(certified(ca, "a")));
+        Tls ofB = certified(ca, "b");
+        LinkKey honest = LinkKeys.generate("b", TWO, Optional.of(ofB)).published();
+        LinkKey substituted =
+                new LinkKey(LinkKeys.generate("b", TWO).published().x25519(), honest.certificate(), honest.signature());
+        assertThrows(VerbsException.class, () -> a.with(node("b", TWO, Optional.of(substituted))));
+        assertThrows(VerbsException.class, () -> a.with(node("b", ONE, Optional.of(honest))), "of another incarnation");
+        LinkKey ofC =
+                LinkKeys.generate("b", TWO, Optional.of(certified(ca, "c"))).published();
+        assertThrows(VerbsException.class, () -> a.with(node("b", TWO, Optional.of(ofC))), "signed by another node");
+        a.with(node("b", TWO, Optional.of(honest)));
     }
 }

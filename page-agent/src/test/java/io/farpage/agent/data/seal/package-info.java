@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.data.seal;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullUnmarked
+package io.farpage.linux.crypto;
+
+import org.jspecify.annotations.NullUnmarked;

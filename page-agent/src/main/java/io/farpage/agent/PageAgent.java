@@ -364,7 +364,7 @@ public final class PageAgent implements AutoCloseable {
                         fences.refresh();
                     }
                 }
-                case SPACE_CREATED, SPACE_TORN -> hosting.refresh();
+                case SPACE_CREATED, SPACE_TORN, SPACE_SEALED -> hosting.refresh();
                 case CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
             }
         }

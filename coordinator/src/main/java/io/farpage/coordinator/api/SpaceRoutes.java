@@ -6,6 +6,7 @@ import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PageInfo;
@@ -73,10 +74,16 @@ final class SpaceRoutes {
                 Route.delete(
                                 ATTACHMENT,
                                 "Detach a node from a space",
-                                ctx -> attachments.detach(id(ctx), ctx.pathParam("node"), incarnation(ctx), torn(ctx)))
+                                ctx -> attachments.detach(
+                                        id(ctx), ctx.pathParam("node"), incarnation(ctx), torn(ctx), seal(ctx)))
                         .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits"))
                         .with(new Route.QueryParameter(
-                                "torn", false, "why not all pages are at their homes: marks the space as torn")),
+                                "torn", false, "why not all pages are at their homes: marks the space as torn"))
+                        .with(
+                                new Route.QueryParameter(
+                                        "seal",
+                                        false,
+                                        "of an encrypted space: the mark of the file that the agent has left the tags in, 32 hex digits")),
                 Route.get(
                         SPACE + "/extents",
                         "Where the pages of a space live",
@@ -140,6 +147,11 @@ final class SpaceRoutes {
 
     private static Optional<String> torn(Context ctx) {
         return Requests.optionalQuery(ctx, "torn").map(reason -> Requests.parameter("torn", reason, Torn::checkReason));
+    }
+
+    private static Optional<String> seal(Context ctx) {
+        return Requests.optionalQuery(ctx, "seal")
+                .map(mark -> Requests.parameter("seal", mark, Encryption.Sealed::checkMark));
     }
 
     private static String id(Context ctx) {

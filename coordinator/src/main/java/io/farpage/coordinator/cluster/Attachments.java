@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -50,6 +51,12 @@ public final class Attachments {
             Space space = Spaces.require(ledger.state(), idOrName);
             if (space.deleting()) {
                 throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
+            }
+            if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
+                throw ProblemException.conflict(
+                        "encrypted",
+                        "space '%s' (id %d) is encrypted: its pages can be read and written only through the guest that has it for memory; attach a guest"
+                                .formatted(space.name(), space.id()));
             }
             Optional<Attachment> own = Optional.empty();
             for (Attachment other : of(draft, space)) {
@@ -117,12 +124,19 @@ public final class Attachments {
         draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
     }
 
+    /** As {@link #detach(String, String, Incarnation, Optional, Optional)}, of a space that is not encrypted. */
+    public void detach(String idOrName, String node, Incarnation incarnation, Optional<String> torn) {
+        detach(idOrName, node, incarnation, torn, Optional.empty());
+    }
+
     /**
      * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
      *
      * @param torn why some pages of an exclusive attachment are not at their homes; empty if all are
+     * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if it is the one that was there before
      */
-    public void detach(String idOrName, String node, Incarnation incarnation, Optional<String> torn) {
+    public void detach(
+            String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal) {
         ledger.change(draft -> {
             draft.requireNode(node, incarnation);
             Optional<Space> known = ledger.state().space(idOrName);
@@ -137,11 +151,26 @@ public final class Attachments {
                     .filter(attachment -> attachment.incarnation().equals(incarnation))
                     .ifPresent(attachment -> {
                         torn.ifPresent(reason -> tear(draft, attachment, reason));
+                        seal.ifPresent(mark -> seal(draft, attachment, mark));
                         draft.attachments.remove(key(space, node));
                         Spaces.finishDeletion(draft, space);
                     });
             return id;
         });
+    }
+
+    /** The tags of an encrypted space are in another file from now on. */
+    private static void seal(Draft draft, Attachment attachment, String mark) {
+        String key = State.idKey(attachment.space());
+        draft.spaces
+                .find(key)
+                .filter(space -> attachment.mode() == AttachMode.EXCLUSIVE)
+                .ifPresent(space -> space.encryption().ifPresent(known -> {
+                    Encryption now =
+                            new Encryption(known.keyId(), Optional.of(new Encryption.Sealed(mark, attachment.node())));
+                    draft.spaces.put(key, space.withEncryption(Optional.of(now)));
+                    draft.emit(EventKind.SPACE_SEALED, Optional.empty(), space);
+                }));
     }
 
     /** Marks the space of an exclusive attachment as torn, unless it is torn already. */

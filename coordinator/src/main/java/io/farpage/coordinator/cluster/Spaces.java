@@ -1,5 +1,6 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
@@ -75,8 +76,9 @@ public final class Spaces {
             List<Extent> extents = allocate(rooms, request.sizeBytes(), pageSize);
             Bounds.checkNewSpace(draft, extents.size());
             long id = draft.newId();
-            Space space =
-                    new Space(id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false);
+            Space space = new Space(
+                            id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false)
+                    .withEncryption(request.keyId().map(Encryption::new));
             draft.spaces.put(State.idKey(id), space);
             draft.extents.put(State.idKey(id), new State.Extents(extents));
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);

@@ -6,15 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -132,5 +135,57 @@ class AttachmentsTest {
 
     private void attach(String node, long incarnation, AttachMode mode) {
         attachments.attach("vm", node, new AttachRequest(new Incarnation(incarnation), mode));
+    }
+
+    private void makeAnEncryptedSpace() {
+        with.spaces.create(new SpaceRequest(
+                "secret", 4096, OptionalInt.empty(), Optional.of(List.of("home")), Optional.of("0123456789abcdef")));
+    }
+
+    @Test
+    void shouldRefuseToShareAnEncryptedSpace() {
+        with.spaces.delete("vm", false);
+        with.spaces.acknowledge(
+                "home",
+                new ReleaseAck(
+                        new Incarnation(1),
+                        List.of(with.spaces.releases("home").getFirst().id())));
+        makeAnEncryptedSpace();
+        AttachRequest shared = new AttachRequest(new Incarnation(2), AttachMode.SHARED);
+        ProblemException refused =
+                assertThrows(ProblemException.class, () -> attachments.attach("secret", "a", shared));
+        assertTrue(refused.problem("").is("encrypted"), refused::getMessage);
+        assertTrue(refused.problem("").detail().contains("attach a guest"), refused::getMessage);
+    }
+
+    @Test
+    void shouldKeepTheMarkOfTheLatestExclusiveDetachment() {
+        with.spaces.delete("vm", false);
+        with.spaces.acknowledge(
+                "home",
+                new ReleaseAck(
+                        new Incarnation(1),
+                        List.of(with.spaces.releases("home").getFirst().id())));
+        makeAnEncryptedSpace();
+        assertEquals(
+                Optional.of(new Encryption("0123456789abcdef")),
+                with.spaces.require("secret").encryption());
+        String mark = "0123456789abcdef0123456789abcdef";
+        attachments.attach("secret", "a", new AttachRequest(new Incarnation(2), AttachMode.EXCLUSIVE));
+        attachments.detach("secret", "b", new Incarnation(3), Optional.empty(), Optional.of("f".repeat(32)));
+        assertEquals(
+                Optional.of(new Encryption("0123456789abcdef")),
+                with.spaces.require("secret").encryption(),
+                "a node that is not attached has no say");
+        attachments.detach("secret", "a", new Incarnation(2), Optional.empty(), Optional.of(mark));
+        assertEquals(
+                Optional.of(new Encryption.Sealed(mark, "a")),
+                with.spaces.require("secret").encryption().orElseThrow().sealed());
+        attachments.attach("secret", "b", new AttachRequest(new Incarnation(3), AttachMode.EXCLUSIVE));
+        attachments.detach("secret", "b", new Incarnation(3), Optional.empty());
+        assertEquals(
+                Optional.of(new Encryption.Sealed(mark, "a")),
+                with.spaces.require("secret").encryption().orElseThrow().sealed(),
+                "a guest that never came leaves the tags as they were");
     }
 }

@@ -119,6 +119,7 @@ class UnsealedStoreTest {
                     state.nodes().values().stream().map(Node::status).toList());
             Space vm = state.space("vm").orElseThrow();
             assertTrue(vm.torn().isEmpty());
+            assertTrue(vm.encryption().isEmpty(), "a store that is older than encryption has plain spaces");
             assertEquals(ExtentState.OK, state.extentsOf(vm).getFirst().state());
             assertEquals(
                     List.of(new Release(8, 6, new Incarnation(2), 65536, 4096)),

@@ -221,6 +221,21 @@ public final class CoordinatorClient implements AutoCloseable {
                 null);
     }
 
+    /**
+     * Detaches a node from a space that it had exclusively.
+     *
+     * @param torn why not all pages are at their homes; empty if all are
+     * @param seal the mark of the file with the tags of an encrypted space; empty if it is the one that was there before
+     */
+    public void detach(
+            String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal)
+            throws CoordinatorException {
+        String query = "?incarnation=" + incarnation
+                + torn.map(reason -> "&torn=" + encoded(reason)).orElse("")
+                + seal.map(mark -> "&seal=" + mark).orElse("");
+        transport.call("DELETE", attachmentPath(idOrName, node) + query, null);
+    }
+
     /** The incarnations of other nodes that a node must cut off. */
     public List<Fence> fences(String node) throws CoordinatorException {
         return List.of(transport.call("GET", nodePath(node) + "/fences", null, Fence[].class));

@@ -9,6 +9,7 @@ final class Check {
     private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?");
     private static final Pattern DIGITS = Pattern.compile("[0-9]+");
     private static final Pattern HEX16 = Pattern.compile("[0-9a-fA-F]{16}");
+    private static final Pattern HEX32 = Pattern.compile("[0-9a-f]{32}");
 
     private Check() {}
 
@@ -59,6 +60,13 @@ final class Check {
             throw new IllegalArgumentException("%s: '%s' must be 16 hex digits".formatted(field, text));
         }
         return Long.parseUnsignedLong(text, 16);
+    }
+
+    static String hex32(String field, String text) {
+        if (!HEX32.matcher(text).matches()) {
+            throw new IllegalArgumentException("%s: '%s' must be 32 lower-case hex digits".formatted(field, text));
+        }
+        return text;
     }
 
     /** A decimal number from 0. */

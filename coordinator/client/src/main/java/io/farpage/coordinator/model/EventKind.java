@@ -46,6 +46,9 @@ public enum EventKind {
     /** {@code space} was marked as torn, or the mark ended. */
     @JsonProperty("space-torn")
     SPACE_TORN,
+    /** {@code space} was detached, and the tags of its pages were left in another file than before. */
+    @JsonProperty("space-sealed")
+    SPACE_SEALED,
     /** Extents of {@code space} were lost with {@code node}. */
     @JsonProperty("extents-lost")
     EXTENTS_LOST,

@@ -17,6 +17,7 @@ import java.util.regex.Pattern;
  * @param createdAt when it was made
  * @param deleting whether it is removed once no node is attached to it
  * @param torn why it may hold a mix of older and newer pages, if it may
+ * @param encryption how its pages are sealed; empty if their homes can read them
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -26,7 +27,8 @@ public record Space(
         @JsonProperty(required = true) ExtentState state,
         @JsonProperty(required = true) Instant createdAt,
         @JsonProperty(required = true) boolean deleting,
-        Optional<Torn> torn) {
+        Optional<Torn> torn,
+        Optional<Encryption> encryption) {
 
     private static final Pattern ID = Pattern.compile("[0-9]{1,18}");
 
@@ -35,7 +37,7 @@ public record Space(
         return ID.matcher(nameOrId).matches() ? OptionalLong.of(Long.parseLong(nameOrId)) : OptionalLong.empty();
     }
 
-    /** A space that is whole. */
+    /** A space that is whole and not encrypted. */
     public Space(
             long id,
             String name,
@@ -44,7 +46,7 @@ public record Space(
             ExtentState state,
             Instant createdAt,
             boolean deleting) {
-        this(id, name, sizeBytes, pageSize, state, createdAt, deleting, Optional.empty());
+        this(id, name, sizeBytes, pageSize, state, createdAt, deleting, Optional.empty(), Optional.empty());
     }
 
     /** How many pages it has. */
@@ -54,16 +56,21 @@ public record Space(
 
     /** The same with another state. */
     public Space withState(ExtentState other) {
-        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting, torn);
+        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting, torn, encryption);
     }
 
     /** The same, about to go away. */
     public Space withDeleting() {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true, torn);
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true, torn, encryption);
     }
 
     /** The same, torn or whole. */
     public Space withTorn(Optional<Torn> other) {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, other);
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, other, encryption);
+    }
+
+    /** The same, with other words on how its pages are sealed. */
+    public Space withEncryption(Optional<Encryption> other) {
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other);
     }
 }

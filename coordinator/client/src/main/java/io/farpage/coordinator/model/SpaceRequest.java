@@ -12,12 +12,14 @@ import java.util.OptionalInt;
  * @param sizeBytes a multiple of the page size, up to 2⁴⁸
  * @param pageSize 4096 (when left out) or 2097152
  * @param homes the nodes to take memory from; when left out, all active nodes, the one with most free memory first
+ * @param keyId the id of the key that agents seal its pages with, 16 hex digits; when left out, its homes can read them
  */
 public record SpaceRequest(
         @JsonProperty(required = true) String name,
         @JsonProperty(required = true) long sizeBytes,
         OptionalInt pageSize,
-        Optional<List<String>> homes) {
+        Optional<List<String>> homes,
+        Optional<String> keyId) {
 
     /** Checks the fields. */
     public SpaceRequest {
@@ -33,6 +35,12 @@ public record SpaceRequest(
         if (homes.filter(List::isEmpty).isPresent()) {
             throw new IllegalArgumentException("homes: an empty list; leave it out to let the coordinator choose");
         }
+        keyId.ifPresent(id -> Encryption.checkKeyId("keyId", id));
+    }
+
+    /** A space that is not encrypted. */
+    public SpaceRequest(String name, long sizeBytes, OptionalInt pageSize, Optional<List<String>> homes) {
+        this(name, sizeBytes, pageSize, homes, Optional.empty());
     }
 
     /** A space of 4 KiB pages wherever there is room. */

@@ -120,6 +120,23 @@ final class GuestCommands {
                                 + " before all its pages were written to their homes")
         private boolean force;
 
+        @Option(
+                names = "--encrypted",
+                description =
+                        "Seal the pages for their homes, with a key of this agent; a space that exists must be encrypted")
+        private boolean encrypted;
+
+        @Option(
+                names = "--key-id",
+                paramLabel = "ID",
+                description = "Key of an encrypted space that is created (default: the agent's key for new spaces)")
+        private @Nullable String keyId;
+
+        @Option(
+                names = "--reset",
+                description = "Begin with zeros, whatever an encrypted space held: for one whose tags are gone")
+        private boolean reset;
+
         @Override
         public Integer call() throws InterruptedException {
             GuestRequest request = new GuestRequest(
@@ -132,7 +149,10 @@ final class GuestCommands {
                     noReplay ? Optional.of(false) : Optional.empty(),
                     Optional.ofNullable(socketMode),
                     Optional.ofNullable(socketOwner),
-                    force ? Optional.of(true) : Optional.empty());
+                    force ? Optional.of(true) : Optional.empty(),
+                    encrypted ? Optional.of(true) : Optional.empty(),
+                    Optional.ofNullable(keyId),
+                    reset ? Optional.of(true) : Optional.empty());
             byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
             if (answer == null) {
                 return REFUSED;

@@ -24,6 +24,7 @@ import picocli.CommandLine.Spec;
             GuestCommands.Show.class,
             ImageCommands.Save.class,
             ImageCommands.Load.class,
+            SpaceCommand.class,
             PageCommand.class,
             DoctorCommand.class,
             Main.ConfigReference.class
@@ -44,7 +45,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, save, load, page, doctor or config-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor or config-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -11,8 +11,14 @@ import io.farpage.bench.cluster.AgentProcess;
 import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.process.Children;
 import io.farpage.guest.command.CommandException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -50,7 +56,11 @@ final class FaultAgents implements AutoCloseable {
         FaultPlacement placement = scenario.placement();
         String idle = scenario.idle().label();
         AgentFlags flags = new AgentFlags(
-                running.coordinator().url(), plan.run().transport().label(), scenario.idle(), plan.bytes(), Map.of());
+                running.coordinator().url(),
+                plan.run().transport().label(),
+                scenario.idle(),
+                plan.homeBytes(),
+                seal(children));
         AgentProcess home = AgentProcess.start(children, "home of " + idle, flags.home(placement.homeCpu()));
         AgentProcess node =
                 AgentProcess.start(children, "node of " + idle, flags.node(placement.handlerCpu(), STAGING));
@@ -66,17 +76,36 @@ final class FaultAgents implements AutoCloseable {
         this.space = "bench-" + idle;
         this.backing = home.backing();
         this.client = new AgentClient(node.awaitPort());
-        fill();
+        fill(false);
+        if (plan.hasEncrypted()) {
+            fill(true);
+        }
+    }
+
+    /** Where the agents find a key for encrypted spaces, made for this run, and where they keep tags. */
+    private static Map<String, String> seal(Children children) {
+        Path keys = children.scratch().resolve("keys");
+        try {
+            Files.createDirectories(keys);
+            Path key = Files.writeString(
+                    keys.resolve("default.key"), HexFormat.of().formatHex(new SecureRandom().generateSeed(32)));
+            Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-------"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return Map.of(
+                "seal.keys", keys.toString(),
+                "seal.directory", children.scratch().resolve("seal").toString());
     }
 
     /** The toucher writes the pages; when it ends, the agent brings them home. That takes memory which the agent can read. */
-    private void fill() throws InterruptedException {
-        attach(new FaultCase.Side("fill", 1, OptionalLong.empty()));
+    private void fill(boolean encrypted) throws InterruptedException {
+        attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), encrypted));
         toucher.fill(
                 new FaultToucher.Setting(
                         setting.socket(), FaultToucher.Backing.MEMFD, setting.seed(), setting.cpu(), setting.timeout()),
                 plan.given().pages);
-        GuestStatus end = awaitEnd();
+        GuestStatus end = awaitEnd(encrypted);
         if (end.detail().contains(NOT_HOME)) {
             throw new CommandException("the pages could not be brought home after they were filled: "
                     + agents.node().lastWords());
@@ -85,7 +114,7 @@ final class FaultAgents implements AutoCloseable {
 
     private void attach(FaultCase.Side side) throws InterruptedException {
         client.attach(
-                space,
+                space(side.encrypted()),
                 new GuestRequest(
                         setting.socket().toString(),
                         OptionalLong.of(plan.bytes()),
@@ -98,6 +127,9 @@ final class FaultAgents implements AutoCloseable {
                         Optional.of(false),
                         Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
+                        side.encrypted() ? Optional.of(true) : Optional.empty(),
+                        Optional.empty(),
                         Optional.empty()));
     }
 
@@ -105,13 +137,17 @@ final class FaultAgents implements AutoCloseable {
     Round run(FaultCase.Side side, FaultToucher.Walk walk) throws InterruptedException {
         attach(side);
         BaselineProcess.Measured measured = toucher.touch(setting, walk);
-        return new Round(measured, awaitEnd());
+        return new Round(measured, awaitEnd(side.encrypted()));
     }
 
-    private GuestStatus awaitEnd() throws InterruptedException {
+    private String space(boolean encrypted) {
+        return encrypted ? space + "-encrypted" : space;
+    }
+
+    private GuestStatus awaitEnd(boolean encrypted) throws InterruptedException {
         long deadline = System.nanoTime() + END_TIMEOUT.toNanos();
         while (System.nanoTime() - deadline < 0) {
-            GuestStatus status = client.guest(space);
+            GuestStatus status = client.guest(space(encrypted));
             if (status.state().equals("ended")) {
                 return status;
             }

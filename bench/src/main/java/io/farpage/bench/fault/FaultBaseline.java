@@ -43,7 +43,7 @@ final class FaultBaseline implements BaselineRunner {
         rounds.add(
                 handler.isPresent()
                         ? touch(handler.get(), walk)
-                        : agents.run(scenario.kind().reference(), walk)
+                        : agents.run(scenario.kind().reference(plan), walk)
                                 .measured()
                                 .round());
     }
@@ -65,6 +65,6 @@ final class FaultBaseline implements BaselineRunner {
                         c.backing(),
                         rounds))
                 .orElseGet(() -> new Baseline.Measured(
-                        scenario.kind().reference().label(), placement, agents.backing(), rounds));
+                        scenario.kind().reference(plan).label(), placement, agents.backing(), rounds));
     }
 }

@@ -19,7 +19,11 @@ enum FaultCase {
     /** Half of them, so that the rest of the faults come with evictions. */
     LOCAL_50,
     /** A quarter. */
-    LOCAL_25;
+    LOCAL_25,
+    /** Pages that are sealed for their home, against pages that are not. */
+    ENCRYPTED,
+    /** The same with a quarter of them resident, so that pages are sealed, too. */
+    ENCRYPTED_LOCAL_25;
 
     private static final int WHOLE = 100;
 
@@ -29,8 +33,9 @@ enum FaultCase {
      * @param label what an agent so configured is called as a baseline
      * @param prefetch pages that one fetch may bring
      * @param local pages that may be resident
+     * @param encrypted whether the space is
      */
-    record Side(String label, int prefetch, OptionalLong local) {}
+    record Side(String label, int prefetch, OptionalLong local, boolean encrypted) {}
 
     String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -56,23 +61,32 @@ enum FaultCase {
     /** The agent that is looked at. */
     Side measured(FaultPlan plan) {
         boolean prefetches = this == SEQUENTIAL_PREFETCH || this == RANDOM_PREFETCH;
-        return new Side(
-                "farpage",
-                prefetches ? plan.given().prefetch : 1,
-                evicts() ? OptionalLong.of(plan.given().pages * percent() / WHOLE) : OptionalLong.empty());
+        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), isEncrypted());
+    }
+
+    private OptionalLong local(FaultPlan plan) {
+        return evicts() ? OptionalLong.of(plan.given().pages * percent() / WHOLE) : OptionalLong.empty();
+    }
+
+    /** Whether the pages of the agent that is looked at are sealed. */
+    boolean isEncrypted() {
+        return this == ENCRYPTED || this == ENCRYPTED_LOCAL_25;
     }
 
     /** The agent that it is compared with, unless that is C. */
-    Side reference() {
-        return new Side(evicts() ? "farpage-no-limit" : "farpage-prefetch-off", 1, OptionalLong.empty());
+    Side reference(FaultPlan plan) {
+        if (isEncrypted()) {
+            return new Side("farpage-plain", 1, local(plan), false);
+        }
+        return new Side(evicts() ? "farpage-no-limit" : "farpage-prefetch-off", 1, OptionalLong.empty(), false);
     }
 
     private int percent() {
         return switch (this) {
             case LOCAL_100 -> WHOLE;
             case LOCAL_50 -> 50;
-            case LOCAL_25 -> 25;
-            case RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
+            case LOCAL_25, ENCRYPTED_LOCAL_25 -> 25;
+            case ENCRYPTED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
         };
     }
 }

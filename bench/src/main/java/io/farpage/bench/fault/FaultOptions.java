@@ -16,7 +16,8 @@ final class FaultOptions {
             split = ",",
             converter = CaseName.class,
             description =
-                    "random, threads, sequential-prefetch, random-prefetch, local-100, local-50, local-25 (default: all)")
+                    "random, threads, sequential-prefetch, random-prefetch, local-100, local-50, local-25, encrypted,"
+                            + " encrypted-local-25 (default: all)")
     List<FaultCase> cases = List.of();
 
     @Option(

@@ -8,9 +8,11 @@ import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.report.Subject;
+import io.farpage.linux.crypto.LibCrypto;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What to measure, checked.
@@ -68,6 +70,12 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
                     skipped.add(why);
                     continue;
                 }
+                if (one.isEncrypted() && LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Failed failed) {
+                    String why = "--case " + one.label() + ": " + failed;
+                    require(o.cases.isEmpty(), why);
+                    skipped.add(why);
+                    continue;
+                }
                 scenarios.add(new FaultScenario(one, idle, placement(idle, cpus)));
             }
         }
@@ -98,11 +106,21 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
     /** For both agents' pools and the baseline's pages. */
     @Override
     public long hugepages() {
-        return AgentFlags.hugepages(bytes(), FaultAgents.STAGING) + AgentFlags.hugepages(bytes());
+        return AgentFlags.hugepages(homeBytes(), FaultAgents.STAGING) + AgentFlags.hugepages(bytes());
     }
 
     long bytes() {
         return given.pages * PAGE_BYTES;
+    }
+
+    /** Whether some case has an encrypted space. */
+    boolean hasEncrypted() {
+        return scenarios.stream().anyMatch(one -> one.kind().isEncrypted());
+    }
+
+    /** Bytes of all spaces that the home has. */
+    long homeBytes() {
+        return hasEncrypted() ? 2 * bytes() : bytes();
     }
 
     /** Touches of each round that are not recorded, at first. */

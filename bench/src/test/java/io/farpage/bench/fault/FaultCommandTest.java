@@ -7,12 +7,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.bench.baseline.CCompiler;
 import io.farpage.bench.fetch.BenchProcess;
 import io.farpage.linux.PosixException;
+import io.farpage.linux.crypto.LibCrypto;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -91,6 +93,23 @@ final class FaultCommandTest {
         assertTrue(runs.at("/2/faults").asLong() < ROUNDS * PAGES / 4, "prefetched pages do not fault");
         assertTrue(runs.at("/2/prefetchHitRate").asDouble() > 0.8);
         assertTrue(runs.at("/3/evictions").asLong() >= ROUNDS * PAGES / 2, "three quarters have no room");
+    }
+
+    @Test
+    void shouldCompareEncryptedPagesWithPlainOnes() throws Exception {
+        LibCrypto.Loading library = LibCrypto.load(Optional.empty());
+        assumeTrue(library instanceof LibCrypto.Loading.Loaded, library::toString);
+        JsonNode runs =
+                report(List.of("--case", "encrypted,encrypted-local-25")).get("runs");
+        for (JsonNode run : runs) {
+            String name = run.get("name").asString();
+            assertEquals("farpage-plain", run.at("/baseline/name").asString(), name);
+            assertEquals(0, run.get("mismatches").asLong(), name);
+            assertEquals(0, run.at("/baseline/mismatches").asLong(), name);
+            assertEquals(RECORDED, run.get("count").asLong(), name);
+        }
+        assertEquals(ROUNDS * PAGES, runs.at("/0/faults").asLong(), "each page faults once");
+        assertTrue(runs.at("/1/evictions").asLong() >= ROUNDS * PAGES / 2, "three quarters have no room");
     }
 
     @Test

@@ -52,12 +52,6 @@ public final class Attachments {
             if (space.deleting()) {
                 throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
             }
-            if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
-                throw ProblemException.conflict(
-                        "encrypted",
-                        "space '%s' (id %d) is encrypted: its pages can be read and written only through the guest that has it for memory; attach a guest"
-                                .formatted(space.name(), space.id()));
-            }
             Optional<Attachment> own = Optional.empty();
             for (Attachment other : of(draft, space)) {
                 if (other.node().equals(node) && other.incarnation().equals(request.incarnation())) {
@@ -65,6 +59,12 @@ public final class Attachments {
                 } else {
                     checkBeside(draft, space, other, node, request);
                 }
+            }
+            if (space.encryption().isPresent() && request.mode() == AttachMode.SHARED) {
+                throw ProblemException.conflict(
+                        "encrypted",
+                        "space '%s' (id %d) is encrypted: its pages can be read and written only through the guest that has it for memory; attach a guest"
+                                .formatted(space.name(), space.id()));
             }
             boolean wasAlone = own.filter(a -> a.mode() == AttachMode.EXCLUSIVE).isPresent();
             if (wasAlone && request.mode() == AttachMode.SHARED) {

@@ -3,6 +3,8 @@ package io.farpage.it.harness;
 import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.guest.vmm.Handoff;
 import io.farpage.guest.vmm.PagedAccess;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
 import io.farpage.linux.uffd.MemoryFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -53,6 +55,18 @@ public final class PagedRam implements AutoCloseable {
     public byte[] read(int page) {
         PagedAccess.read(address(page), buffer);
         return buffer.toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /** Whether the kernel can read a page on this process' behalf: a poisoned page gives it EFAULT, where a load would give SIGBUS. */
+    public boolean isReadable(int page) {
+        Errno errno = Errno.ofThread();
+        try (MemoryFile sink = MemoryFile.create("sink", memory.pageBytes())) {
+            long written = FileIo.write(errno, sink.fd(), address(page), memory.pageBytes());
+            if (written != memory.pageBytes() && written != -Errno.EFAULT) {
+                throw new IllegalStateException("write(2) from page " + page + " gave " + written);
+            }
+            return written > 0;
+        }
     }
 
     /** Reads a page and drops what it holds. Any thread, several at once. */

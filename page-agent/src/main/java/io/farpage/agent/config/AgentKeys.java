@@ -118,6 +118,28 @@ public final class AgentKeys {
             "5s",
             "1d",
             "How long the unwritten pages of a VMM that has ended are kept while none of them reaches a home; then they are discarded.");
+    public static final Key<Path> SEAL_DIRECTORY = Key.path(
+            "seal.directory",
+            "/var/lib/farpage/seal",
+            "Where the tags of encrypted spaces are kept between two guests; made if need be. A space that is to be used on another"
+                    + " node needs its file there.");
+    public static final Key<Optional<Path>> SEAL_KEYS = Key.optional(
+            "seal.keys",
+            ValueTypes.path(),
+            "Directory with the keys of encrypted spaces: files `*.key` of mode 0600, each with 32 bytes or 64 hex digits. New"
+                    + " spaces take `default.key`, or the only key.");
+    public static final Key<List<String>> SEAL_KEY_COMMAND = Key.texts(
+            "seal.key_command",
+            "",
+            "Program that prints a key of encrypted spaces, and its first arguments, instead of `seal.keys`. The last argument is the"
+                    + " id of the key, or `current` for the key of new spaces.");
+    public static final Key<Duration> SEAL_KEY_DEADLINE =
+            Key.duration("seal.key_deadline", "10s", "100ms", "5m", "How long `seal.key_command` may take.");
+    public static final Key<Optional<Path>> SEAL_LIBRARY = Key.optional(
+            "seal.library", ValueTypes.path(), "libcrypto to load; the system's `libcrypto.so.3`, if left out.");
+    public static final Key<Boolean> SEAL_REQUIRE =
+            Key.bool("seal.require", false, "Whether guests of this agent get encrypted spaces only.");
+
     public static final Key<Integer> FETCH_DEPTH =
             Key.integer("fetch.depth", 64, 1, 4096, "Transfers under way at once for the page tool.");
     public static final Key<Duration> FETCH_DEADLINE = Key.duration(
@@ -228,6 +250,12 @@ public final class AgentKeys {
             GUEST_PINS,
             GUEST_PIN_LINGER,
             GUEST_FLUSH_DEADLINE,
+            SEAL_DIRECTORY,
+            SEAL_KEYS,
+            SEAL_KEY_COMMAND,
+            SEAL_KEY_DEADLINE,
+            SEAL_LIBRARY,
+            SEAL_REQUIRE,
             FETCH_DEPTH,
             FETCH_DEADLINE,
             LINK_MAX,

@@ -3,6 +3,7 @@ package io.farpage.agent.config;
 import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.config.Config;
 import io.farpage.linux.ThreadScheduling;
@@ -79,7 +80,18 @@ public final class AgentOptions {
                 config.get(AgentKeys.GUEST_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 config.get(AgentKeys.GUEST_FLUSH_DEADLINE),
-                new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER)));
+                new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER)),
+                new Seals(seals(config)));
+    }
+
+    private static Seals.Options seals(Config config) {
+        return new Seals.Options(
+                config.get(AgentKeys.SEAL_DIRECTORY),
+                config.get(AgentKeys.SEAL_KEYS),
+                config.get(AgentKeys.SEAL_KEY_COMMAND),
+                config.get(AgentKeys.SEAL_KEY_DEADLINE),
+                config.get(AgentKeys.SEAL_LIBRARY),
+                config.get(AgentKeys.SEAL_REQUIRE));
     }
 
     /** The options of links. */

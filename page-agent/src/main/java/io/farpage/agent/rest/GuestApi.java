@@ -5,8 +5,10 @@ import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.guest.LocalLimit;
+import io.farpage.agent.control.guest.NewSpace;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
@@ -35,7 +37,19 @@ public final class GuestApi {
                         "The spaces that are the memory of guests on this node: pages, faults, latencies, evictions",
                         GuestStatus[].class,
                         ctx -> ctx.json(guests.status())),
+                Route.post(
+                        SPACES,
+                        "Create a space, encrypted with a key of this agent or not",
+                        NewSpace.class,
+                        Space.class,
+                        201,
+                        this::create),
                 Route.get(SPACES + "/{space}", "One of these spaces", GuestStatus.class, this::show),
+                Route.get(
+                        SPACES + "/{space}/description",
+                        "A space as the coordinator has it, whether it has a guest or not",
+                        Space.class,
+                        this::describe),
                 Route.put(
                         GUEST,
                         "Prepare to serve a guest, whose VMM hands its memory over on a Unix socket",
@@ -60,6 +74,29 @@ public final class GuestApi {
             ctx.json(guests.status(space(ctx)));
         } catch (GuestException e) {
             throw problem(e);
+        }
+    }
+
+    private void create(Context ctx) throws IOException {
+        NewSpace space = Requests.body(ctx, NewSpace.class, MAX_BODY);
+        try {
+            ctx.json(guests.create(space));
+        } catch (GuestException e) {
+            throw problem(e);
+        } catch (CoordinatorRefusedException e) {
+            throw AgentApi.refused(e);
+        } catch (CoordinatorException e) {
+            throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void describe(Context ctx) {
+        try {
+            ctx.json(guests.describe(space(ctx)));
+        } catch (GuestException e) {
+            throw problem(e);
+        } catch (CoordinatorException e) {
+            throw new ProblemException(503, "coordinator-away", String.valueOf(e.getMessage()));
         }
     }
 

@@ -92,6 +92,10 @@ public final class GuestMetrics {
                 "Prefetched pages of streams that ended before them",
                 g -> g.where().prefetchWaste());
         count(
+                "integrity_failures_total",
+                "Pages of an encrypted space that came from their homes other than they were sealed",
+                g -> g.faults().integrityFailures());
+        count(
                 "removed_pages_total",
                 "Pages that the guest discarded, such as by its balloon",
                 g -> g.faults().removedPages());

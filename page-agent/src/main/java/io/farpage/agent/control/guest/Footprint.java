@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.seal.SealTable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,14 +27,16 @@ final class Footprint {
      * Checks that page tables fit into this host's memory, even if the guest uses all its pages.
      *
      * @param slices of the guest
+     * @param sealed whether the pages are sealed, which takes a tag and a version for each
      * @param available bytes
      * @throws HandoffException if they do not fit, with both figures
      */
-    static void requireTables(List<Slice> slices, long available) throws HandoffException {
+    static void requireTables(List<Slice> slices, boolean sealed, long available) throws HandoffException {
         long pages = slices.stream().mapToLong(Slice::pages).sum();
         long bytes = slices.stream()
-                .mapToLong(slice -> Pager.tableBytes(slice.pages()))
-                .sum();
+                        .mapToLong(slice -> Pager.tableBytes(slice.pages()))
+                        .sum()
+                + (sealed ? pages * SealTable.ENTRY_BYTES : 0);
         if (bytes > available) {
             throw new HandoffException(
                     "the page table of %d pages may take %d bytes, and this host has %d bytes available; free memory on the host,"

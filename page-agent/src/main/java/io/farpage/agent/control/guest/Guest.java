@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.SpaceMap;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,6 +25,8 @@ final class Guest {
     private static final Logger log = LoggerFactory.getLogger(Guest.class);
     static final Duration PROBE_INTERVAL = Duration.ofMillis(200);
     static final Duration HEAT_INTERVAL = Duration.ofSeconds(5);
+    private static final Duration LEAVE_TIMEOUT = Duration.ofMinutes(10);
+    private static final Duration LEAVE_PAUSE = Duration.ofSeconds(1);
     private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
     private enum State {
@@ -59,13 +63,27 @@ final class Guest {
 
     /** Decides on a handoff. */
     @FunctionalInterface
-    interface Admission {
+    interface Admission extends AutoCloseable {
         /**
          * Checks a handoff and starts to serve the memory. The descriptors of the message are closed if that fails.
          *
          * @throws HandoffException saying what is wrong with the handoff
          */
         Paging admit(HandoffConnection.Message message) throws HandoffException;
+
+        /**
+         * Keeps what the next guest of an encrypted space needs. No page is sealed any more.
+         *
+         * @return what names it; empty if nothing has changed, or the space is not encrypted
+         * @throws SealException if it cannot be written; the call may be repeated
+         */
+        default Optional<String> leave() throws SealException {
+            return Optional.empty();
+        }
+
+        /** Wipes the keys of an encrypted space. */
+        @Override
+        default void close() {}
     }
 
     /** Is told what happens to a guest, on its thread. */
@@ -156,8 +174,29 @@ final class Guest {
             last = Snapshot.of(ended);
             paging = null;
         }
+        leave();
+        admission.close();
         use.close();
         listener.released(use.map());
+    }
+
+    /** Keeps the tags of an encrypted space. Without them its pages are lost, so a disk that is full is waited for. */
+    private void leave() {
+        long began = clock.getAsLong();
+        while (true) {
+            try {
+                admission.leave().ifPresent(use::seal);
+                return;
+            } catch (SealException e) {
+                log.error("space {}: the tags of its pages are not kept: {}", space(), e.getMessage());
+                if (stopping || clock.getAsLong() - began > LEAVE_TIMEOUT.toNanos()) {
+                    detail = "the tags of its pages are not kept, and its pages are lost: " + e.getMessage();
+                    use.tear(detail);
+                    return;
+                }
+            }
+            LockSupport.parkNanos(LEAVE_PAUSE.toNanos());
+        }
     }
 
     /** Accepts connections until one brings a proper handoff; null if the guest is to be detached before. */
@@ -314,6 +353,7 @@ final class Guest {
                 state.word(),
                 socket.path().toString(),
                 now.pid(),
+                use.space().encryption().isPresent(),
                 now.evictable(),
                 now.pins(),
                 detail,

@@ -19,7 +19,10 @@ import java.util.OptionalLong;
  * @param replay whether to prefetch what was resident when the space's last guest ended; true when left out
  * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
  * @param socketOwner owner of the socket, as USER, USER:GROUP or :GROUP by name or number; the agent's user and group when left out
- * @param force whether to use a torn space, which holds older and newer pages, as it is; false when left out
+ * @param force whether to use a torn space, which holds older and newer pages, as it is, or an encrypted one with tags of an earlier moment; false when left out
+ * @param encrypted whether the space, if it is to be made, is encrypted; one that exists must be, if true; false when left out
+ * @param keyId the id of the key of an encrypted space that is to be made; the key for new spaces, when left out
+ * @param reset whether to begin with zeros, whatever an encrypted space held; false when left out
  */
 public record GuestRequest(
         @JsonProperty(required = true) String socket,
@@ -31,7 +34,10 @@ public record GuestRequest(
         Optional<Boolean> replay,
         Optional<String> socketMode,
         Optional<String> socketOwner,
-        Optional<Boolean> force) {
+        Optional<Boolean> force,
+        Optional<Boolean> encrypted,
+        Optional<String> keyId,
+        Optional<Boolean> reset) {
 
     private static final int DEFAULT_MODE = 0600;
 

@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param state waiting for its VMM, attached, or ended
  * @param socket where the VMM hands its memory over
  * @param pid of the VMM, once attached
+ * @param encrypted whether the homes can neither read its pages nor alter them unnoticed
  * @param evictable whether the VMM handed over what backs its memory, so that it can be kept under a limit
  * @param pins whether pages stay resident because a device may write to them
  * @param detail how it ended, or why the last handoff was refused; empty if there is no more to report
@@ -27,6 +28,7 @@ public record GuestStatus(
         String state,
         String socket,
         Optional<Integer> pid,
+        boolean encrypted,
         boolean evictable,
         PinStatus pins,
         String detail,
@@ -57,6 +59,7 @@ public record GuestStatus(
      * @param waitedFaults that waited for a free frame
      * @param removedPages that the guest discarded, such as by its balloon
      * @param prefetchedPages installed before a fault asked for them
+     * @param integrityFailures pages of an encrypted space that came from their homes other than they were sealed; each is lost
      * @param faultP50Ns median
      * @param faultP99Ns 99th percentile
      * @param faultP999Ns 99.9th percentile
@@ -75,6 +78,7 @@ public record GuestStatus(
             long waitedFaults,
             long removedPages,
             long prefetchedPages,
+            long integrityFailures,
             long faultP50Ns,
             long faultP99Ns,
             long faultP999Ns,
@@ -85,6 +89,6 @@ public record GuestStatus(
             long installP99Ns) {
 
         /** Before there is a guest. */
-        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

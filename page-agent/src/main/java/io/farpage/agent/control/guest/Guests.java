@@ -3,6 +3,9 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.guest.GuestException.Obstacle;
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.seal.SealException;
+import io.farpage.agent.control.seal.Seals;
+import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
@@ -15,10 +18,7 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.HeatReport;
-import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
-import io.farpage.coordinator.model.SpaceRequest;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,13 +36,11 @@ import org.slf4j.LoggerFactory;
 public final class Guests implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Guests.class);
     private static final int DEFAULT_PREFETCH = 32;
-    private static final Duration DELETION = Duration.ofSeconds(5);
-    private static final Duration DELETION_POLL = Duration.ofMillis(20);
     private static final Duration FENCING_TIMEOUT = Duration.ofSeconds(3);
     private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
 
     private final CoordinatorClient coordinator;
-    private final String node;
+    private final SpaceCreation creation;
     private final Spaces spaces;
     private final PagerHosts hosts;
     private final Options options;
@@ -56,8 +54,8 @@ public final class Guests implements AutoCloseable {
      * @param links a shard's side of the link to a node, by the shard's number
      */
     public Guests(LocalNode node, Spaces spaces, List<ShardLoop> shards, ShardLinks links, Options options) {
-        this.node = node.id();
         this.coordinator = node.coordinator();
+        creation = new SpaceCreation(node, options.seals());
         this.options = options;
         this.spaces = spaces;
         List<PagerHost> each = new ArrayList<>();
@@ -75,8 +73,9 @@ public final class Guests implements AutoCloseable {
      * @param deadline of one of them
      * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is discarded
      * @param pins policy for guests whose memory may be pinned
+     * @param seals opens encrypted spaces
      */
-    public record Options(int depth, Duration deadline, Duration flushDeadline, PinPolicy pins) {}
+    public record Options(int depth, Duration deadline, Duration flushDeadline, PinPolicy pins, Seals seals) {}
 
     /** The links to other nodes. */
     @FunctionalInterface
@@ -96,7 +95,7 @@ public final class Guests implements AutoCloseable {
             requireNoGuest(known.getAsLong());
         }
         if (request.sizeBytes().isPresent()) {
-            awaitDeletion(name);
+            creation.awaitDeletion(name);
         }
         // Outside the lock: a file system that does not answer delays this attach alone.
         HandoffSocket socket = listen(request);
@@ -124,26 +123,6 @@ public final class Guests implements AutoCloseable {
                     throw e;
                 }
                 LockSupport.parkNanos(FENCING_PAUSE.toNanos());
-            }
-        }
-    }
-
-    /** A deletion ends only after this node has detached; until then the name belongs to the space that is being deleted. */
-    private void awaitDeletion(String name) throws CoordinatorException, GuestException {
-        long start = System.nanoTime();
-        while (coordinator.space(name).filter(Space::deleting).isPresent()) {
-            if (System.nanoTime() - start > DELETION.toNanos()) {
-                throw new GuestException(
-                        Obstacle.CONFLICT,
-                        "space '%s' is being deleted; try again when its deletion has ended, or choose another name"
-                                .formatted(name));
-            }
-            try {
-                Thread.sleep(DELETION_POLL);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new GuestException(
-                        Obstacle.CONFLICT, "the wait for the deletion of '" + name + "' was interrupted");
             }
         }
     }
@@ -178,11 +157,11 @@ public final class Guests implements AutoCloseable {
                     "this agent serves %d guests already, the most that it can: %s"
                             .formatted(hosts.capacity(), hosts.fullness()));
         }
-        Optional<Space> created = createSpace(name, request);
+        Optional<Space> created = creation.createIfAbsent(name, request);
         OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : spaces.resolve(name);
         try {
             Optional<SpaceUse> exclusive = id.isPresent()
-                    ? spaces.useExclusively(id.getAsLong(), request.force().orElse(false))
+                    ? spaces.useExclusively(id.getAsLong(), request.force().orElse(false) || isReset(request))
                     : Optional.empty();
             SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
                     Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
@@ -196,8 +175,13 @@ public final class Guests implements AutoCloseable {
         }
     }
 
+    private static boolean isReset(GuestRequest request) {
+        return request.reset().orElse(false);
+    }
+
     private Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket) throws GuestException {
         boolean done = false;
+        Optional<SpaceSeal> seal = Optional.empty();
         try {
             if (use.map().pages() > Integer.MAX_VALUE) {
                 throw new GuestException(
@@ -205,10 +189,15 @@ public final class Guests implements AutoCloseable {
                         "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
             }
             hosts.requireStaging(use.map().pageSize());
+            seal = seal(use.space(), request);
             HandoffAdmission admission = new HandoffAdmission(
                     use,
-                    !fresh,
-                    request.replay().orElse(true) ? workingSets.of(use.map().id()) : WorkingSet.EMPTY,
+                    new HandoffAdmission.Past(
+                            seal.map(SpaceSeal::hasPages).orElse(!fresh),
+                            request.replay().orElse(true)
+                                    ? workingSets.of(use.map().id())
+                                    : WorkingSet.EMPTY,
+                            seal),
                     options(request, use.map().pageSize()),
                     hosts);
             Guest guest = new Guest(use, socket, admission, new GuestListener(), System::nanoTime);
@@ -218,9 +207,24 @@ public final class Guests implements AutoCloseable {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         } finally {
             if (!done) {
+                seal.ifPresent(SpaceSeal::close);
                 use.close();
                 spaces.detachWhenUnused(use.map().id());
             }
+        }
+    }
+
+    private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {
+        if (request.encrypted().orElse(false) && space.encryption().isEmpty()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' (id %d) is not encrypted; create another one with encrypted: true (--encrypted)"
+                            .formatted(space.name(), space.id()));
+        }
+        try {
+            return options.seals().open(space, new Seals.Trust(request.force().orElse(false), isReset(request)));
+        } catch (SealException e) {
+            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
         }
     }
 
@@ -239,41 +243,16 @@ public final class Guests implements AutoCloseable {
         return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
     }
 
-    /** Creates the space if it does not exist. */
-    private Optional<Space> createSpace(String name, GuestRequest request) throws CoordinatorException, GuestException {
-        if (request.sizeBytes().isEmpty()) {
-            return Optional.empty();
-        }
-        Optional<Space> existing = coordinator.space(name);
-        if (existing.isPresent()) {
-            long size = existing.get().sizeBytes();
-            if (size != request.sizeBytes().getAsLong()) {
-                throw new GuestException(
-                        Obstacle.CONFLICT,
-                        "space '%s' exists and has %d bytes, not %d; leave the size out, or choose another name"
-                                .formatted(name, size, request.sizeBytes().getAsLong()));
-            }
-            return Optional.empty();
-        }
-        try {
-            return Optional.of(coordinator.createSpace(
-                    new SpaceRequest(name, request.sizeBytes().getAsLong(), request.pageSize(), homes(request))));
-        } catch (IllegalArgumentException e) {
-            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
-        }
+    /** Creates a space, for a guest of any node. */
+    public Space create(NewSpace space) throws CoordinatorException, GuestException {
+        return creation.create(space);
     }
 
-    /** Homes for a new space: the other active nodes; this node if it is the only one. */
-    private Optional<List<String>> homes(GuestRequest request) throws CoordinatorException {
-        if (request.homes().isPresent()) {
-            return request.homes();
-        }
-        List<String> others = coordinator.nodes().stream()
-                .filter(n -> n.status() == NodeStatus.ACTIVE)
-                .map(Node::id)
-                .filter(id -> !id.equals(node))
-                .toList();
-        return others.isEmpty() ? Optional.empty() : Optional.of(others);
+    /** A space as the coordinator has it. */
+    public Space describe(String name) throws CoordinatorException, GuestException {
+        return coordinator
+                .space(name)
+                .orElseThrow(() -> new GuestException(Obstacle.NOT_FOUND, "there is no space '" + name + "'"));
     }
 
     /** Detaches a guest whose VMM does not run. */

@@ -1,14 +1,18 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.seal.SealException;
+import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Sockets;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,20 +22,23 @@ final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 
     private final SpaceUse use;
-    private final boolean written;
-    private final WorkingSet workingSet;
+    private final Past past;
     private final PagerOptions options;
     private final PagerHosts hosts;
 
     /**
-     * @param use of the space whose pages are the memory
+     * What earlier guests have left of a space.
+     *
      * @param written whether the space may hold data
      * @param workingSet pages to prefetch
+     * @param seal of an encrypted space; empty if the homes may read the pages
      */
-    HandoffAdmission(SpaceUse use, boolean written, WorkingSet workingSet, PagerOptions options, PagerHosts hosts) {
+    record Past(boolean written, WorkingSet workingSet, Optional<SpaceSeal> seal) {}
+
+    /** @param use of the space whose pages are the memory */
+    HandoffAdmission(SpaceUse use, Past past, PagerOptions options, PagerHosts hosts) {
         this.use = use;
-        this.written = written;
-        this.workingSet = workingSet;
+        this.past = past;
         this.options = options;
         this.hosts = hosts;
     }
@@ -55,9 +62,14 @@ final class HandoffAdmission implements Guest.Admission {
                 backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
                 open.removeLast();
             }
+            Optional<SealedSpace> sealed =
+                    past.seal().isPresent() ? Optional.of(past.seal().get().begin()) : Optional.empty();
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
             Paging paging = new SlicedPaging(
-                    new SlicedPaging.Contents(space, use::map, pageBytes, written, workingSet), memory, options, hosts);
+                    new SlicedPaging.Contents(space, use::map, pageBytes, past.written(), past.workingSet(), sealed),
+                    memory,
+                    options,
+                    hosts);
             backing = null;
             open.clear();
             log.info(
@@ -68,9 +80,24 @@ final class HandoffAdmission implements Guest.Admission {
                     slices.size(),
                     paging.isEvictable() ? "" : "; without its memory file, so no page can be evicted");
             return paging;
+        } catch (SealException e) {
+            throw new HandoffException(String.valueOf(e.getMessage()));
         } finally {
             closeUnused(open, backing);
         }
+    }
+
+    @Override
+    public Optional<String> leave() throws SealException {
+        if (past.seal().isEmpty()) {
+            return Optional.empty();
+        }
+        return past.seal().get().end();
+    }
+
+    @Override
+    public void close() {
+        past.seal().ifPresent(SpaceSeal::close);
     }
 
     private static void closeUnused(List<Integer> descriptors, @Nullable Backing backing) {

@@ -67,6 +67,7 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 sum(all, counters -> counters.waits().get()),
                 sum(all, counters -> counters.removed().get()),
                 sum(all, counters -> counters.prefetched().get()),
+                sum(all, counters -> counters.integrityFailures().get()),
                 fault.getValueAtPercentile(50),
                 fault.getValueAtPercentile(99),
                 fault.getValueAtPercentile(99.9),

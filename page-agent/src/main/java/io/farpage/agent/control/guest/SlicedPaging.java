@@ -9,11 +9,14 @@ import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.seal.PageSeal;
+import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.coordinator.model.HeatReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -51,8 +54,15 @@ final class SlicedPaging implements Paging {
      * @param pageBytes bytes of a page
      * @param written whether the pages may hold data at their homes
      * @param workingSet pages to prefetch
+     * @param sealed what seals the pages; empty if the homes may read them
      */
-    record Contents(String space, Supplier<SpaceMap> map, int pageBytes, boolean written, WorkingSet workingSet) {}
+    record Contents(
+            String space,
+            Supplier<SpaceMap> map,
+            int pageBytes,
+            boolean written,
+            WorkingSet workingSet,
+            Optional<SealedSpace> sealed) {}
 
     /**
      * Starts to serve.
@@ -70,7 +80,7 @@ final class SlicedPaging implements Paging {
                     "%d userfaultfds need a limit of %d pages or more, and it is %d; raise it, or send fewer"
                             .formatted(slices.size(), min, options.localPages()));
         }
-        Footprint.requireTables(slices, Footprint.availableMemory());
+        Footprint.requireTables(slices, contents.sealed().isPresent(), Footprint.availableMemory());
         shares = new LocalShares(
                 options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
         cap = shares.cap();
@@ -87,6 +97,7 @@ final class SlicedPaging implements Paging {
             }
         } catch (RuntimeException | HandoffException e) {
             removePagers();
+            pagers.forEach(one -> one.pager().close());
             throw e;
         }
     }
@@ -97,6 +108,10 @@ final class SlicedPaging implements Paging {
         boolean isPart = memory.slices().size() > 1;
         PagerHost host = hosts.reserve().orElseThrow(() -> new HandoffException(hosts.fullness()));
         CompletableFuture<PagerEnd> ended = new CompletableFuture<>();
+        PageSeal seal = contents.sealed()
+                .map(space -> space.part(slice.firstPage(), slice.pages()))
+                .orElse(null);
+        boolean done = false;
         try {
             Pager pager = host.serve(
                     new Pager.Guest(
@@ -107,17 +122,22 @@ final class SlicedPaging implements Paging {
                             contents.pageBytes(),
                             contents.written(),
                             contents.workingSet().slice(slice.firstPage(), slice.pages()),
-                            backing == null ? Pins.NONE : backing.pins()),
+                            backing == null ? Pins.NONE : backing.pins(),
+                            seal),
                     isPart ? new SliceMap(contents.map(), slice) : contents.map(),
                     options,
                     ended);
+            done = true;
             return new SlicePager(slice, pager, host, SlicePager.Latencies.of(pager.counters()), ended);
         } catch (PageTableException e) {
-            hosts.release(host);
             throw new HandoffException(String.valueOf(e.getMessage()));
-        } catch (RuntimeException e) {
-            hosts.release(host);
-            throw e;
+        } finally {
+            if (!done) {
+                hosts.release(host);
+                if (seal != null) {
+                    seal.close();
+                }
+            }
         }
     }
 

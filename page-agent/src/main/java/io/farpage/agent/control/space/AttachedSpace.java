@@ -21,6 +21,7 @@ final class AttachedSpace {
     private boolean cutOff;
     private boolean stale;
     private Optional<String> torn = Optional.empty();
+    private Optional<String> seal = Optional.empty();
 
     AttachedSpace(SpaceExtents extents) {
         this.extents = extents;
@@ -167,6 +168,16 @@ final class AttachedSpace {
     /** Why the space is torn, if it is: also if its exclusive use has not ended. */
     synchronized Optional<String> torn() {
         return torn.isEmpty() && exclusive ? Optional.of("the agent ended before its guest did") : torn;
+    }
+
+    /** The exclusive use has left the tags of the pages in a file with this mark. */
+    synchronized void seal(String mark) {
+        seal = Optional.of(mark);
+    }
+
+    /** The mark of the file with the tags of the pages, if an exclusive use has written one. */
+    synchronized Optional<String> seal() {
+        return seal;
     }
 
     synchronized void stale() {

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.space;
 
 import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.Torn;
 import java.util.Optional;
 
@@ -44,6 +45,16 @@ public final class SpaceUse implements AutoCloseable {
     /** Reports why not all pages of this exclusive use are at their homes: the space is torn once it is detached. */
     public void tear(String reason) {
         space.tear(reason);
+    }
+
+    /** The space as the coordinator described it when this agent attached to it, or since. */
+    public Space space() {
+        return space.extents().space();
+    }
+
+    /** Reports where this exclusive use of an encrypted space has left the tags of its pages: the coordinator learns of it when the agent detaches. */
+    public void seal(String mark) {
+        space.seal(mark);
     }
 
     /** Ends the use, which has no transfer under way any more. Closing twice does nothing. */

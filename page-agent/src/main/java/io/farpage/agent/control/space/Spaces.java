@@ -319,25 +319,21 @@ public final class Spaces implements AutoCloseable {
         if (attached.get(space.id()) != space) {
             return; // another thread has attached to it again
         }
-        detach(space.id(), space.torn());
+        detach(space.id(), space.torn(), space.seal());
         attached.remove(space.id(), space);
         log.info("detached from space {} (id {})", space.name(), space.id());
     }
 
     private synchronized void detachOrphan(long id) throws CoordinatorException {
         if (!attached.containsKey(id)) {
-            detach(id, Optional.empty());
+            detach(id, Optional.empty(), Optional.empty());
         }
         orphans.remove(id);
     }
 
-    private void detach(long id, Optional<String> torn) throws CoordinatorException {
+    private void detach(long id, Optional<String> torn, Optional<String> seal) throws CoordinatorException {
         try {
-            if (torn.isPresent()) {
-                coordinator.detachTorn(key(id), node, incarnation, torn.get());
-            } else {
-                coordinator.detach(key(id), node, incarnation);
-            }
+            coordinator.detach(key(id), node, incarnation, torn, seal);
         } catch (CoordinatorRefusedException e) {
             if (!e.isNotFound()) {
                 throw e;

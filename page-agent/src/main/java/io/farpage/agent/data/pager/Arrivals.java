@@ -25,6 +25,7 @@ final class Arrivals {
     private final PagePool pool;
     private final PagerCounters counters;
     private final LongSupplier clock;
+    private final Sealing sealing;
 
     private final LostPages lost;
 
@@ -48,6 +49,7 @@ final class Arrivals {
         pool = context.pool();
         counters = context.counters();
         clock = context.clock();
+        sealing = context.sealing();
         lost = new LostPages(memory);
         arrived = new Transfer[transfers.capacity()];
     }
@@ -91,19 +93,34 @@ final class Arrivals {
             return count;
         }
         Home home = homes.home(extent);
-        int had = home == null
-                ? installer.copy(
-                        page,
-                        count,
-                        pool.exportedAddress() + homes.offset(extent, page),
-                        write || table.isPartlyRemoved(page))
-                : post(page, count, write, seenAt);
+        int had = home == null ? copyLocal(page, count, write) : post(page, count, write, seenAt);
         if (had > 0) {
             int asked = seenAt == PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
             counters.prefetched().add((long) had - asked);
         }
         return had;
+    }
+
+    /** Installs pages whose home this node is. Pages that are sealed are opened in a staging frame, one at a time. */
+    private int copyLocal(int page, int count, boolean write) {
+        long source = pool.exportedAddress() + homes.offset(homes.extent(page), page);
+        boolean isForWrite = write || table.isPartlyRemoved(page);
+        if (!sealing.isOn()) {
+            return installer.copy(page, count, source, isForWrite);
+        }
+        int frame = staging.allocate(1);
+        if (frame == Staging.NONE) {
+            return 0;
+        }
+        int done = 1;
+        if (sealing.open(page, source, frame)) {
+            done = installer.copy(page, 1, staging.address(frame), isForWrite);
+        } else {
+            lost.altered(page);
+        }
+        staging.free(frame, 1);
+        return done;
     }
 
     /**
@@ -163,10 +180,29 @@ final class Arrivals {
     /** The READ of a run has completed. */
     void completed(Transfer fetch, FetchStatus status) {
         if (status == FetchStatus.OK) {
+            if (sealing.isOn() && !ended) {
+                open(fetch);
+            }
             fetch.arrived(clock.getAsLong());
             arrived[arrivedCount++] = fetch;
         } else {
             failed(fetch, status);
+        }
+    }
+
+    /**
+     * Opens the pages of a run in place. A page that was given up meanwhile is not installed, and may have been sealed anew since. A page that is not
+     * what was sealed is lost, at once: no write of it was under way when it was fetched, so what came is what the home or the path made of it, and
+     * fetching it again would only give a home that lies another try.
+     */
+    private void open(Transfer fetch) {
+        for (int i = 0; i < fetch.count(); i++) {
+            int page = fetch.first() + i;
+            int frame = staging.frameOf(fetch.frame(), i);
+            if (!fetch.isRemoved(i) && !sealing.open(page, staging.address(frame), frame)) {
+                lost.altered(page);
+                fetch.remove(page, 1);
+            }
         }
     }
 

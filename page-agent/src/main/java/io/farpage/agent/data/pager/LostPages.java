@@ -1,20 +1,26 @@
 package io.farpage.agent.data.pager;
 
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Pages that are lost with their home and that a thread has asked for. The kernel is told to send SIGBUS to threads that touch them, which never see
+ * Pages that are lost with their home, or that their home has altered, and that a thread has asked for. The kernel is told to send SIGBUS to threads that touch them, which never see
  * zeros. The shard's thread only.
  */
 final class LostPages {
     private static final Logger log = LoggerFactory.getLogger(LostPages.class);
+
+    private static final long ALTERED_LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final AddressSpace memory;
     private final String space;
     private final PageTable table;
     private final PagerCounters counters;
     private final FaultQueue unpoisoned = new FaultQueue();
+    private long alteredLoggedAt;
+    private long alteredUnlogged;
+    private boolean alteredSeen;
 
     LostPages(AddressSpace memory) {
         this.memory = memory;
@@ -35,6 +41,29 @@ final class LostPages {
             log.error("space {}: page {} is lost with its home; the guest is told by SIGBUS", space, page);
             table.setState(page, PageTable.LOST);
         }
+        add(page);
+    }
+
+    /** Marks a page as lost that came from its home other than it was sealed. Of many, one a second is logged. */
+    void altered(int page) {
+        PagerContext context = memory.context();
+        counters.integrityFailures().add(1);
+        long now = context.clock().getAsLong();
+        if (alteredSeen && now - alteredLoggedAt < ALTERED_LOG_NANOS) {
+            alteredUnlogged++;
+        } else {
+            log.error(
+                    "space {}: page {} came from node {} other than it was sealed: altered, of an earlier moment, or another page; the guest is told"
+                            + " by SIGBUS ({} more such pages since the last line)",
+                    space,
+                    page,
+                    context.homes().name(context.homes().extent(page)),
+                    alteredUnlogged);
+            alteredSeen = true;
+            alteredLoggedAt = now;
+            alteredUnlogged = 0;
+        }
+        table.setState(page, PageTable.LOST);
         add(page);
     }
 

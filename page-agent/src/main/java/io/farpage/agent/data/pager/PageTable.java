@@ -206,6 +206,13 @@ final class PageTable {
         states.set(JAVA_BYTE, page, (byte) (entry ^ initial));
     }
 
+    /** The home has never had these pages, which are zeros. Nothing must have changed their entries yet. */
+    void neverWritten(int first, int count) {
+        states.asSlice(first, count).fill((byte) (ZERO ^ initial));
+        counts[initial & STATE_MASK].add(-count);
+        counts[ZERO].add(count);
+    }
+
     /** The guest gives up a part of a page: the page counts as dirty if it is resident. */
     void removePart(int page, long nowNanos) {
         partialRemovals.add(page, nowNanos);

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
@@ -70,6 +71,7 @@ public final class Pager implements DutyCycle {
      * @param written whether the pages may hold data at their homes, rather than all being zeros
      * @param workingSet pages to prefetch
      * @param pins knows what may write to the memory past its write protection
+     * @param seal seals the pages for their homes; null if the homes may read them. Closed by {@link #close}
      */
     public record Guest(
             String space,
@@ -79,7 +81,8 @@ public final class Pager implements DutyCycle {
             int pageBytes,
             boolean written,
             WorkingSet workingSet,
-            Pins pins) {}
+            Pins pins,
+            @Nullable PageSeal seal) {}
 
     /**
      * Where pages come from and go to.
@@ -109,7 +112,7 @@ public final class Pager implements DutyCycle {
         homes = context.homes();
         transfers = context.transfers();
         GuestLayout layout = new GuestLayout(guest.regions(), guest.pageBytes());
-        table = new PageTable(context.pages(), guest.written());
+        table = context.newTable(guest.written());
         memory = new AddressSpace(context, guest.uffd(), layout, table, context.isShared());
         children = new Children(memory);
         Installer installer = new Installer(memory, children);
@@ -376,9 +379,10 @@ public final class Pager implements DutyCycle {
         return work;
     }
 
-    /** Frees the page table, once the pager has ended or was removed from its shard. Its counts can still be read. */
+    /** Frees the page table and wipes keys, once the pager has ended or was removed from its shard. Its counts can still be read. */
     public void close() {
         table.discard();
+        context.sealing().close();
     }
 
     /** The guest has ended: waits for its transfers, writes dirty pages back, and reports the end. */

@@ -18,6 +18,7 @@ final class PagerContext {
     private final Homes homes;
     private final Staging staging;
     private final Transfers transfers;
+    private final Sealing sealing;
     private final PagerCounters counters = new PagerCounters();
     private final Heat heat;
 
@@ -30,6 +31,7 @@ final class PagerContext {
         pool = backing.pool();
         homes = new Homes(backing, clock);
         staging = new Staging(pool, guest.pageBytes());
+        sealing = new Sealing(guest.seal(), staging);
         transfers = new Transfers(backing.fetcher(), homes, staging);
         heat = new Heat(pages());
     }
@@ -42,6 +44,15 @@ final class PagerContext {
     /** Pages of the guest. */
     int pages() {
         return homes.pages();
+    }
+
+    /** The table of the VMM. Pages that their home has never had are zeros, as far as that is known. */
+    PageTable newTable(boolean written) {
+        PageTable table = new PageTable(pages(), written);
+        if (written) {
+            sealing.prepare(table);
+        }
+        return table;
     }
 
     /** Whether the memory is a file's, which keeps pages that are no longer mapped. Other memory is never evicted. */
@@ -69,6 +80,10 @@ final class PagerContext {
 
     Staging staging() {
         return staging;
+    }
+
+    Sealing sealing() {
+        return sealing;
     }
 
     Transfers transfers() {

@@ -15,6 +15,7 @@ public final class PagerCounters {
     private final Counter waits = new Counter();
     private final Counter prefetched = new Counter();
     private final Counter lost = new Counter();
+    private final Counter integrityFailures = new Counter();
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
     private final Counter elided = new Counter();
@@ -52,6 +53,11 @@ public final class PagerCounters {
     /** Faults that had to wait for the limit, a slot or staging frames. */
     public Counter waits() {
         return waits;
+    }
+
+    /** Pages of an encrypted space that came from their home other than they were sealed last. Each is lost. */
+    public Counter integrityFailures() {
+        return integrityFailures;
     }
 
     /** Pages prefetched. */

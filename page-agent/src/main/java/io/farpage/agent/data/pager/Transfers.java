@@ -61,6 +61,11 @@ final class Transfers {
         return begun;
     }
 
+    /** Whether a slot is free for a transfer with the home of a page, which is another node. */
+    boolean mayBegin(int page) {
+        return fetcher.inUse() < fetcher.capacity() && homes.mayTransfer(homes.remote(homes.extent(page)));
+    }
+
     /** The next transfer that has completed, or null. It keeps its frames until {@link #end}. */
     @Nullable
     Transfer poll() {

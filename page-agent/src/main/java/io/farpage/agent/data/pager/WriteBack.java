@@ -15,6 +15,7 @@ final class WriteBack {
     private final Homes homes;
     private final Staging staging;
     private final Transfers transfers;
+    private final Sealing sealing;
     /** The first frame of the run that is being filled. */
     private int frame;
 
@@ -36,6 +37,7 @@ final class WriteBack {
         homes = context.homes();
         staging = context.staging();
         transfers = context.transfers();
+        sealing = context.sealing();
     }
 
     /** The most pages of one write. */
@@ -79,15 +81,23 @@ final class WriteBack {
         return staging.isZero(staging.frameOf(frame, index));
     }
 
-    /** Writes {@code count} pages from {@code first} on, of one extent, from the frames from the {@code index}th on. */
+    /**
+     * Writes {@code count} pages from {@code first} on, of one extent, from the frames from the {@code index}th on. The frames of an encrypted space hold
+     * the sealed pages afterwards, whatever the outcome.
+     */
     Outcome write(Transfer.Kind kind, int first, int count, int index) {
         int from = staging.frameOf(frame, index);
         int extent = homes.extent(first);
         if (homes.home(extent) == null) {
+            sealing.seal(first, count, from);
             staging.copyToExported(from, count, homes.offset(extent, first));
             staging.free(from, count);
             return Outcome.DONE;
         }
+        if (sealing.isOn() && !transfers.mayBegin(first)) {
+            return Outcome.NO_SLOT;
+        }
+        sealing.seal(first, count, from);
         return transfers.begin(kind, first, count, from) == null ? Outcome.NO_SLOT : Outcome.STARTED;
     }
 }

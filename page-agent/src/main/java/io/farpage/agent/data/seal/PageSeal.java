@@ -7,6 +7,7 @@ import io.farpage.linux.crypto.AesGcm;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,9 @@ public final class PageSeal implements AutoCloseable {
 
     private final SealedSpace space;
     private final SealTable table;
+    /** Pages that were sealed by earlier attachments. */
+    private final BitSet sealed;
+
     private final long firstPage;
     private final int pageBytes;
     private final AesGcm sealing;
@@ -33,23 +37,28 @@ public final class PageSeal implements AutoCloseable {
     private final int[] generation = new int[KEPT];
     private long messages;
 
-    PageSeal(SealedSpace space, long firstPage) {
+    PageSeal(SealedSpace space, long firstPage, int pages) {
         this.space = space;
         this.firstPage = firstPage;
         table = space.table();
+        sealed = new BitSet(pages);
+        for (int page = 0; page < pages; page++) {
+            sealed.set(page, table.version(firstPage + page) != 0);
+        }
         pageBytes = space.identity().pageBytes();
         sealing = AesGcm.sealing(space.library(), DATA_BYTES);
         sealing.key(space.keys().address(space.generation()));
     }
 
-    /** Whether the home has a sealed form of the page. */
-    public boolean has(int page) {
-        return table.version(firstPage + page) != 0;
+    /** The first page from {@code from} on that no earlier attachment has sealed. */
+    public int nextAbsent(int from) {
+        return sealed.nextClearBit(from);
     }
 
-    /** Number of the page in the space, for messages. */
-    public long pageOfSpace(int page) {
-        return firstPage + page;
+    /** The first page from {@code from} on that an earlier attachment has sealed; {@link Integer#MAX_VALUE} if there is none. */
+    public int nextSealed(int from) {
+        int next = sealed.nextSetBit(from);
+        return next < 0 ? Integer.MAX_VALUE : next;
     }
 
     /**

@@ -24,8 +24,9 @@ public record SealedSpace(LibCrypto library, SealTable table, SealKeys keys, Ide
      * Seals and opens a run of the pages, for one thread. Two seals of one generation must not cover the same page.
      *
      * @param firstPage of the space, which is page 0 of the part
+     * @param pages of the part
      */
-    public PageSeal part(long firstPage) {
-        return new PageSeal(this, firstPage);
+    public PageSeal part(long firstPage, int pages) {
+        return new PageSeal(this, firstPage, pages);
     }
 }

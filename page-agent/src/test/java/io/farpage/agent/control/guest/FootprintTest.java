@@ -16,10 +16,17 @@ class FootprintTest {
     void shouldRefuseAHandoffWithBothFiguresWhenItsTableDoesNotFit() {
         List<Slice> slices = List.of(new Slice(0, 0, PAGES, List.of()), new Slice(0, PAGES, 8, List.of()));
         HandoffException refused =
-                assertThrows(HandoffException.class, () -> Footprint.requireTables(slices, PAGES + 7L));
+                assertThrows(HandoffException.class, () -> Footprint.requireTables(slices, false, PAGES + 7L));
         String said = String.valueOf(refused.getMessage());
         assertTrue(said.contains((PAGES + 8L) + " bytes") && said.contains((PAGES + 7L) + " bytes"), said);
-        assertDoesNotThrow(() -> Footprint.requireTables(slices, PAGES + 8L));
+        assertDoesNotThrow(() -> Footprint.requireTables(slices, false, PAGES + 8L));
+    }
+
+    @Test
+    void shouldCountTheTagsOfSealedPages() {
+        List<Slice> slices = List.of(new Slice(0, 0, 4096, List.of()));
+        assertThrows(HandoffException.class, () -> Footprint.requireTables(slices, true, 25 * 4096 - 1));
+        assertDoesNotThrow(() -> Footprint.requireTables(slices, true, 25 * 4096));
     }
 
     @Test

@@ -53,7 +53,8 @@ final class PagerParts implements AutoCloseable {
                 layout.pageBytes(),
                 true,
                 WorkingSet.EMPTY,
-                Pins.NONE);
+                Pins.NONE,
+                null);
         Pager.Backing backing = new Pager.Backing("a", 1, () -> map, PeerLink::new, fetcher, pool);
         PagerContext context =
                 new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1), clock);

@@ -44,7 +44,8 @@ class PageSealTest {
 
     private PageSeal attach(int generation) {
         keys.put(generation, bytes(32));
-        return new SealedSpace(library(), table, keys, new SealedSpace.Identity(7, PAGE), generation).part(FIRST);
+        return new SealedSpace(library(), table, keys, new SealedSpace.Identity(7, PAGE), generation)
+                .part(FIRST, PAGES);
     }
 
     private byte[] bytes(int count) {
@@ -104,9 +105,23 @@ class PageSealTest {
     @Test
     void shouldNotOpenAPageThatWasNeverSealed() {
         try (PageSeal seal = attach(1)) {
-            assertFalse(seal.has(5));
+            assertEquals(0, seal.nextAbsent(0));
             assertFalse(opens(seal, 5, new byte[PAGE]));
             assertFalse(opens(seal, 5, seal(seal, 4, bytes(PAGE))));
+        }
+    }
+
+    @Test
+    void shouldKnowWhatEarlierAttachmentsHaveSealed() {
+        try (PageSeal first = attach(1)) {
+            seal(first, 3, bytes(PAGE));
+            seal(first, 4, bytes(PAGE));
+        }
+        try (PageSeal next = attach(2)) {
+            assertEquals(0, next.nextAbsent(0));
+            assertEquals(3, next.nextSealed(0));
+            assertEquals(5, next.nextAbsent(3));
+            assertEquals(Integer.MAX_VALUE, next.nextSealed(5));
         }
     }
 
@@ -199,8 +214,8 @@ class PageSealTest {
         keys.put(1, bytes(32));
         SealedSpace one = new SealedSpace(library(), table, keys, new SealedSpace.Identity(7, PAGE), 1);
         SealedSpace other = new SealedSpace(library(), table, keys, new SealedSpace.Identity(8, PAGE), 1);
-        try (PageSeal sealing = one.part(0);
-                PageSeal opening = other.part(0)) {
+        try (PageSeal sealing = one.part(0, PAGES);
+                PageSeal opening = other.part(0, PAGES)) {
             assertFalse(opens(opening, 9, seal(sealing, 9, bytes(PAGE))));
         }
     }

@@ -48,7 +48,8 @@ class BrokenPagerTest {
                         Memory.PAGE,
                         true,
                         WorkingSet.EMPTY,
-                        Pins.NONE),
+                        Pins.NONE,
+                        null),
                 new Pager.Backing(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,

@@ -8,6 +8,8 @@ enum Feature {
     PRIVATE,
     /** Pages of 2 MiB on hugetlbfs. */
     LARGE_PAGES,
+    /** The space is encrypted: pages are sealed at their homes, and each guest seals under another key. */
+    SEALED,
     /** The kernel has no UFFDIO_POISON (Linux before 6.6). */
     NO_POISON,
     /** The kernel has memory for half as many pages as may be resident. All of them can be evicted: no home is lost or silent. */

@@ -51,7 +51,8 @@ class RefusingHomeTest {
                         Memory.PAGE,
                         true,
                         WorkingSet.EMPTY,
-                        Pins.NONE),
+                        Pins.NONE,
+                        null),
                 new Pager.Backing(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,

@@ -60,6 +60,9 @@ record Setup(
             oneIn(3, Feature.PRIVATE, random, features);
             oneIn(3, Feature.LARGE_PAGES, random, features);
             oneIn(6, Feature.NO_POISON, random, features);
+            if (!features.contains(Feature.PRIVATE) && SimulatedSeal.isAvailable()) {
+                oneIn(3, Feature.SEALED, random, features);
+            }
         }
         return random(random, features);
     }

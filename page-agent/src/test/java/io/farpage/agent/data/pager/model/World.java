@@ -55,6 +55,7 @@ final class World {
     PagerEnd ended;
 
     private final Schedule schedule;
+    private final @Nullable SimulatedSeal seal;
     private final SpaceMap map;
     private final Invariants invariants;
     private final Quiescence quiescence = new Quiescence(this);
@@ -74,6 +75,7 @@ final class World {
         pool = ModelPool.pool(setup);
         onlyCopy = new boolean[setup.pages()];
         fabric = new Fabric(setup);
+        seal = setup.has(Feature.SEALED) ? new SimulatedSeal(setup.pages()) : null;
         map = ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
         shard = new Shard(fabric.rails(), Arena.ofAuto().allocate(2 * PoolHeader.BYTES), () -> now, () -> {});
         fetcher = shard.newFetcher(setup.slots(), DEADLINE_NANOS);
@@ -144,7 +146,8 @@ final class World {
                         setup.pageBytes(),
                         written,
                         workingSet,
-                        pins),
+                        pins,
+                        seal == null ? null : seal.begin()),
                 new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, fabric::link, fetcher, pool),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 () -> now,
@@ -332,11 +335,18 @@ final class World {
         guest = start(isPrivate() ? newTruth() : guest.truth());
         threads = guest.threads();
         shard.submit(new ShardCommand.RemoveCycle(cycle));
+        Pager before = pager;
+        shard.submit(new ShardCommand.Run(before::close));
         pager = begin(true, invariants.workingSet());
     }
 
-    /** What the home of a page has. */
+    /** What the home of a page has; of an encrypted space, what the agent finds in it. */
     long home(int page) {
+        long found = contentAtHome(page);
+        return seal == null ? found : seal.open(page, found);
+    }
+
+    private long contentAtHome(int page) {
         return isHomedRemotely(page)
                 ? fabric.content(page)
                 : Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes());

@@ -1,0 +1,81 @@
+package io.farpage.it.harness;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What a home has of a space, through its process' memory: as the home's root sees it, and may change it. */
+public final class HomeMemory implements AutoCloseable {
+    private final RandomAccessFile memory;
+    private final List<Long> addresses = new ArrayList<>();
+    private final int pageBytes;
+    private final long exportedAddress;
+    private final long exportedLength;
+
+    private HomeMemory(RandomAccessFile memory, Region exported, SpaceExtents space, String home) {
+        this.memory = memory;
+        pageBytes = space.space().pageSize();
+        exportedAddress = exported.address().value();
+        exportedLength = exported.length();
+        for (Extent extent : space.extents()) {
+            ExtentHome place = extent.primary();
+            if (!place.node().equals(home)) {
+                throw new IllegalArgumentException("space " + space + " lives on " + place.node() + ", too");
+            }
+            for (long page = 0; page < extent.count(); page++) {
+                addresses.add(exportedAddress + place.offset() + page * pageBytes);
+            }
+        }
+    }
+
+    /** Opens the memory of a home, which has all pages of the space. */
+    public static HomeMemory open(Cluster cluster, String home, String space) throws CoordinatorException, IOException {
+        Region exported = cluster.client().region(home, Region.POOL).orElseThrow();
+        SpaceExtents extents = cluster.client().extents(space).orElseThrow();
+        long pid = cluster.agent(home).process().pid();
+        return new HomeMemory(new RandomAccessFile("/proc/" + pid + "/mem", "rw"), exported, extents, home);
+    }
+
+    /** A page as the home has it. */
+    public byte[] read(int page) throws IOException {
+        return read(addresses.get(page), pageBytes);
+    }
+
+    private byte[] read(long address, int length) throws IOException {
+        byte[] bytes = new byte[length];
+        memory.seek(address);
+        memory.readFully(bytes);
+        return bytes;
+    }
+
+    /** Replaces a page. */
+    public void write(int page, byte[] bytes) throws IOException {
+        memory.seek(addresses.get(page));
+        memory.write(bytes);
+    }
+
+    /** How often bytes occur in all that the home exports. */
+    public int count(byte[] marker) throws IOException {
+        byte[] all = read(exportedAddress, (int) exportedLength);
+        int found = 0;
+        for (int at = 0; at + marker.length <= all.length; at++) {
+            int matched = 0;
+            while (matched < marker.length && all[at + matched] == marker[matched]) {
+                matched++;
+            }
+            found += matched == marker.length ? 1 : 0;
+        }
+        return found;
+    }
+
+    @Override
+    public void close() throws IOException {
+        memory.close();
+    }
+}

@@ -1,0 +1,136 @@
+package io.farpage.agent;
+
+import io.farpage.agent.control.guest.NewSpace;
+import io.farpage.coordinator.model.Encryption;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.Json;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code page-agent space}: spaces as the coordinator has them, through the REST API of a running agent. */
+@Command(
+        name = "space",
+        mixinStandardHelpOptions = true,
+        description = "Create a space, encrypted or not, or show one, through a running agent.",
+        subcommands = {SpaceCommand.Create.class, SpaceCommand.Show.class})
+final class SpaceCommand implements Callable<Integer> {
+    private static final int REFUSED = 1;
+    private static final int WRONG_USAGE = 2;
+
+    @Override
+    public Integer call() {
+        System.err.println("page-agent space: give a command: create or show (page-agent space create --help)");
+        return WRONG_USAGE;
+    }
+
+    /** Creates a space. */
+    @Command(
+            name = "create",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Create a space. Of an encrypted one its homes can neither read pages nor alter them unnoticed.")
+    static final class Create implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Option(
+                names = "--size",
+                required = true,
+                converter = GuestCommands.Bytes.class,
+                description = "Size, such as 512MiB")
+        private long size;
+
+        @Option(
+                names = "--page-size",
+                converter = GuestCommands.Bytes.class,
+                description = "4KiB or 2MiB (default: 4KiB)")
+        private @Nullable Long pageSize;
+
+        @Option(
+                names = "--home",
+                paramLabel = "NODE",
+                description = "Node to take the memory from; may be repeated (default: all nodes except this one)")
+        private @Nullable List<String> homes;
+
+        @Option(names = "--encrypted", description = "Have agents seal its pages, with a key of this agent")
+        private boolean encrypted;
+
+        @Option(
+                names = "--key-id",
+                paramLabel = "ID",
+                description = "Key of an encrypted space (default: the agent's key for new spaces)")
+        private @Nullable String keyId;
+
+        @Override
+        public Integer call() throws InterruptedException {
+            NewSpace space = new NewSpace(
+                    target.name(),
+                    size,
+                    pageSize == null ? OptionalInt.empty() : OptionalInt.of((int) Math.min(pageSize, 1 << 30)),
+                    Optional.ofNullable(homes),
+                    encrypted ? Optional.of(true) : Optional.empty(),
+                    Optional.ofNullable(keyId));
+            byte[] answer =
+                    target.send("POST", "/api/v1/spaces", AgentTarget.JSON, Json.STRICT.writeValueAsBytes(space));
+            if (answer == null) {
+                return REFUSED;
+            }
+            System.out.println(describe(Json.LENIENT.readValue(answer, Space.class)));
+            return 0;
+        }
+    }
+
+    /** Shows a space. */
+    @Command(name = "show", mixinStandardHelpOptions = true, description = "Show a space as the coordinator has it.")
+    static final class Show implements Callable<Integer> {
+        @ArgGroup(exclusive = false, multiplicity = "1")
+        private final AgentTarget target = new AgentTarget();
+
+        @Option(names = "--json", description = "As the REST API answers")
+        private boolean asJson;
+
+        @Override
+        public Integer call() throws InterruptedException {
+            byte[] answer = target.send("GET", target.space() + "/description", AgentTarget.JSON, new byte[0]);
+            if (answer == null) {
+                return REFUSED;
+            }
+            System.out.println(
+                    asJson
+                            ? new String(answer, StandardCharsets.UTF_8)
+                            : describe(Json.LENIENT.readValue(answer, Space.class)));
+            return 0;
+        }
+    }
+
+    private static String describe(Space space) {
+        StringBuilder text = new StringBuilder("space %s (id %d): %d bytes in pages of %d, %s"
+                .formatted(
+                        space.name(),
+                        space.id(),
+                        space.sizeBytes(),
+                        space.pageSize(),
+                        space.deleting()
+                                ? "being deleted"
+                                : space.state().name().toLowerCase(java.util.Locale.ROOT)));
+        space.torn().ifPresent(torn -> text.append("%n  torn since %s: %s".formatted(torn.at(), torn.reason())));
+        if (space.encryption().isEmpty()) {
+            return text.append("%n  not encrypted".formatted()).toString();
+        }
+        Encryption encryption = space.encryption().get();
+        text.append("%n  encrypted with key %s".formatted(encryption.keyId()));
+        text.append(encryption
+                .sealed()
+                .map(left -> "; its tags are in space-%d.seal of node %s, mark %s"
+                        .formatted(space.id(), left.node(), left.mark()))
+                .orElse("; no guest has used it yet"));
+        return text.toString();
+    }
+}

@@ -1,0 +1,112 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.guest.GuestException.Obstacle;
+import io.farpage.agent.control.seal.SealException;
+import io.farpage.agent.control.seal.Seals;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** Creates spaces for guests. Thread-safe. */
+final class SpaceCreation {
+    private static final Duration DELETION = Duration.ofSeconds(5);
+    private static final Duration DELETION_POLL = Duration.ofMillis(20);
+
+    private final CoordinatorClient coordinator;
+    private final String node;
+    private final Seals seals;
+
+    SpaceCreation(LocalNode node, Seals seals) {
+        this.node = node.id();
+        this.seals = seals;
+        coordinator = node.coordinator();
+    }
+
+    /** A deletion ends only after this node has detached; until then the name belongs to the space that is being deleted. */
+    void awaitDeletion(String name) throws CoordinatorException, GuestException {
+        long start = System.nanoTime();
+        while (coordinator.space(name).filter(Space::deleting).isPresent()) {
+            if (System.nanoTime() - start > DELETION.toNanos()) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' is being deleted; try again when its deletion has ended, or choose another name"
+                                .formatted(name));
+            }
+            try {
+                Thread.sleep(DELETION_POLL);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new GuestException(
+                        Obstacle.CONFLICT, "the wait for the deletion of '" + name + "' was interrupted");
+            }
+        }
+    }
+
+    /** Creates the space of a guest if it does not exist. */
+    Optional<Space> createIfAbsent(String name, GuestRequest request) throws CoordinatorException, GuestException {
+        if (request.sizeBytes().isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Space> existing = coordinator.space(name);
+        if (existing.isPresent()) {
+            long size = existing.get().sizeBytes();
+            if (size != request.sizeBytes().getAsLong()) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' exists and has %d bytes, not %d; leave the size out, or choose another name"
+                                .formatted(name, size, request.sizeBytes().getAsLong()));
+            }
+            return Optional.empty();
+        }
+        return Optional.of(create(new NewSpace(
+                name,
+                request.sizeBytes().getAsLong(),
+                request.pageSize(),
+                request.homes(),
+                request.encrypted(),
+                request.keyId())));
+    }
+
+    /** Creates a space. */
+    Space create(NewSpace space) throws CoordinatorException, GuestException {
+        try {
+            return coordinator.createSpace(
+                    new SpaceRequest(space.name(), space.sizeBytes(), space.pageSize(), homes(space), keyId(space)));
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        } catch (SealException e) {
+            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Optional<String> keyId(NewSpace space) throws SealException {
+        if (space.encrypted().orElse(false)) {
+            return Optional.of(seals.keyId(space.keyId()));
+        }
+        if (space.keyId().isPresent()) {
+            throw new IllegalArgumentException(
+                    "keyId: the space is not to be encrypted; say encrypted: true (--encrypted)");
+        }
+        return Optional.empty();
+    }
+
+    /** Homes for a new space: the other active nodes; this node if it is the only one. */
+    private Optional<List<String>> homes(NewSpace space) throws CoordinatorException {
+        if (space.homes().isPresent()) {
+            return space.homes();
+        }
+        List<String> others = coordinator.nodes().stream()
+                .filter(n -> n.status() == NodeStatus.ACTIVE)
+                .map(Node::id)
+                .filter(id -> !id.equals(node))
+                .toList();
+        return others.isEmpty() ? Optional.empty() : Optional.of(others);
+    }
+}

@@ -85,10 +85,12 @@ final class FaultAgents implements AutoCloseable {
     /** Where the agents find a key for encrypted spaces, made for this run, and where they keep tags. */
     private static Map<String, String> seal(Children children) {
         Path keys = children.scratch().resolve("keys");
+        byte[] random = new byte[32];
+        new SecureRandom().nextBytes(random);
         try {
             Files.createDirectories(keys);
             Path key = Files.writeString(
-                    keys.resolve("default.key"), HexFormat.of().formatHex(new SecureRandom().generateSeed(32)));
+                    keys.resolve("default.key"), HexFormat.of().formatHex(random));
             Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-------"));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

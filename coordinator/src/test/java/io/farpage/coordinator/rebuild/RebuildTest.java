@@ -18,6 +18,7 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -398,6 +399,27 @@ class RebuildTest {
         assertEquals(
                 "its guest was killed",
                 state().space("vm").flatMap(Space::torn).orElseThrow().reason());
+    }
+
+    private static SpaceExtents sealed(SpaceExtents space, long index, String mark) {
+        Encryption encryption = new Encryption("0123456789abcdef", Optional.of(new Encryption.Sealed(mark, "b")));
+        return new SpaceExtents(space.space().withEncryption(Optional.of(encryption)), index, space.extents());
+    }
+
+    @Test
+    void shouldKeepThatASpaceIsEncryptedAndItsLatestMark() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        String latest = "f".repeat(32);
+        rebuild.report("b", report("b", List.of(sealed(onBandC(), 20, latest))));
+        rebuild.report("c", report("c", List.of(sealed(onBandC(), 10, "0".repeat(32)))));
+        rebuild.finish(Set.of());
+        assertEquals(
+                latest,
+                state().space("vm")
+                        .flatMap(Space::encryption)
+                        .flatMap(Encryption::sealed)
+                        .orElseThrow()
+                        .mark());
     }
 
     @Test

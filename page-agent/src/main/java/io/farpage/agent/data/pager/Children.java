@@ -23,11 +23,15 @@ final class Children implements Installer.Sharers {
     private final PageFaults kernel;
     private final boolean shared;
     private final PageTable table;
+    private final AddressSpace memory;
     private final List<Child> living = new ArrayList<>();
     private final Watch watch = new Watch();
     private final List<Integer> readable = new ArrayList<>();
     /** The first page that is still to be marked as dirty because a child may have written to it. */
     private int suspect;
+
+    /** The child that has replaced a VMM which ended before it; null while the VMM lives. */
+    private @Nullable SharedChild successor;
 
     private boolean removing;
     private long removedAt;
@@ -36,6 +40,7 @@ final class Children implements Installer.Sharers {
 
     /** @param memory the VMM's */
     Children(AddressSpace memory) {
+        this.memory = memory;
         context = memory.context();
         space = context.space();
         shared = context.isShared();
@@ -203,9 +208,33 @@ final class Children implements Installer.Sharers {
         return null;
     }
 
-    /** Removes and returns the child that has shared the memory longest, which replaces a VMM that has ended; null if there is none. */
-    @Nullable
-    SharedChild removeSuccessor() {
+    /** Replaces a VMM that has ended by the child that has shared the memory longest; false if there is none. */
+    boolean succeed() {
+        SharedChild next = removeSuccessor();
+        if (next == null) {
+            return false;
+        }
+        closeSuccessor();
+        successor = next;
+        memory.replaceBy(next.memory());
+        return true;
+    }
+
+    /** The child that has replaced the VMM has been served to its end. */
+    void closeSuccessor() {
+        if (successor != null) {
+            successor.close();
+        }
+    }
+
+    /** Faults that wait in the queue of the successor move to the queue of the pager. */
+    void requeueSuccessorsFaults() {
+        if (successor != null) {
+            successor.leaveWaiting();
+        }
+    }
+
+    private @Nullable SharedChild removeSuccessor() {
         for (Child child : living) {
             if (child instanceof SharedChild sharer && !sharer.hasEnded()) {
                 living.remove(child);

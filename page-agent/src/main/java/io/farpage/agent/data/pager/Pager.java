@@ -47,8 +47,6 @@ public final class Pager implements DutyCycle {
     private final Consumer<PagerEnd> ended;
 
     private KernelMessages messages;
-    /** The child that has replaced a VMM which ended before it; null while the VMM lives. */
-    private @Nullable SharedChild successor;
 
     private volatile long peakResident;
     private boolean done;
@@ -325,9 +323,7 @@ public final class Pager implements DutyCycle {
 
     private void end(PagerEnd how) {
         done = true;
-        if (successor != null) {
-            successor.close();
-        }
+        children.closeSuccessor();
         ended.accept(how);
     }
 
@@ -338,17 +334,11 @@ public final class Pager implements DutyCycle {
 
     /** Replaces a VMM that has ended by a child that shares its memory; false if there is none. */
     private boolean succeed() {
-        SharedChild next = children.removeSuccessor();
-        if (next == null) {
+        if (!children.succeed()) {
             return false;
         }
-        if (successor != null) {
-            successor.close();
-        }
-        successor = next;
-        memory.replaceBy(next.memory());
         messages = new KernelMessages(memory);
-        next.leaveWaiting();
+        children.requeueSuccessorsFaults();
         return true;
     }
 

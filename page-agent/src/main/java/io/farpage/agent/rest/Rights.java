@@ -32,6 +32,8 @@ public final class Rights {
                 .add("GET", API + "/shards", viewer)
                 .add("GET", API + "/spaces", viewer)
                 .add("GET", SPACE, viewer)
+                .add("POST", API + "/spaces", operator)
+                .add("GET", SPACE + "/description", viewer)
                 .add("PUT", SPACE + "/guest", operator)
                 .add("DELETE", SPACE + "/guest", operator)
                 .add("PUT", SPACE + "/guest/local", operator)

@@ -232,7 +232,7 @@ class JoinTest {
                 (coordinator.out() + coordinator.err()).contains("refused: POST /api/v1/join from 127.0.0.1"),
                 coordinator.out() + coordinator.err());
 
-        // Files that are there are not overwritten.
+        // A second join overwrites no file of the first.
         ChildJvm again = start(with(join, "--dir", directory.resolve("a").toString()));
         assertEquals(1, again.awaitEnd());
         assertTrue(again.err().contains("is not overwritten"), again.err());

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Where a service listens and whom it lets in.
+ * The address that a service listens on, its certificates, and the identities that it admits.
  *
  * @param listen where; port 0 lets the system choose
  * @param tls its certificates; empty: plain HTTP

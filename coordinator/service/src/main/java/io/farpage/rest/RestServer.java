@@ -38,7 +38,7 @@ public final class RestServer implements AutoCloseable {
      *
      * @param service its name
      * @param version its version
-     * @param entrance where it listens and whom it lets in
+     * @param entrance the address, the certificates and the identities that the service admits
      * @param maxBodyBytes longest request body, 1..2³⁰
      * @param mayAccept whether the process has descriptors for one more connection; while it has not, connections wait to be accepted
      */

@@ -133,7 +133,7 @@ public final class Attachments {
      * Detaches a node; nothing happens if it is not attached. Ends the deletion of the space if it was the last.
      *
      * @param torn why some pages of an exclusive attachment are not at their homes; empty if all are
-     * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if it is the one that was there before
+     * @param seal the mark of the file in which the node has left the tags of an encrypted space; empty if the node left no newer one
      */
     public void detach(
             String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal) {

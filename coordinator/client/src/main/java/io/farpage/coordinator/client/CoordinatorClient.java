@@ -225,7 +225,7 @@ public final class CoordinatorClient implements AutoCloseable {
      * Detaches a node from a space that it had exclusively.
      *
      * @param torn why not all pages are at their homes; empty if all are
-     * @param seal the mark of the file with the tags of an encrypted space; empty if it is the one that was there before
+     * @param seal the mark of the file with the tags of an encrypted space; empty if the node left no newer one
      */
     public void detach(
             String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal)

@@ -73,7 +73,7 @@ final class SealFile {
 
     private SealFile() {}
 
-    /** Writes a file and has it on disk before it replaces the one that is there. */
+    /** Writes a file and syncs it to disk before it replaces the earlier file. */
     static void write(Path file, Header header, SpaceKey key, Contents contents) throws IOException {
         Path part = file.resolveSibling(file.getFileName() + ".part");
         Files.deleteIfExists(part);

@@ -109,6 +109,16 @@ public final class Message {
         return skip - length;
     }
 
+    /** Address of a buffer, counted from 0. */
+    public long base(int index) {
+        return memory.get(JAVA_LONG, HEADER_SIZE + (long) index * ENTRY);
+    }
+
+    /** Length of a buffer, counted from 0. */
+    public long length(int index) {
+        return lengthOf(index);
+    }
+
     /** Address of the first buffer, if any is added. */
     long firstBase() {
         return memory.get(JAVA_LONG, HEADER_SIZE);

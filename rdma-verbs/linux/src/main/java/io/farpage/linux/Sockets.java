@@ -59,6 +59,8 @@ public final class Sockets {
             Libc.capturing("shutdown", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle getsockname$mh =
             Libc.capturing("getsockname", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle getpeername$mh =
+            Libc.capturing("getpeername", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle setsockopt$mh = Libc.capturing(
             "setsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
     private static final MethodHandle ioctl$mh =
@@ -155,6 +157,19 @@ public final class Sockets {
             MemorySegment length = arena.allocateFrom(JAVA_INT, SocketAddress.MAX_SIZE);
             int result = (int) getsockname$mh.invokeExact(errno.segment(), fd, address.address(), length.address());
             errno.require(result, "getsockname");
+            return SocketAddress.decode(address);
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** The address of the other end of a connection. */
+    public static InetSocketAddress remoteAddress(Errno errno, int fd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = arena.allocate(SocketAddress.MAX_SIZE, 8);
+            MemorySegment length = arena.allocateFrom(JAVA_INT, SocketAddress.MAX_SIZE);
+            int result = (int) getpeername$mh.invokeExact(errno.segment(), fd, address.address(), length.address());
+            errno.require(result, "getpeername");
             return SocketAddress.decode(address);
         } catch (Throwable t) {
             throw Libc.unexpected(t);

@@ -101,9 +101,10 @@ public final class UnixSockets {
      *
      * @param pid its id
      * @param user its effective user id
-     * @param groups its effective group id and its supplementary ones
+     * @param group its effective group id
+     * @param groups that and its supplementary ones
      */
-    public record Credentials(int pid, int user, Set<Integer> groups) {}
+    public record Credentials(int pid, int user, int group, Set<Integer> groups) {}
 
     /** The process at the other end of a connection (SO_PEERCRED and SO_PEERGROUPS, unix(7)). */
     public static Credentials peer(Errno errno, int fd) {
@@ -119,11 +120,12 @@ public final class UnixSockets {
                     errno.segment(), fd, SOL_SOCKET, SO_PEERGROUPS, groups.address(), length.address());
             errno.require(result, "getsockopt(SO_PEERGROUPS)");
             Set<Integer> all = new TreeSet<>();
-            all.add(credentials.get(JAVA_INT, 8));
+            int group = credentials.get(JAVA_INT, 8);
+            all.add(group);
             for (long at = 0; at < length.get(JAVA_INT, 0); at += JAVA_INT.byteSize()) {
                 all.add(groups.get(JAVA_INT, at));
             }
-            return new Credentials(credentials.get(JAVA_INT, 0), credentials.get(JAVA_INT, 4), Set.copyOf(all));
+            return new Credentials(credentials.get(JAVA_INT, 0), credentials.get(JAVA_INT, 4), group, Set.copyOf(all));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

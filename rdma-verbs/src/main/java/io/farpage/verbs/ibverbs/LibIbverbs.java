@@ -6,19 +6,13 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.Libc;
+import io.farpage.linux.SharedLibrary;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Availability.Unavailable;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -75,7 +69,7 @@ final class LibIbverbs {
     private final MethodHandle ackAsyncEvent$mh;
     private final MethodHandle[] release$mh = new MethodHandle[Release.values().length];
 
-    private LibIbverbs(Symbols symbols) {
+    private LibIbverbs(SharedLibrary symbols) {
         getDeviceList$mh = symbols.setsErrno("ibv_get_device_list", JAVA_LONG, JAVA_LONG);
         freeDeviceList$mh = symbols.isVoid("ibv_free_device_list", JAVA_LONG);
         getDeviceName$mh = symbols.returns("ibv_get_device_name", JAVA_LONG, JAVA_LONG);
@@ -105,37 +99,28 @@ final class LibIbverbs {
 
     /** Loads the library and binds all of it. Never throws for what it finds. */
     static Loading load(Optional<Path> path) {
-        String name = path.map(Path::toString).orElse(SONAME);
-        try {
-            Symbols symbols = new Symbols(lookup(path));
-            LibIbverbs library = new LibIbverbs(symbols);
-            if (!symbols.missing.isEmpty()) {
-                return failed(
-                        Reason.MISSING_SYMBOL,
-                        name + " lacks " + String.join(", ", symbols.missing),
-                        "it is not libibverbs, or one older than rdma-core 32; " + INSTALL);
-            }
-            return new Loading.Loaded(library);
-        } catch (IllegalCallerException e) {
+        return switch (SharedLibrary.load(SONAME, path)) {
+            case SharedLibrary.Loading.Loaded(SharedLibrary library) ->
+                bind(library, path.map(Path::toString).orElse(SONAME));
+            case SharedLibrary.Loading.NotFound(String detail) -> failed(Reason.NO_LIBRARY, detail, INSTALL);
+            case SharedLibrary.Loading.Denied(String detail, String fix) ->
+                failed(Reason.NATIVE_ACCESS_DENIED, detail, fix);
+        };
+    }
+
+    private static Loading bind(SharedLibrary symbols, String name) {
+        LibIbverbs library = new LibIbverbs(symbols);
+        if (!symbols.missing().isEmpty()) {
             return failed(
-                    Reason.NATIVE_ACCESS_DENIED,
-                    "this JVM denies native access: " + e.getMessage(),
-                    "start it with --enable-native-access=ALL-UNNAMED");
-        } catch (IllegalArgumentException e) {
-            return failed(Reason.NO_LIBRARY, "cannot load " + name, INSTALL);
+                    Reason.MISSING_SYMBOL,
+                    name + " lacks " + String.join(", ", symbols.missing()),
+                    "it is not libibverbs, or one older than rdma-core 32; " + INSTALL);
         }
+        return new Loading.Loaded(library);
     }
 
     private static Loading.Failed failed(Reason reason, String detail, String fix) {
         return new Loading.Failed(new Unavailable(reason, detail, fix));
-    }
-
-    @SuppressWarnings("restricted") // native access is this class's purpose
-    private static SymbolLookup lookup(Optional<Path> path) {
-        // Never unloaded: the drivers that it loads keep threads and exit handlers.
-        // SAFETY: the arena is the global one, so no function outlives its library.
-        return path.map(file -> SymbolLookup.libraryLookup(file, Arena.global()))
-                .orElseGet(() -> SymbolLookup.libraryLookup(SONAME, Arena.global()));
     }
 
     /** {@code struct ibv_device **ibv_get_device_list(int *num)}: 0 on failure. */
@@ -313,42 +298,6 @@ final class LibIbverbs {
             return (long) handle.invokeExact(errno.segment(), argument);
         } catch (Throwable t) {
             throw Libc.unexpected(t);
-        }
-    }
-
-    /** Binds symbols and collects the missing ones, so that one message names them all. */
-    private static final class Symbols {
-        private final SymbolLookup lookup;
-        private final List<String> missing = new ArrayList<>();
-
-        Symbols(SymbolLookup lookup) {
-            this.lookup = lookup;
-        }
-
-        MethodHandle returns(String symbol, MemoryLayout result, MemoryLayout... arguments) {
-            return bind(symbol, FunctionDescriptor.of(result, arguments));
-        }
-
-        MethodHandle isVoid(String symbol, MemoryLayout... arguments) {
-            return bind(symbol, FunctionDescriptor.ofVoid(arguments));
-        }
-
-        MethodHandle setsErrno(String symbol, MemoryLayout result, MemoryLayout... arguments) {
-            return bind(symbol, FunctionDescriptor.of(result, arguments), Linker.Option.captureCallState("errno"));
-        }
-
-        @SuppressWarnings("restricted") // native access is this class's purpose
-        private MethodHandle bind(String symbol, FunctionDescriptor descriptor, Linker.Option... options) {
-            Optional<MemorySegment> found = lookup.find(symbol);
-            if (found.isEmpty()) {
-                missing.add(symbol);
-            }
-            // SAFETY: the descriptors repeat <infiniband/verbs.h>. Without the symbol the library is refused, so the
-            // null address
-            // that stands in for it is never called.
-            return Linker.nativeLinker()
-                    .downcallHandle(descriptor, options)
-                    .bindTo(found.orElse(MemorySegment.ofAddress(1)));
         }
     }
 }

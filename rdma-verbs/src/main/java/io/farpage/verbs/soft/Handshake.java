@@ -5,8 +5,14 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.SocketIo;
+import io.farpage.linux.crypto.LibSsl;
+import io.farpage.linux.crypto.TlsException;
+import io.farpage.linux.crypto.TlsStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,7 +24,7 @@ final class Handshake {
     private final SoftDevice device;
     private final Errno errno;
     private final int fd;
-    private final long deadline;
+    private final Terms terms;
     private final MemorySegment bytes;
     private final MemorySegment greeting;
     private int received;
@@ -27,17 +33,23 @@ final class Handshake {
     private byte[] callersNonce = new byte[Wire.NONCE_SIZE];
     /** The proof that the caller was asked for; empty before that. */
     private Optional<byte[]> expected = Optional.empty();
+    /** What TLS begins with after the proof; empty if the connection stays plain. */
+    private Optional<PreSharedKey> key = Optional.empty();
 
     /**
-     * Takes over {@code fd}.
+     * The caller and its time.
      *
+     * @param from where the connection comes from
      * @param deadline when the handshake times out (nanoTime)
      */
-    Handshake(SoftDevice device, Errno errno, int fd, long deadline) {
+    record Terms(InetAddress from, long deadline) {}
+
+    /** Takes over {@code fd}. */
+    Handshake(SoftDevice device, Errno errno, int fd, Terms terms) {
         this.device = device;
         this.errno = errno;
         this.fd = fd;
-        this.deadline = deadline;
+        this.terms = terms;
         this.bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE + Wire.NONCE_SIZE, 8);
         this.greeting = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE + Wire.PROOF_SIZE, 8);
     }
@@ -47,7 +59,16 @@ final class Handshake {
     }
 
     long deadline() {
-        return deadline;
+        return terms.deadline();
+    }
+
+    InetAddress from() {
+        return terms.from();
+    }
+
+    /** Whether nothing that is a hello has come. */
+    boolean isSilent() {
+        return hello.isEmpty();
     }
 
     /** Whether the hello has arrived and waits for its queue pair to get ready. A caller that has yet to prove itself is a stranger, and not parked. */
@@ -100,8 +121,7 @@ final class Handshake {
         }
         received += (int) result;
         if (hello.isEmpty() && received >= Integer.BYTES && !Hello.hasMagic(bytes)) {
-            LOG.debug("{}: a connection began with something else than a hello", device);
-            close();
+            end("it began with something else than a hello");
             return false;
         }
         return received == size;
@@ -120,7 +140,20 @@ final class Handshake {
         }
         Optional<Proof> proof = queuePair.responderProof();
         if (verdict.get() == HelloReply.Verdict.ACCEPTED && proof.isPresent()) {
-            challenge(queuePair, proof.get());
+            boolean encrypts = caller.encrypts() || queuePair.requiresEncryption();
+            Optional<LibSsl.Loading> library = encrypts ? TlsLibrary.poll(path()) : Optional.empty();
+            if (encrypts && library.isEmpty()) {
+                refuse(
+                        HelloReply.Verdict.NOT_READY,
+                        caller.targetQpn()); // libssl is being loaded; the caller tries again
+                return true;
+            }
+            if (library.isPresent() && library.get() instanceof LibSsl.Loading.Failed failed) {
+                LOG.warn("{}: a peer requires encryption, and {}", device, failed);
+                refuse(HelloReply.Verdict.NOT_ENCRYPTED, caller.targetQpn());
+                return true;
+            }
+            challenge(encrypts, queuePair, proof.get());
             return false;
         }
         accept(caller, queuePair);
@@ -128,16 +161,26 @@ final class Handshake {
     }
 
     /** Proves this side to the caller and asks for the caller's proof. */
-    private void challenge(SoftQueuePair queuePair, Proof proof) {
+    private void challenge(boolean encrypts, SoftQueuePair queuePair, Proof proof) {
         byte[] nonce = Proof.nonce();
         proof.over(bytes, callersNonce, nonce);
-        HelloReply.prove(queuePair.qpn()).encode(greeting);
+        key = encrypts ? Optional.of(proof.preSharedKey()) : Optional.empty();
+        HelloReply.prove(queuePair.qpn(), encrypts).encode(greeting);
         MemorySegment.copy(nonce, 0, greeting, JAVA_BYTE, Wire.HELLO_REPLY_SIZE, Wire.NONCE_SIZE);
         MemorySegment.copy(
-                proof.ofResponder(), 0, greeting, JAVA_BYTE, Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE, Wire.PROOF_SIZE);
-        expected = Optional.of(proof.ofInitiator());
+                proof.ofResponder(encrypts),
+                0,
+                greeting,
+                JAVA_BYTE,
+                Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE,
+                Wire.PROOF_SIZE);
+        expected = Optional.of(proof.ofInitiator(encrypts));
         received = 0;
         SocketIo.send(errno, fd, greeting.address(), greeting.byteSize(), SocketIo.MSG_DONTWAIT);
+    }
+
+    private Optional<Path> path() {
+        return device.options().encryption().library();
     }
 
     /** Returns whether the caller has proven itself, or has failed to. */
@@ -148,10 +191,6 @@ final class Handshake {
         byte[] proof = bytes.asSlice(0, Wire.PROOF_SIZE).toArray(JAVA_BYTE);
         Optional<SoftQueuePair> found = device.find(caller.targetQpn());
         if (!Proof.matches(expected.orElseThrow(), proof)) {
-            LOG.warn(
-                    "{}: a caller of qp 0x{} does not hold the secret of the link",
-                    device,
-                    Integer.toHexString(caller.targetQpn()));
             refuse(HelloReply.Verdict.NOT_PROVEN, caller.targetQpn());
         } else if (found.isEmpty()) {
             refuse(HelloReply.Verdict.QPN_UNKNOWN, caller.targetQpn());
@@ -162,9 +201,30 @@ final class Handshake {
     }
 
     private void accept(Hello caller, SoftQueuePair queuePair) {
-        HelloReply.Verdict verdict = queuePair.accept(caller, fd, () -> send(queuePair.acceptance()));
+        Optional<TlsStream> tls = key.flatMap(this::encrypt);
+        HelloReply.Verdict verdict = HelloReply.Verdict.NOT_ENCRYPTED;
+        try {
+            if (tls.isPresent() == key.isPresent()) {
+                verdict = queuePair.accept(new Caller(caller, from(), fd, tls), () -> send(queuePair.acceptance()));
+            }
+        } catch (Throwable e) {
+            tls.ifPresent(TlsStream::close);
+            throw e;
+        }
         if (verdict != HelloReply.Verdict.ACCEPTED) {
+            tls.ifPresent(TlsStream::close);
             refuse(verdict, caller.targetQpn());
+        }
+    }
+
+    private Optional<TlsStream> encrypt(PreSharedKey psk) {
+        try {
+            return TlsLibrary.load(path()) instanceof LibSsl.Loading.Loaded(LibSsl loaded)
+                    ? Optional.of(psk.server(loaded))
+                    : Optional.empty();
+        } catch (TlsException e) {
+            LOG.warn("{}: a connection cannot be encrypted: {}", device, e.getMessage());
+            return Optional.empty();
         }
     }
 
@@ -179,9 +239,36 @@ final class Handshake {
     }
 
     private void refuse(HelloReply.Verdict verdict, int qpn) {
-        LOG.debug("{}: refused a connection for qp 0x{}: {}", device, Integer.toHexString(qpn), verdict);
         send(HelloReply.refusal(verdict, qpn));
+        RefusedConnection refused =
+                new RefusedConnection(from(), RefusedConnection.Stage.HANDSHAKE, reason(verdict), qpn);
+        switch (verdict) {
+            case QPN_UNKNOWN, NOT_READY, BUSY -> device.refusals().declined(refused);
+            default -> device.refusals().refused(refused);
+        }
         close();
+    }
+
+    private String reason(HelloReply.Verdict verdict) {
+        if (verdict == HelloReply.Verdict.NOT_PROVEN) {
+            return expected.isPresent()
+                    ? "not proven: its proof is not of the secret of the link"
+                    : "not proven: it shows no proof, or one that is not asked for";
+        }
+        return verdict.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+
+    /** Ends the connection without an answer. */
+    void end(String reason) {
+        if (!closed) {
+            device.refusals()
+                    .refused(new RefusedConnection(
+                            from(),
+                            RefusedConnection.Stage.HANDSHAKE,
+                            reason,
+                            hello.map(Hello::targetQpn).orElse(0)));
+            close();
+        }
     }
 
     private void send(HelloReply reply) {

@@ -21,6 +21,7 @@ import java.util.Optional;
  * @param rnrRetry how often the caller would retry when there is no receive; 7 is for ever
  * @param mtu code of the caller's path MTU
  * @param proves whether both sides are to prove that they hold the link's secret; the caller's nonce follows the hello then
+ * @param encrypts whether the caller requires encryption, which takes a proof
  */
 record Hello(
         int sourceQpn,
@@ -30,8 +31,10 @@ record Hello(
         int maxRdAtomic,
         int rnrRetry,
         int mtu,
-        boolean proves) {
+        boolean proves,
+        boolean encrypts) {
     private static final int FLAG_PROVES = 1;
+    private static final int FLAG_ENCRYPTS = 2;
 
     /** Whether 32 bytes begin as a hello of any version does. */
     static boolean hasMagic(MemorySegment bytes) {
@@ -52,7 +55,8 @@ record Hello(
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 24)),
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 25)),
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 26)),
-                (bytes.get(JAVA_BYTE, 27) & FLAG_PROVES) != 0);
+                (bytes.get(JAVA_BYTE, 27) & FLAG_PROVES) != 0,
+                (bytes.get(JAVA_BYTE, 27) & FLAG_ENCRYPTS) != 0);
         boolean valid = hasMagic(bytes)
                 && version(bytes) == Wire.VERSION
                 && bytes.get(Wire.SHORT, 6) == Wire.HELLO_SIZE
@@ -64,7 +68,8 @@ record Hello(
                 && hello.rnrRetry <= 7
                 && hello.mtu >= 1
                 && hello.mtu <= 5
-                && (bytes.get(JAVA_BYTE, 27) & ~FLAG_PROVES) == 0
+                && (bytes.get(JAVA_BYTE, 27) & ~(FLAG_PROVES | FLAG_ENCRYPTS)) == 0
+                && (hello.proves || !hello.encrypts)
                 && bytes.get(Wire.INT, 28) == 0;
         return valid ? Optional.of(hello) : Optional.empty();
     }
@@ -80,7 +85,7 @@ record Hello(
         into.set(JAVA_BYTE, 24, (byte) maxRdAtomic);
         into.set(JAVA_BYTE, 25, (byte) rnrRetry);
         into.set(JAVA_BYTE, 26, (byte) mtu);
-        into.set(JAVA_BYTE, 27, (byte) (proves ? FLAG_PROVES : 0));
+        into.set(JAVA_BYTE, 27, (byte) ((proves ? FLAG_PROVES : 0) | (encrypts ? FLAG_ENCRYPTS : 0)));
         into.set(Wire.INT, 28, 0);
     }
 

@@ -9,7 +9,7 @@ import java.util.Optional;
  * The answer to a {@link Hello}.
  *
  * <pre>
- * 0 magic u32 | 4 version u16 | 6 verdict u16 | 8 qpn u32 | 12 max_rd_atomic u8 | 13 min_rnr_timer u8 | 14 mtu code u8 | 15 zero u8
+ * 0 magic u32 | 4 version u16 | 6 verdict u16 | 8 qpn u32 | 12 max_rd_atomic u8 | 13 min_rnr_timer u8 | 14 mtu code u8 | 15 flags u8
  * </pre>
  *
  * @param verdict accepted, or why not
@@ -17,8 +17,9 @@ import java.util.Optional;
  * @param maxRdAtomic READs and atomics that it takes at once
  * @param minRnrTimer its min_rnr_timer code
  * @param mtu code of its path MTU
+ * @param encrypts with PROVE: whether the connection is encrypted, because one of the two sides requires it
  */
-record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, int mtu) {
+record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, int mtu, boolean encrypts) {
     /** The codes are these constants' positions. */
     enum Verdict {
         ACCEPTED,
@@ -29,16 +30,19 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
         QPN_UNKNOWN,
         /** The queue pair is connected, but not to the caller, or expects other PSNs. */
         NOT_PEER,
-        /** The queue pair is in ERR. */
+        /** The queue pair is in ERR, or the library for an encrypted connection is being loaded. */
         NOT_READY,
         /** The queue pair has a connection from its peer already. */
         BUSY,
         /** Not an end: the responder's nonce and its proof follow this reply, and the caller is to send its own proof. */
         PROVE,
         /** One side has a secret of the link and the other has none, or the proof is not of the secret that the queue pair has. */
-        NOT_PROVEN
+        NOT_PROVEN,
+        /** The caller requires encryption, and the called side has no library for it. */
+        NOT_ENCRYPTED
     }
 
+    private static final int FLAG_ENCRYPTS = 1;
     private static final Verdict[] VERDICTS = Verdict.values();
 
     /** Decodes 16 bytes. Empty if any field is out of its range. */
@@ -48,7 +52,7 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
         if (bytes.get(Wire.INT, 0) != Wire.MAGIC
                 || verdict >= VERDICTS.length
                 || (qpn & ~Wire.PSN_MASK) != 0
-                || bytes.get(JAVA_BYTE, 15) != 0) {
+                || (bytes.get(JAVA_BYTE, 15) & ~(verdict == Verdict.PROVE.ordinal() ? FLAG_ENCRYPTS : 0)) != 0) {
             return Optional.empty();
         }
         HelloReply reply = new HelloReply(
@@ -56,7 +60,8 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
                 qpn,
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 12)),
                 Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 13)),
-                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 14)));
+                Byte.toUnsignedInt(bytes.get(JAVA_BYTE, 14)),
+                bytes.get(JAVA_BYTE, 15) != 0);
         boolean accepted = reply.verdict == Verdict.ACCEPTED;
         boolean valid = !accepted
                 || (Short.toUnsignedInt(bytes.get(Wire.SHORT, 4)) == Wire.VERSION
@@ -68,12 +73,12 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
     }
 
     /** Asks for a proof. */
-    static HelloReply prove(int qpn) {
-        return refusal(Verdict.PROVE, qpn);
+    static HelloReply prove(int qpn, boolean encrypts) {
+        return new HelloReply(Verdict.PROVE, qpn & Wire.PSN_MASK, 0, 0, 0, encrypts);
     }
 
     static HelloReply refusal(Verdict verdict, int qpn) {
-        return new HelloReply(verdict, qpn & Wire.PSN_MASK, 0, 0, 0);
+        return new HelloReply(verdict, qpn & Wire.PSN_MASK, 0, 0, 0, false);
     }
 
     void encode(MemorySegment into) {
@@ -84,6 +89,6 @@ record HelloReply(Verdict verdict, int qpn, int maxRdAtomic, int minRnrTimer, in
         into.set(JAVA_BYTE, 12, (byte) maxRdAtomic);
         into.set(JAVA_BYTE, 13, (byte) minRnrTimer);
         into.set(JAVA_BYTE, 14, (byte) mtu);
-        into.set(JAVA_BYTE, 15, (byte) 0);
+        into.set(JAVA_BYTE, 15, (byte) (encrypts ? FLAG_ENCRYPTS : 0));
     }
 }

@@ -123,7 +123,7 @@ final class Initiator {
         if (lifecycle.state() == QpState.ERR) {
             connection.close();
         }
-        boolean rest = resting && connection.isReady() && queue.sent == queue.posted;
+        boolean rest = resting && connection.isReady() && !sender.hasWork() && !connection.hasReceived();
         if (lifecycle.state() == QpState.RTS && queue.acked < queue.posted && !rest) {
             exchange();
         }
@@ -136,10 +136,14 @@ final class Initiator {
         boolean progressed = false;
         if (connection.isReady() || advanceConnection()) {
             RegionTable table = domain.regions();
-            if (queue.sent < queue.posted) {
+            if (sender.hasWork()) {
                 progressed = sender.send(table);
             }
             progressed |= receive(table, SocketIo.MSG_DONTWAIT);
+            // The socket does not become readable for what has left it already.
+            while (connection.hasReceived() && receive(table, SocketIo.MSG_DONTWAIT)) {
+                progressed = true;
+            }
             if (progressed && queue.sent < queue.posted) {
                 sender.send(table);
             }
@@ -252,6 +256,9 @@ final class Initiator {
             return now;
         }
         long deadline = timer.deadline(queue, now);
+        if (connection.hasReceived()) {
+            return now;
+        }
         long attempt = connection.nextAttempt(deadline);
         return attempt - deadline < 0 ? attempt : deadline;
     }
@@ -265,7 +272,7 @@ final class Initiator {
     synchronized boolean sleepInReceive(long now) {
         if (lifecycle.state() != QpState.RTS
                 || !connection.isReady()
-                || queue.sent < queue.posted
+                || sender.hasWork()
                 || queue.acked == queue.posted
                 || due(now) - now <= InitiatorConnection.LONGEST_SLEEP.toNanos()) {
             return false;

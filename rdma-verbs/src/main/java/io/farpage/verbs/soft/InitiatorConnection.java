@@ -10,11 +10,14 @@ import io.farpage.linux.Message;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.SocketIo;
 import io.farpage.linux.Sockets;
+import io.farpage.linux.crypto.LibSsl;
+import io.farpage.linux.crypto.TlsException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,6 +35,8 @@ final class InitiatorConnection {
         CHALLENGED,
         /** This side's proof is sent. */
         PROOF_SENT,
+        /** The responder has accepted; TLS is being negotiated. */
+        SECURING,
         READY,
         PAUSED,
         CLOSED
@@ -57,7 +62,13 @@ final class InitiatorConnection {
     /** Events that the channel watches the socket for; 0 if it does not. */
     private int watched;
 
+    /** The bytes of the connection, once requests may be sent or TLS is being negotiated. */
+    private @Nullable SocketStream stream;
+
     private Optional<Proof> proof = Optional.empty();
+    private boolean mustEncrypt;
+    private Optional<PreSharedKey> key = Optional.empty();
+    private boolean warned;
     /** Differs for every connection that is tried. */
     private byte[] nonce = new byte[Wire.NONCE_SIZE];
 
@@ -79,6 +90,8 @@ final class InitiatorConnection {
     void open(InetSocketAddress to, Hello greeting, Optional<Proof> proving) {
         peer = to;
         greeting.encode(hello);
+        mustEncrypt = greeting.encrypts();
+        warned = false;
         proof = proving;
         nonce = Proof.nonce();
         phase = Phase.PAUSED;
@@ -92,12 +105,27 @@ final class InitiatorConnection {
 
     /** Sends without blocking. Returns bytes sent, or a negative error number. */
     long send(Message requests) {
-        return SocketIo.send(errno, fd, requests, SocketIo.MSG_DONTWAIT);
+        return stream == null ? -Errno.ENOTCONN : stream.send(requests, SocketIo.MSG_DONTWAIT);
+    }
+
+    /** Sends what {@link #send} took and the socket had no space for. Returns bytes sent, or a negative error number if none was. */
+    long flush() {
+        return stream == null ? -Errno.ENOTCONN : stream.flush(SocketIo.MSG_DONTWAIT);
+    }
+
+    /** Whether {@link #flush} has something to send. */
+    boolean hasUnsent() {
+        return stream != null && stream.hasUnsent();
+    }
+
+    /** Whether bytes have arrived that the socket does not become readable for. */
+    boolean hasReceived() {
+        return stream != null && stream.hasReceived();
     }
 
     /** Returns bytes received, 0 at the end of the stream, or a negative error number. */
     long receive(Message replies, int flags) {
-        return SocketIo.recvmsg(errno, fd, replies, flags);
+        return stream == null ? -Errno.ENOTCONN : stream.receive(replies, flags);
     }
 
     /** The peer's reply; meaningful once ready. */
@@ -127,6 +155,9 @@ final class InitiatorConnection {
         }
         if (phase == Phase.CHALLENGED) {
             receiveChallenge();
+        }
+        if (phase == Phase.SECURING) {
+            negotiateTls();
         }
         return phase == Phase.READY;
     }
@@ -195,9 +226,11 @@ final class InitiatorConnection {
             phase = Phase.CHALLENGED;
         } else if (verdict == HelloReply.Verdict.ACCEPTED && !unproven) {
             accepted = decoded.orElseThrow();
-            enterReady();
+            beginStream();
         } else if (verdict == HelloReply.Verdict.ACCEPTED) {
             retry("the peer did not prove that it holds the link's secret");
+        } else if (verdict == HelloReply.Verdict.NOT_ENCRYPTED) {
+            warn("this node requires encryption, and the peer has no library for it; install libssl3 on the peer");
         } else {
             retry(decoded.map(r -> "refused: " + r.verdict()).orElse("malformed reply"));
         }
@@ -209,6 +242,11 @@ final class InitiatorConnection {
         if (!receive(size)) {
             return;
         }
+        boolean encrypts = HelloReply.decode(reply).filter(HelloReply::encrypts).isPresent();
+        if (mustEncrypt && !encrypts) {
+            warn("this node requires encryption and the peer does not encrypt");
+            return;
+        }
         Proof both = proof.orElseThrow();
         both.over(
                 hello,
@@ -216,17 +254,57 @@ final class InitiatorConnection {
                 reply.asSlice(Wire.HELLO_REPLY_SIZE, Wire.NONCE_SIZE).toArray(JAVA_BYTE));
         byte[] theirs = reply.asSlice(Wire.HELLO_REPLY_SIZE + Wire.NONCE_SIZE, Wire.PROOF_SIZE)
                 .toArray(JAVA_BYTE);
-        if (!Proof.matches(both.ofResponder(), theirs)) {
+        if (!Proof.matches(both.ofResponder(encrypts), theirs)) {
             retry("the peer does not hold the link's secret");
             return;
         }
-        MemorySegment.copy(both.ofInitiator(), 0, reply, JAVA_BYTE, 0, Wire.PROOF_SIZE);
+        key = encrypts ? Optional.of(both.preSharedKey()) : Optional.empty();
+        MemorySegment.copy(both.ofInitiator(encrypts), 0, reply, JAVA_BYTE, 0, Wire.PROOF_SIZE);
         long result = SocketIo.send(errno, fd, reply.address(), Wire.PROOF_SIZE, SocketIo.MSG_DONTWAIT);
         if (result == Wire.PROOF_SIZE) {
             phase = Phase.PROOF_SENT;
             replyBytes = 0;
         } else {
             retry(result < 0 ? ErrnoName.of((int) -result) : "short send");
+        }
+    }
+
+    /** Requests go over TLS if either side requires that, and over the socket as it is otherwise. */
+    private void beginStream() {
+        if (key.isEmpty()) {
+            stream = new PlainStream(fd, errno);
+            enterReady();
+            return;
+        }
+        try {
+            Optional<LibSsl.Loading> loading =
+                    TlsLibrary.poll(init.device().options().encryption().library());
+            if (loading.isEmpty()) {
+                retry("libssl is being loaded");
+                return;
+            }
+            switch (loading.get()) {
+                case LibSsl.Loading.Loaded(LibSsl library) -> {
+                    stream = new EncryptedStream(
+                            init.toString(), fd, errno, key.get().client(library));
+                    phase = Phase.SECURING;
+                }
+                case LibSsl.Loading.Failed failed -> warn("the peer requires encryption, and " + failed);
+            }
+        } catch (TlsException e) {
+            warn(e.getMessage());
+        }
+    }
+
+    private void negotiateTls() {
+        long step = stream instanceof EncryptedStream encrypted
+                ? encrypted.handshake(SocketIo.MSG_DONTWAIT)
+                : -Errno.ENOTCONN;
+        if (step == 1) {
+            enterReady();
+        } else if (step != -Errno.EAGAIN && step != -Errno.EINTR) {
+            warn("TLS was not agreed on: "
+                    + (step == 0 ? "the peer closed the connection" : ErrnoName.of((int) -step)));
         }
     }
 
@@ -239,6 +317,15 @@ final class InitiatorConnection {
         } catch (PosixException e) {
             retry(e.toString());
         }
+    }
+
+    /** As {@link #retry}, for a reason that an operator has to know; logged once for each connection that is wanted. */
+    private void warn(@Nullable String reason) {
+        if (!warned) {
+            warned = true;
+            LOG.warn("{} cannot be connected to {}: {}", init, peer, reason);
+        }
+        retry(String.valueOf(reason));
     }
 
     private void retry(String reason) {
@@ -282,6 +369,10 @@ final class InitiatorConnection {
     }
 
     private void closeSocket() {
+        if (stream != null) {
+            stream.close();
+            stream = null;
+        }
         if (fd >= 0) {
             unwatch();
             FileIo.close(errno, fd);

@@ -8,35 +8,51 @@ import io.farpage.linux.Exhaustion;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.PollSet;
 import io.farpage.linux.PosixException;
+import io.farpage.linux.SharedMemory;
 import io.farpage.linux.Sockets;
+import io.farpage.linux.SystemCall;
 import io.farpage.verbs.VerbsException;
 import java.lang.invoke.MethodHandles;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Accepts connections, receives their hello and gives them to their queue pairs, on a thread of its own. Handshakes are bounded in number and time, so
- * that strangers cannot exhaust descriptors: when there are too many, the oldest connection without a hello is closed. The thread ends only when the device
+ * that strangers cannot exhaust descriptors: when there are too many, {@link Newcomers} says which ends. The thread ends only when the device
  * is closed; after a failure it pauses and continues.
  */
 final class Listener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Listener.class);
     private static final long JOIN_MILLIS = 5_000;
+    private static final int ACCEPTED_AT_ONCE = 64;
     private static final long PAUSE_MILLIS = 100;
     private static final long LOG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Loaded before the first connection comes: loading a class takes a descriptor, and one that failed to load once stays unusable. */
     private static final List<Class<?>> NEEDED = List.of(
             Handshake.class,
+            Handshake.Terms.class,
+            Newcomers.class,
+            RefusedConnection.class,
+            RefusedConnection.Stage.class,
+            Refusals.class,
+            SharedMemory.class,
+            SystemCall.class,
             Hello.class,
             HelloReply.class,
             HelloReply.Verdict.class,
             Proof.class,
+            PreSharedKey.class,
+            TlsLibrary.class,
+            Caller.class,
+            PlainStream.class,
+            EncryptedStream.class,
             Responder.class,
             ResponderConnection.class,
             RequestStream.class,
@@ -53,7 +69,7 @@ final class Listener implements AutoCloseable {
     private final Exhaustion exhaustion = new Exhaustion();
     private final EventFd event = new EventFd();
     private final PollSet ready;
-    private final List<Handshake> pending = new ArrayList<>();
+    private final Newcomers pending;
     private final Thread thread;
     private volatile boolean closing;
     private long failures;
@@ -63,6 +79,7 @@ final class Listener implements AutoCloseable {
         this.device = device;
         this.fd = fd;
         this.port = port;
+        this.pending = new Newcomers(device.options().admission().maxPending());
         this.ready = new PollSet(device.options().admission().maxPending() + 2);
         this.thread = Thread.ofPlatform().daemon().name("soft-listener-" + port).unstarted(this::run);
     }
@@ -124,7 +141,7 @@ final class Listener implements AutoCloseable {
                 survive(e);
             }
         }
-        pending.forEach(Handshake::close);
+        pending.all().forEach(Handshake::close);
         FileIo.close(errno, fd);
     }
 
@@ -161,7 +178,7 @@ final class Listener implements AutoCloseable {
         ready.clear();
         ready.add(event.fd(), PollSet.POLLIN);
         ready.add(fd, pause > 0 ? 0 : PollSet.POLLIN);
-        for (Handshake handshake : pending) {
+        for (Handshake handshake : pending.all()) {
             // A parked connection sends nothing more; only its end matters, which poll(2) reports without being asked.
             ready.add(handshake.fd(), handshake.isParked() ? 0 : PollSet.POLLIN);
             due = Math.min(due, Math.max(0, handshake.deadline() - now));
@@ -177,34 +194,73 @@ final class Listener implements AutoCloseable {
                 all.remove();
             } else if (now - handshake.deadline() >= 0) {
                 all.remove();
-                handshake.close();
+                handshake.end("the handshake took too long");
             }
         }
     }
 
     private void accept() {
-        int accepted = Sockets.accept(errno, fd, 0);
-        while (accepted >= 0) {
-            if (DescriptorReserve.contains(accepted, DescriptorReserve.LINKS) && !evictStranger()) {
-                FileIo.close(errno, accepted);
-                accepted = -Errno.EMFILE;
-                break;
-            }
-            device.configure(errno, accepted);
-            if (pending.size() >= device.options().admission().maxPending()) {
-                evict();
-            }
-            long deadline =
-                    System.nanoTime() + device.options().admission().handshake().toNanos();
-            Handshake handshake = new Handshake(device, errno, accepted, deadline);
-            if (!isOver(handshake)) {
-                pending.add(handshake);
-            }
-            accepted = Sockets.accept(errno, fd, 0);
+        int accepted = 0;
+        // Bounded, so that handshakes advance while connections come as fast as they are accepted.
+        for (int i = 0; i < ACCEPTED_AT_ONCE && accepted >= 0; i++) {
+            accepted = admit(Sockets.accept(errno, fd, 0));
         }
-        if (exhaustion.isOf(-accepted, System.nanoTime())) {
+        if (accepted < 0 && exhaustion.isOf(-accepted, System.nanoTime())) {
             LOG.warn("{}: cannot accept: {}", device, exhaustion.describe(ErrnoName.of(-accepted)));
         }
+    }
+
+    /** Begins the handshake of a connection. Returns its descriptor, or a negative error number if there is no connection. */
+    private int admit(int connection) {
+        int accepted = connection >= 0 ? leaveReserve(connection) : connection;
+        if (accepted < 0) {
+            return accepted;
+        }
+        InetAddress from = caller(accepted);
+        if (!isAdmitted(from)) {
+            FileIo.close(errno, accepted);
+            return accepted;
+        }
+        device.configure(errno, accepted);
+        long deadline =
+                System.nanoTime() + device.options().admission().handshake().toNanos();
+        Handshake handshake = new Handshake(device, errno, accepted, new Handshake.Terms(from, deadline));
+        if (!isOver(handshake)) {
+            pending.add(handshake).ifPresent(victim -> victim.end("too many connections are in their handshake"));
+        }
+        return accepted;
+    }
+
+    /**
+     * A connection whose descriptor lies in the reserve gets that of a stranger, which is ended: if both kept theirs, every other connection would take one
+     * of the reserve. Returns the descriptor; if there is none, closes the connection and returns a negative error number.
+     */
+    private int leaveReserve(int accepted) {
+        if (!DescriptorReserve.contains(accepted, DescriptorReserve.LINKS)) {
+            return accepted;
+        }
+        int descriptor = -Errno.EMFILE;
+        if (evictStranger()) {
+            SystemCall duplicate = SharedMemory.duplicate(accepted);
+            descriptor = duplicate.succeeded() ? (int) duplicate.value() : -duplicate.errno();
+        }
+        FileIo.close(errno, accepted);
+        return descriptor;
+    }
+
+    /** Whether the address that a connection comes from is on the list, if there is one. Nothing is read from the others. */
+    private boolean isAdmitted(InetAddress from) {
+        SoftOptions.Admission admission = device.options().admission();
+        if (admission.admits(from)) {
+            return true;
+        }
+        device.refusals()
+                .refused(new RefusedConnection(
+                        from,
+                        RefusedConnection.Stage.HANDSHAKE,
+                        "its address is none of " + admission.allowed() + "; see tcp.allowed_addresses",
+                        0));
+        return false;
     }
 
     /** A handshake that throws ends alone. */
@@ -218,25 +274,20 @@ final class Listener implements AutoCloseable {
         }
     }
 
-    /** Closes the oldest connection that has not said hello; false if there is none. */
+    /** Closes a connection that has not proven itself; false if there is none. */
     private boolean evictStranger() {
-        for (int i = 0; i < pending.size(); i++) {
-            if (!pending.get(i).isParked()) {
-                pending.remove(i).close();
-                return true;
-            }
-        }
-        return false;
+        Optional<Handshake> stranger = pending.removeStranger();
+        stranger.ifPresent(victim -> victim.end("descriptors are short"));
+        return stranger.isPresent();
     }
 
-    private void evict() {
-        int victim = 0;
-        for (int i = pending.size() - 1; i >= 0; i--) {
-            if (!pending.get(i).isParked()) {
-                victim = i;
-            }
+    /** Where a connection comes from; the wildcard address if the caller has ended it already. */
+    private InetAddress caller(int accepted) {
+        try {
+            return Sockets.remoteAddress(errno, accepted).getAddress();
+        } catch (PosixException e) {
+            return new InetSocketAddress(0).getAddress();
         }
-        pending.remove(victim).close();
     }
 
     @Override

@@ -25,6 +25,10 @@ final class OpenChildren {
         return open.remove(child);
     }
 
+    synchronized boolean contains(Object child) {
+        return open.contains(child);
+    }
+
     synchronized void requireOpen() {
         if (closed) {
             throw new VerbsException(parent + " is closed");

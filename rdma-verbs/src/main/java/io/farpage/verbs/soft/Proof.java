@@ -12,14 +12,18 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * The proofs of one queue pair: HMAC-SHA256 under the link's secret over a label for the side, the hello with the caller's nonce, and the responder's
- * nonce. The labels keep a proof of one side from being returned as the other's; the nonces keep it from being replayed. The caller's and the responder's
+ * nonce. The labels keep a proof of one side from being returned as the other's, and tell whether the connection is encrypted, so that no party between
+ * the two can have it go on in the clear; the nonces keep a proof from being replayed. The caller's and the responder's
  * proofs are made by different threads, so a queue pair has two of these.
  *
  * <p>Built on a control thread: the first use of a MAC loads classes and takes milliseconds, later ones a few microseconds.
  */
 final class Proof {
-    private static final byte[] RESPONDER = "farpage soft 1 responder".getBytes(StandardCharsets.US_ASCII);
-    private static final byte[] INITIATOR = "farpage soft 1 initiator".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] RESPONDER = label("responder");
+    private static final byte[] INITIATOR = label("initiator");
+    private static final byte[] ENCRYPTING_RESPONDER = label("responder encrypted");
+    private static final byte[] ENCRYPTING_INITIATOR = label("initiator encrypted");
+    private static final byte[] KEY = label("tls");
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final Mac mac;
@@ -32,7 +36,11 @@ final class Proof {
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("HmacSHA256 is missing from this JDK's providers", e);
         }
-        ofResponder();
+        ofResponder(false);
+    }
+
+    private static byte[] label(String purpose) {
+        return ("farpage soft 1 " + purpose).getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Random bytes that were never used before. Any thread. */
@@ -49,12 +57,17 @@ final class Proof {
         System.arraycopy(respondersNonce, 0, transcript, Wire.HELLO_SIZE + Wire.NONCE_SIZE, Wire.NONCE_SIZE);
     }
 
-    byte[] ofResponder() {
-        return of(RESPONDER);
+    byte[] ofResponder(boolean encrypts) {
+        return of(encrypts ? ENCRYPTING_RESPONDER : RESPONDER);
     }
 
-    byte[] ofInitiator() {
-        return of(INITIATOR);
+    byte[] ofInitiator(boolean encrypts) {
+        return of(encrypts ? ENCRYPTING_INITIATOR : INITIATOR);
+    }
+
+    /** What both sides begin TLS with on this connection. */
+    PreSharedKey preSharedKey() {
+        return new PreSharedKey(of(KEY));
     }
 
     private byte[] of(byte[] label) {

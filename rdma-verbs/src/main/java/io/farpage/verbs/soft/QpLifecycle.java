@@ -95,11 +95,22 @@ final class QpLifecycle {
         proofs = Optional.of(new Proofs(new Proof(secret), new Proof(secret)));
     }
 
+    /** Whether this side accepts no connection in the clear. */
+    boolean requiresEncryption() {
+        return init.device().options().encryption().required();
+    }
+
     synchronized void moveToRtr(QpEndpoint peer, PathLimits limits) {
         if (state == QpState.INIT && (peer.gid().isZero() || peer.lid() == 0)) {
             throw new VerbsException(
                     "modify_qp(INIT→RTR) on " + init + ": EINVAL; remote endpoint (" + peer
                             + ") is not one of the soft provider: its gid must be an address and its lid a TCP port",
+                    EINVAL);
+        }
+        if (state == QpState.INIT && requiresEncryption() && proofs.isEmpty()) {
+            throw new VerbsException(
+                    "modify_qp(INIT→RTR) on " + init
+                            + ": EINVAL; its device encrypts every connection, which takes a secret: require a proof first",
                     EINVAL);
         }
         requireMove(QpState.RTR);
@@ -127,8 +138,12 @@ final class QpLifecycle {
         return first;
     }
 
-    /** Discards the peer and begins another generation, with a PSN of its own. */
+    /**
+     * Discards the peer and begins another generation, with a PSN of its own. Both connections have ended. A responder that refused a request while the
+     * queue pair was being reset has moved it to ERR: that failure belongs to the generation that ends.
+     */
     synchronized void renew() {
+        state = QpState.RESET;
         generation++;
         psn = init.device().randomPsn();
         remote = null;
@@ -155,7 +170,8 @@ final class QpLifecycle {
                 initiatorDepth,
                 options.retries().rnrRetry(),
                 options.path().mtu().code(),
-                proofs.isPresent());
+                proofs.isPresent(),
+                requiresEncryption());
     }
 
     private QpEndpoint requirePeer() {
@@ -199,6 +215,7 @@ final class QpLifecycle {
                 init.qpn(),
                 options.sizes().maxRdAtomic(),
                 options.retries().minRnrTimer(),
-                options.path().mtu().code());
+                options.path().mtu().code(),
+                false);
     }
 }

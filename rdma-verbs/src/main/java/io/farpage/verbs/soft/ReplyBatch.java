@@ -2,7 +2,6 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.Message;
-import io.farpage.linux.SocketIo;
 import io.farpage.verbs.WcStatus;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -12,8 +11,7 @@ final class ReplyBatch {
     private static final int MAX_REPLIES = 128;
     private static final long MAX_BYTES = 256 * 1024;
 
-    private final int fd;
-    private final Errno errno;
+    private final SocketStream stream;
     private final Message message = new Message(2 * MAX_REPLIES);
     private final MemorySegment headers = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.REPLY_SIZE, 64);
     private final MemorySegment results = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.ATOMIC_RESULT_SIZE, 8);
@@ -21,9 +19,8 @@ final class ReplyBatch {
     private int reads;
     private boolean hasMemory;
 
-    ReplyBatch(int fd, Errno errno) {
-        this.fd = fd;
-        this.errno = errno;
+    ReplyBatch(SocketStream stream) {
+        this.stream = stream;
     }
 
     boolean isFull() {
@@ -74,7 +71,7 @@ final class ReplyBatch {
      */
     boolean flush() {
         while (message.bytes() > 0) {
-            long result = SocketIo.send(errno, fd, message, 0);
+            long result = stream.send(message, 0);
             if (result == message.bytes()) {
                 break;
             }

@@ -38,6 +38,11 @@ final class RequestSender {
         maxReads = limit;
     }
 
+    /** Whether there is something to send: requests, or bytes of them that the connection has taken and not sent. */
+    boolean hasWork() {
+        return queue.sent < queue.posted || connection.hasUnsent();
+    }
+
     /** Whether there is something to send that the socket's buffer has no space for. */
     boolean isBlocked() {
         return blocked;
@@ -56,7 +61,10 @@ final class RequestSender {
     /** Sends what may be sent now; returns whether anything was. */
     boolean send(RegionTable table) {
         boolean progressed = false;
-        while (!broken && queue.sent < queue.posted) {
+        if (connection.hasUnsent()) {
+            progressed = flush();
+        }
+        while (!broken && !connection.hasUnsent() && queue.sent < queue.posted) {
             gather(table);
             if (out.count() == 0) {
                 break;
@@ -78,7 +86,16 @@ final class RequestSender {
                 break;
             }
         }
+        blocked |= connection.hasUnsent();
         return progressed;
+    }
+
+    /** Sends what the connection has taken before. Returns whether any of it went. */
+    private boolean flush() {
+        long result = connection.flush();
+        blocked = connection.hasUnsent();
+        broken |= result < 0 && result != -Errno.EAGAIN;
+        return result > 0;
     }
 
     private void gather(RegionTable table) {

@@ -17,6 +17,7 @@ final class RequestStream {
 
     private final int fd;
     private final Errno errno;
+    private final SocketStream stream;
     private final IdleStrategy idle;
     private final long spinNanos;
     private final MemorySegment buffer = Arena.ofAuto().allocate(CAPACITY, 64);
@@ -25,9 +26,10 @@ final class RequestStream {
     private int limit;
     private boolean used;
 
-    RequestStream(int fd, Errno errno, IdleStrategy idle, long spinNanos) {
+    RequestStream(int fd, Errno errno, SocketStream stream, IdleStrategy idle, long spinNanos) {
         this.fd = fd;
         this.errno = errno;
+        this.stream = stream;
         this.idle = idle;
         this.spinNanos = spinNanos;
     }
@@ -69,7 +71,7 @@ final class RequestStream {
                 ? -Errno.EAGAIN
                 : spin(idle == IdleStrategy.SPIN ? Long.MAX_VALUE : spinNanos);
         while (result == -Errno.EAGAIN || result == -Errno.EINTR) {
-            result = SocketIo.recv(errno, fd, address + limit, CAPACITY - limit, 0);
+            result = stream.receive(address + limit, CAPACITY - limit, 0);
         }
         if (result <= 0) {
             return false;
@@ -82,7 +84,7 @@ final class RequestStream {
     private long spin(long nanos) {
         long start = 0;
         for (int i = 0; ; i++) {
-            long result = SocketIo.recv(errno, fd, address + limit, CAPACITY - limit, SocketIo.MSG_DONTWAIT);
+            long result = stream.receive(address + limit, CAPACITY - limit, SocketIo.MSG_DONTWAIT);
             if (result != -Errno.EAGAIN) {
                 return result;
             }
@@ -108,8 +110,8 @@ final class RequestStream {
         long at = destination + arrived;
         long rest = (long) length - arrived;
         while (rest > 0) {
-            long result = SocketIo.recv(errno, fd, at, rest, SocketIo.MSG_WAITALL);
-            if (result == 0 || (result < 0 && result != -Errno.EINTR)) {
+            long result = stream.receive(at, rest, SocketIo.MSG_WAITALL);
+            if (result == 0 || (result < 0 && result != -Errno.EINTR && result != -Errno.EAGAIN)) {
                 return false;
             }
             at += Math.max(result, 0);

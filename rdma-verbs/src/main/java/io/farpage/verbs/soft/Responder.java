@@ -5,6 +5,7 @@ import io.farpage.linux.PosixException;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.WcStatus;
+import java.net.InetAddress;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -18,6 +19,7 @@ final class Responder {
     private final QpLifecycle lifecycle;
     private final ReceiveSide receives;
     private final ResponderConnection connection;
+    private final InetAddress peer;
     private final RequestStream requests;
     private final ReplyBatch replies;
     private final RequestExecutor executor;
@@ -29,17 +31,18 @@ final class Responder {
     private volatile boolean ended;
     private int expectedPsn;
 
-    /** The responder owns {@code fd} from {@link #start()} on. */
-    Responder(QpInit init, QpLifecycle lifecycle, ReceiveSide receives, Hello hello, int fd) {
+    /** The responder owns the caller's connection from {@link #start()} on. */
+    Responder(QpInit init, QpLifecycle lifecycle, ReceiveSide receives, Caller caller) {
         SoftOptions.Responders options = init.device().options().responders();
         this.init = init;
         this.lifecycle = lifecycle;
         this.receives = receives;
-        this.connection = new ResponderConnection(fd, options);
+        this.connection = new ResponderConnection(init.toString(), caller, options);
+        this.peer = caller.from();
         this.requests = connection.requests();
         this.replies = connection.replies();
-        this.executor = new RequestExecutor(init, lifecycle, receives, connection, hello);
-        this.expectedPsn = hello.sourcePsn();
+        this.executor = new RequestExecutor(init, lifecycle, receives, connection, caller.hello());
+        this.expectedPsn = caller.hello().sourcePsn();
         this.cpu = init.device().nextResponderCpu();
         this.scheduling = options.idle() == IdleStrategy.SPIN || options.realTimePriority() == 0
                 ? ThreadScheduling.ordinary()
@@ -99,7 +102,18 @@ final class Responder {
         try {
             pin();
             scheduling.start();
-            serve();
+            if (connection.secure(init.device().options().admission().handshake())) {
+                serve();
+            } else if (!connection.isStopping()) {
+                // A peer in order does so when it makes the link anew meanwhile.
+                init.device()
+                        .refusals()
+                        .declined(new RefusedConnection(
+                                peer,
+                                RefusedConnection.Stage.HANDSHAKE,
+                                "it began TLS and did not end it",
+                                init.qpn()));
+            }
         } catch (RuntimeException | Error e) {
             LOG.error("{}: responder failed", init, e);
             fail(AsyncEvent.Type.QP_FATAL);
@@ -170,6 +184,10 @@ final class Responder {
         replies.add(request.opcode & ~Wire.REPLY_BIT, status, request.psn);
         boolean sent = replies.flush();
         if (status != WcStatus.RNR_RETRY_EXC_ERR) {
+            init.device()
+                    .refusals()
+                    .refused(
+                            new RefusedConnection(peer, RefusedConnection.Stage.REQUEST, describe(status), init.qpn()));
             fail(status == WcStatus.REM_ACCESS_ERR ? AsyncEvent.Type.QP_ACCESS_ERR : AsyncEvent.Type.QP_REQ_ERR);
         }
         finish();
@@ -177,6 +195,13 @@ final class Responder {
             connection.linger();
         }
         return false;
+    }
+
+    /** What was refused, without its key and address. The fields of a header that cannot be read mean nothing. */
+    private String describe(WcStatus status) {
+        return status == WcStatus.REM_INV_REQ_ERR
+                ? status.name()
+                : "%s; opcode %d, %d bytes".formatted(status, request.opcode, request.length);
     }
 
     private void fail(AsyncEvent.Type type) {

@@ -2,26 +2,69 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.PosixException;
 import io.farpage.linux.Sockets;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The connection that a peer opened: its requests, the replies to them, and the end of both. Used by one responder; any thread may stop it. */
 final class ResponderConnection {
     private static final long LINGER_NANOS = 500_000_000;
+    private static final Logger LOG = LoggerFactory.getLogger(ResponderConnection.class);
 
+    private final String owner;
     private final int fd;
     private final Errno errno = Errno.create();
+    private final SocketStream stream;
     private final RequestStream requests;
     private final ReplyBatch replies;
     private final Quiescence quiescence = new Quiescence();
     private volatile boolean stopping;
     private boolean closed;
 
-    /** The connection owns {@code fd} from now on. Nothing is read from it yet. */
-    ResponderConnection(int fd, SoftOptions.Responders options) {
-        this.fd = fd;
-        this.requests =
-                new RequestStream(fd, errno, options.idle(), options.spin().toNanos());
-        this.replies = new ReplyBatch(fd, errno);
+    /**
+     * The connection owns the caller's descriptor from now on. Nothing is read from it yet.
+     *
+     * @param owner names the queue pair in messages
+     */
+    ResponderConnection(String owner, Caller caller, SoftOptions.Responders options) {
+        this.owner = owner;
+        this.fd = caller.fd();
+        this.stream = caller.tls()
+                .<SocketStream>map(tls -> new EncryptedStream(owner, fd, errno, tls))
+                .orElseGet(() -> new PlainStream(fd, errno));
+        this.requests = new RequestStream(
+                fd, errno, stream, options.idle(), options.spin().toNanos());
+        this.replies = new ReplyBatch(stream);
+    }
+
+    /**
+     * Takes an encrypted connection through its TLS handshake; a plain one needs none. Blocks.
+     *
+     * @param timeout how long the peer may take
+     * @return whether the connection can be used
+     */
+    boolean secure(Duration timeout) {
+        if (!(stream instanceof EncryptedStream encrypted)) {
+            return true;
+        }
+        long deadline = System.nanoTime() + timeout.toNanos();
+        long step = -Errno.EAGAIN;
+        try {
+            Sockets.setReceiveTimeout(errno, fd, timeout);
+            while ((step == -Errno.EAGAIN || step == -Errno.EINTR) && System.nanoTime() - deadline < 0) {
+                step = encrypted.handshake(0);
+            }
+            Sockets.setReceiveTimeout(errno, fd, Duration.ZERO);
+        } catch (PosixException e) {
+            LOG.debug("{}: {}", owner, e.getMessage()); // only a socket that the peer has closed
+            return false;
+        }
+        if (step != 1) {
+            LOG.debug("{}: the caller began TLS and did not end it", owner);
+        }
+        return step == 1;
     }
 
     RequestStream requests() {
@@ -61,6 +104,7 @@ final class ResponderConnection {
 
     synchronized void close() {
         closed = true;
+        stream.close();
         FileIo.close(errno, fd);
     }
 }

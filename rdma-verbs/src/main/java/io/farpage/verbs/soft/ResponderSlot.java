@@ -19,19 +19,19 @@ final class ResponderSlot {
     }
 
     /**
-     * Gives the connection that {@code hello} came on to a new responder, if {@link QpLifecycle#judge} still allows it. If not, or if it throws, the
-     * caller keeps the connection.
+     * Gives a caller's connection to a new responder, if {@link QpLifecycle#judge} still allows it. If not, or if it throws, the connection stays with the
+     * method's caller.
      *
      * @param beforeStart what to do before the responder reads from the connection
      */
-    synchronized HelloReply.Verdict accept(Hello hello, int fd, Runnable beforeStart) {
-        HelloReply.Verdict verdict = lifecycle.judge(hello).orElse(HelloReply.Verdict.NOT_READY);
+    synchronized HelloReply.Verdict accept(Caller caller, Runnable beforeStart) {
+        HelloReply.Verdict verdict = lifecycle.judge(caller.hello()).orElse(HelloReply.Verdict.NOT_READY);
         if (verdict == HelloReply.Verdict.ACCEPTED && responder != null && !responder.hasEnded()) {
             verdict = HelloReply.Verdict.BUSY;
         }
         if (verdict == HelloReply.Verdict.ACCEPTED) {
             beforeStart.run();
-            Responder next = new Responder(init, lifecycle, receives, hello, fd);
+            Responder next = new Responder(init, lifecycle, receives, caller);
             responder = next;
             try {
                 next.start();

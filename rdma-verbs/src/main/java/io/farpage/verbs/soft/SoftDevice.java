@@ -52,6 +52,7 @@ final class SoftDevice implements Device {
 
     private final String name;
     private final SoftOptions options;
+    private final Refusals refusals;
     private final OpenChildren children;
     private final SecureRandom random = new SecureRandom();
     private final Map<Integer, Optional<SoftQueuePair>> queuePairs = new ConcurrentHashMap<>();
@@ -62,11 +63,17 @@ final class SoftDevice implements Device {
     private final Listener listener;
 
     /** @throws VerbsException if the address cannot be listened on */
-    SoftDevice(String name, SoftOptions options) {
+    SoftDevice(String name, SoftOptions options, RefusedConnection.Listener refusals) {
+        this.refusals = new Refusals(name, refusals);
         this.name = name;
         this.options = options;
         this.children = new OpenChildren(name);
         this.listener = Listener.open(this);
+    }
+
+    /** Is told of refused connections. */
+    Refusals refusals() {
+        return refusals;
     }
 
     SoftOptions options() {

@@ -1,19 +1,41 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.linux.NativeThread;
+import io.farpage.verbs.Gid;
+import io.farpage.verbs.GidRange;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /** How a soft device listens and serves. */
-public record SoftOptions(Listening listening, Responders responders, Admission admission) {
+public record SoftOptions(Listening listening, Responders responders, Admission admission, Encryption encryption) {
     /** Loopback only, a port of the system's choice, adaptive with 50 µs of spinning, not pinned. */
     public static final SoftOptions DEFAULT = new SoftOptions(
             new Listening(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Optional.empty(), 0),
             new Responders(IdleStrategy.ADAPTIVE, Duration.ofNanos(50_000)),
-            new Admission(128, 64, Duration.ofSeconds(5), 1024));
+            new Admission(1024, 256, Duration.ofSeconds(5), 1024));
+
+    /** Encryption if the peer requires it. */
+    public SoftOptions(Listening listening, Responders responders, Admission admission) {
+        this(listening, responders, admission, Encryption.IF_ASKED);
+    }
+
+    /**
+     * Whether connections are encrypted (TLS 1.3). A connection is encrypted if either end requires it.
+     *
+     * @param required whether this end requires it; each queue pair then needs a secret ({@link io.farpage.verbs.QueuePair#requireProof})
+     * @param library libssl; the system's {@code libssl.so.3} if empty
+     */
+    public record Encryption(boolean required, Optional<Path> library) {
+        /** Only connections whose peer requires it. */
+        public static final Encryption IF_ASKED = new Encryption(false, Optional.empty());
+
+        /** Every connection. */
+        public static final Encryption REQUIRED = new Encryption(true, Optional.empty());
+    }
 
     /**
      * The socket that peers connect to.
@@ -69,9 +91,27 @@ public record SoftOptions(Listening listening, Responders responders, Admission 
      * @param maxPending connections that may be in their handshake at once, 1..4096
      * @param handshake how long a handshake may last
      * @param maxQueuePairs queue pairs, and so responders, of one device, 1..65536
+     * @param allowed addresses that connections are taken from; empty for all
      */
-    public record Admission(int backlog, int maxPending, Duration handshake, int maxQueuePairs) {
+    public record Admission(
+            int backlog, int maxPending, Duration handshake, int maxQueuePairs, List<GidRange> allowed) {
+        /** Connections from every address. */
+        public Admission(int backlog, int maxPending, Duration handshake, int maxQueuePairs) {
+            this(backlog, maxPending, handshake, maxQueuePairs, List.of());
+        }
+
+        /** The same with connections from {@code newAllowed} only; empty for all. */
+        public Admission withAllowed(List<GidRange> newAllowed) {
+            return new Admission(backlog, maxPending, handshake, maxQueuePairs, newAllowed);
+        }
+
+        /** Whether a connection from {@code address} is taken. */
+        boolean admits(InetAddress address) {
+            return allowed.isEmpty() || allowed.stream().anyMatch(range -> range.contains(Gid.of(address)));
+        }
+
         public Admission {
+            allowed = List.copyOf(allowed);
             requireRange("backlog", backlog, 1, 65535);
             requireRange("max pending handshakes", maxPending, 1, 4096);
             requireRange("handshake milliseconds", handshake.toMillis(), 1, 3_600_000);
@@ -86,6 +126,10 @@ public record SoftOptions(Listening listening, Responders responders, Admission 
     }
 
     public SoftOptions withResponders(Responders newResponders) {
-        return new SoftOptions(listening, newResponders, admission);
+        return new SoftOptions(listening, newResponders, admission, encryption);
+    }
+
+    public SoftOptions withEncryption(Encryption newEncryption) {
+        return new SoftOptions(listening, responders, admission, newEncryption);
     }
 }

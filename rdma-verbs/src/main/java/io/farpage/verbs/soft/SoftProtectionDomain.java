@@ -65,7 +65,7 @@ final class SoftProtectionDomain implements ProtectionDomain {
 
     void deregister(SoftMemoryRegion region) {
         synchronized (this) {
-            if (!children.remove(region)) {
+            if (!children.contains(region)) {
                 return;
             }
             regions = regions.without(region);
@@ -75,12 +75,14 @@ final class SoftProtectionDomain implements ProtectionDomain {
         for (SoftQueuePair queuePair : queuePairs) {
             busy = queuePair.awaitQuiescence(deadline) ? busy : queuePair;
         }
-        device.releaseKey(region.rkey());
         if (busy != null) {
             throw new VerbsException(
                     "dereg_mr on " + this + ": EBUSY; the responder of " + busy
                             + " did not stop and may still use the memory, which must stay mapped",
                     EBUSY);
+        }
+        if (children.remove(region)) {
+            device.releaseKey(region.rkey());
         }
     }
 

@@ -2,6 +2,7 @@ package io.farpage.verbs.soft;
 
 import io.farpage.linux.Libc;
 import io.farpage.linux.NativeThread;
+import io.farpage.linux.crypto.LibSsl;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Device;
@@ -15,6 +16,7 @@ public final class SoftProvider implements VerbsProvider {
     public static final String DEVICE = "soft0";
 
     private final SoftOptions options;
+    private volatile RefusedConnection.Listener refusals = _ -> {};
 
     /** A provider whose devices listen on the loopback interface. */
     public SoftProvider() {
@@ -23,6 +25,11 @@ public final class SoftProvider implements VerbsProvider {
 
     public SoftProvider(SoftOptions options) {
         this.options = options;
+    }
+
+    /** Has the connections that devices of this provider refuse from now on told to a listener. Any thread. */
+    public void onRefusal(RefusedConnection.Listener listener) {
+        refusals = listener;
     }
 
     @Override
@@ -64,6 +71,10 @@ public final class SoftProvider implements VerbsProvider {
         if (probe() instanceof Availability.Unavailable unavailable) {
             throw new VerbsException("open " + device + ": " + unavailable);
         }
-        return new SoftDevice(device, options);
+        if (options.encryption().required()
+                && TlsLibrary.load(options.encryption().library()) instanceof LibSsl.Loading.Failed failed) {
+            throw new VerbsException("open " + device + ": its connections must be encrypted, and " + failed);
+        }
+        return new SoftDevice(device, options, connection -> refusals.refused(connection));
     }
 }

@@ -59,13 +59,18 @@ final class SoftQueuePair implements QueuePair {
         return lifecycle.responderProof();
     }
 
+    /** See {@link QpLifecycle#requiresEncryption}. */
+    boolean requiresEncryption() {
+        return lifecycle.requiresEncryption();
+    }
+
     HelloReply acceptance() {
         return lifecycle.acceptance();
     }
 
     /** See {@link ResponderSlot#accept}. */
-    HelloReply.Verdict accept(Hello hello, int fd, Runnable beforeStart) {
-        return responders.accept(hello, fd, beforeStart);
+    HelloReply.Verdict accept(Caller caller, Runnable beforeStart) {
+        return responders.accept(caller, beforeStart);
     }
 
     /** See {@link ReceiveSide#flush}. */

@@ -11,6 +11,7 @@ import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.VerbsException;
+import io.farpage.verbs.WcStatus;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -57,6 +58,27 @@ public abstract class TransitionContract {
             case RTR -> queuePair.modifyToRtr(peer);
             case RTS -> queuePair.modifyToRts();
             case ERR -> queuePair.modifyToErr();
+        }
+    }
+
+    /** The peer sends its refusal before it moves to ERR. */
+    @Test
+    void shouldBeInResetWhenTheResetMeetsTheQueuePairsOwnRefusal() {
+        try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
+            for (int i = 0; i < 200; i++) {
+                int unknown = pair.b.region.rkey() ^ 0x0100_0000;
+                pair.qpA.prepareRead(
+                        i, pair.a.address(0), 8, pair.a.region.lkey(), pair.b.address(0), unknown, SendFlag.SIGNALED);
+                pair.qpA.postSend();
+                pair.a.polling().expect(i, pair.fixture.reported(WcStatus.REM_ACCESS_ERR));
+
+                pair.qpB.modifyToReset();
+
+                assertEquals(QpState.RESET, pair.qpB.state());
+                pair.qpA.modifyToReset();
+                Connected.connect(pair.qpA, pair.qpB);
+            }
+            pair.requireWorking();
         }
     }
 

@@ -4,6 +4,7 @@ import io.farpage.verbs.contract.AtomicContract;
 import io.farpage.verbs.contract.CloseOrderContract;
 import io.farpage.verbs.contract.ConcurrencyContract;
 import io.farpage.verbs.contract.FlushContract;
+import io.farpage.verbs.contract.ForgedAccessContract;
 import io.farpage.verbs.contract.LargeRegionContract;
 import io.farpage.verbs.contract.NotificationContract;
 import io.farpage.verbs.contract.OrderingContract;
@@ -11,6 +12,7 @@ import io.farpage.verbs.contract.PathLimitsContract;
 import io.farpage.verbs.contract.PeerLossContract;
 import io.farpage.verbs.contract.ProtectionContract;
 import io.farpage.verbs.contract.QueueLimitContract;
+import io.farpage.verbs.contract.RangeContract;
 import io.farpage.verbs.contract.ReadWriteContract;
 import io.farpage.verbs.contract.SendReceiveContract;
 import io.farpage.verbs.contract.SharedReceiveContract;
@@ -49,6 +51,20 @@ final class IbverbsContractTest {
         @Override
         protected VerbsFixture open() {
             return IbverbsFixture.open();
+        }
+    }
+
+    @Nested
+    final class ForgedAccess extends ForgedAccessContract {
+        @Override
+        protected VerbsFixture open() {
+            return IbverbsFixture.open();
+        }
+
+        /** SoftRoCE on an emulated CPU connects some hundred queue pairs a second. */
+        @Override
+        protected long draws() {
+            return 1_000;
         }
     }
 
@@ -94,6 +110,14 @@ final class IbverbsContractTest {
 
     @Nested
     final class Protection extends ProtectionContract {
+        @Override
+        protected VerbsFixture open() {
+            return IbverbsFixture.open();
+        }
+    }
+
+    @Nested
+    final class Ranges extends RangeContract {
         @Override
         protected VerbsFixture open() {
             return IbverbsFixture.open();

@@ -9,6 +9,7 @@ import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.SendFlag;
@@ -42,15 +43,22 @@ final class Loopback implements AutoCloseable {
     final QueuePair from;
     final QueuePair to;
     private final WorkCompletion[] one = WorkCompletion.array(1);
+    private final boolean proving;
 
     Loopback(SoftOptions options) {
         this(options, QpOptions.DEFAULT);
     }
 
     Loopback(SoftOptions options, QpOptions qpOptions) {
-        SoftProvider provider = new SoftProvider(options);
-        caller = provider.open(SoftProvider.DEVICE);
-        server = provider.open(SoftProvider.DEVICE);
+        this(options, options, qpOptions);
+    }
+
+    /** If either side requires encryption, both hold {@link EncryptedProvider#SECRET}. */
+    Loopback(SoftOptions callerOptions, SoftOptions serverOptions, QpOptions qpOptions) {
+        proving = callerOptions.encryption().required()
+                || serverOptions.encryption().required();
+        caller = new SoftProvider(callerOptions).open(SoftProvider.DEVICE);
+        server = new SoftProvider(serverOptions).open(SoftProvider.DEVICE);
         callerDomain = caller.allocateProtectionDomain();
         serverDomain = server.allocateProtectionDomain();
         channel = caller.createCompletionChannel();
@@ -64,9 +72,18 @@ final class Loopback implements AutoCloseable {
     }
 
     void connect() {
+        connect(to.endpoint());
+    }
+
+    /** @param reached where the caller finds the server */
+    void connect(QpEndpoint reached) {
         from.modifyToInit();
         to.modifyToInit();
-        from.modifyToRtr(to.endpoint());
+        if (proving) {
+            from.requireProof(EncryptedProvider.SECRET);
+            to.requireProof(EncryptedProvider.SECRET);
+        }
+        from.modifyToRtr(reached);
         to.modifyToRtr(from.endpoint());
         from.modifyToRts();
         to.modifyToRts();

@@ -51,8 +51,7 @@ final class ProofTest {
     }
 
     /** The proof as docs/wire-protocol.md defines it. */
-    private static byte[] proof(
-            LinkSecret secret, String side, byte[] hello, byte[] callersNonce, byte[] respondersNonce) {
+    static byte[] proof(LinkSecret secret, String side, byte[] hello, byte[] callersNonce, byte[] respondersNonce) {
         try {
             Mac mac = Mac.getInstance("HmacSHA256");
             mac.init(new SecretKeySpec(secret.bytes(), "HmacSHA256"));

@@ -22,7 +22,12 @@ final class RawPeer implements AutoCloseable {
     private final InputStream in;
 
     RawPeer(int port) throws IOException {
-        socket = new Socket(InetAddress.getLoopbackAddress(), port);
+        this(port, InetAddress.getLoopbackAddress());
+    }
+
+    /** @param from address of this host that the connection comes from */
+    RawPeer(int port, InetAddress from) throws IOException {
+        socket = new Socket(InetAddress.getLoopbackAddress(), port, from, 0);
         socket.setTcpNoDelay(true);
         socket.setSoTimeout(10_000);
         out = socket.getOutputStream();
@@ -36,7 +41,7 @@ final class RawPeer implements AutoCloseable {
 
     static byte[] hello(QpEndpoint target) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(QPN, target.qpn(), PSN, target.psn(), 16, 0, 5, false).encode(bytes);
+        new Hello(QPN, target.qpn(), PSN, target.psn(), 16, 0, 5, false, false).encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 
@@ -56,6 +61,11 @@ final class RawPeer implements AutoCloseable {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_REPLY_SIZE, 8);
         MemorySegment.copy(reply, 0, bytes, JAVA_BYTE, 0, reply.length);
         return HelloReply.decode(bytes).orElseThrow().verdict();
+    }
+
+    /** The connection itself. */
+    Socket socket() {
+        return socket;
     }
 
     void halfClose() throws IOException {

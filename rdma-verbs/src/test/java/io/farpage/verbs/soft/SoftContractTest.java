@@ -4,6 +4,7 @@ import io.farpage.verbs.contract.AtomicContract;
 import io.farpage.verbs.contract.CloseOrderContract;
 import io.farpage.verbs.contract.ConcurrencyContract;
 import io.farpage.verbs.contract.FlushContract;
+import io.farpage.verbs.contract.ForgedAccessContract;
 import io.farpage.verbs.contract.LargeRegionContract;
 import io.farpage.verbs.contract.NotificationContract;
 import io.farpage.verbs.contract.OrderingContract;
@@ -11,12 +12,18 @@ import io.farpage.verbs.contract.PathLimitsContract;
 import io.farpage.verbs.contract.PeerLossContract;
 import io.farpage.verbs.contract.ProtectionContract;
 import io.farpage.verbs.contract.QueueLimitContract;
+import io.farpage.verbs.contract.RangeContract;
 import io.farpage.verbs.contract.ReadWriteContract;
 import io.farpage.verbs.contract.SendReceiveContract;
 import io.farpage.verbs.contract.SharedReceiveContract;
 import io.farpage.verbs.contract.TransitionContract;
 import io.farpage.verbs.contract.VerbsFixture;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** The provider contract, against the soft provider. */
 final class SoftContractTest {
@@ -49,6 +56,26 @@ final class SoftContractTest {
         @Override
         protected VerbsFixture open() {
             return SoftFixture.open();
+        }
+    }
+
+    @Nested
+    final class ForgedAccess extends ForgedAccessContract {
+
+        @Override
+        protected VerbsFixture open() {
+            // Responders that do not spin: each of them waits for one request, and sixteen share the CPUs.
+            return SoftFixture.open(new SoftOptions(
+                    SoftOptions.DEFAULT.listening(),
+                    new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO),
+                    SoftOptions.DEFAULT.admission()));
+        }
+
+        @Test
+        @Tag("soak")
+        @Timeout(value = 20, unit = TimeUnit.MINUTES)
+        void shouldMoveNoByteWhenAMillionAccessesAreForged() {
+            forge(open(), 10_000 * Integer.getInteger("farpage.soak.percent", 100));
         }
     }
 
@@ -94,6 +121,14 @@ final class SoftContractTest {
 
     @Nested
     final class Protection extends ProtectionContract {
+        @Override
+        protected VerbsFixture open() {
+            return SoftFixture.open();
+        }
+    }
+
+    @Nested
+    final class Ranges extends RangeContract {
         @Override
         protected VerbsFixture open() {
             return SoftFixture.open();

@@ -65,7 +65,7 @@ final class WireRulesTest {
 
     private static byte[] hello(int qpn, int targetQpn, int psn, int targetPsn) {
         MemorySegment bytes = Arena.ofAuto().allocate(Wire.HELLO_SIZE, 8);
-        new Hello(qpn, targetQpn, psn & Wire.PSN_MASK, targetPsn & Wire.PSN_MASK, 16, 0, 5, false).encode(bytes);
+        new Hello(qpn, targetQpn, psn & Wire.PSN_MASK, targetPsn & Wire.PSN_MASK, 16, 0, 5, false, false).encode(bytes);
         return bytes.toArray(JAVA_BYTE);
     }
 

@@ -4,16 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.linux.Libc;
+import io.farpage.linux.SharedLibrary;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -24,6 +19,8 @@ public final class LibCrypto {
     static final String SONAME = "libcrypto.so.3";
     private static final String INSTALL = "install OpenSSL 3: apt-get install libssl3";
     private static final String CIPHER = "AES-256-GCM";
+    /** {@code OPENSSL_VERSION} of {@code <openssl/crypto.h>}. */
+    private static final int OPENSSL_VERSION = 0;
 
     /** The outcome of loading. */
     public sealed interface Loading {
@@ -51,10 +48,11 @@ public final class LibCrypto {
     private final MethodHandle init$mh;
     private final MethodHandle update$mh;
     private final MethodHandle final$mh;
+    private final MethodHandle version$mh;
     /** {@code EVP_CIPHER *}, never freed. */
     private long cipher;
 
-    private LibCrypto(Symbols symbols) {
+    private LibCrypto(SharedLibrary symbols) {
         ctxNew$mh = symbols.returns("EVP_CIPHER_CTX_new", JAVA_LONG);
         ctxFree$mh = symbols.isVoid("EVP_CIPHER_CTX_free", JAVA_LONG);
         ctxCtrl$mh = symbols.returns("EVP_CIPHER_CTX_ctrl", JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG);
@@ -62,6 +60,7 @@ public final class LibCrypto {
         init$mh = symbols.returns(
                 "EVP_CipherInit_ex2", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG);
         update$mh = symbols.returns("EVP_CipherUpdate", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT);
+        version$mh = symbols.returns("OpenSSL_version", JAVA_LONG, JAVA_INT);
         final$mh = symbols.returns("EVP_CipherFinal_ex", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     }
 
@@ -71,42 +70,46 @@ public final class LibCrypto {
      * @param path of the library; the system's {@code libcrypto.so.3} if empty
      */
     public static Loading load(Optional<Path> path) {
-        String name = path.map(Path::toString).orElse(SONAME);
-        try {
-            Symbols symbols = new Symbols(lookup(path));
-            LibCrypto library = new LibCrypto(symbols);
-            if (!symbols.missing.isEmpty()) {
-                return new Loading.Failed(
-                        name + " lacks " + String.join(", ", symbols.missing),
-                        "it is not libcrypto, or one older than OpenSSL 3.0; " + INSTALL);
-            }
-            library.cipher = library.fetch();
-            if (library.cipher == 0) {
-                return new Loading.Failed(
-                        name + " gives no " + CIPHER,
-                        "no provider of its configuration has the cipher; activate the default provider in openssl.cnf(5)");
-            }
-            return new Loading.Loaded(library);
-        } catch (IllegalCallerException e) {
-            return new Loading.Failed(
-                    "this JVM denies native access: " + e.getMessage(),
-                    "start it with --enable-native-access=ALL-UNNAMED");
-        } catch (IllegalArgumentException e) {
-            return new Loading.Failed("cannot load " + name, INSTALL);
-        }
+        return switch (SharedLibrary.load(SONAME, path)) {
+            case SharedLibrary.Loading.Loaded(SharedLibrary library) ->
+                bind(library, path.map(Path::toString).orElse(SONAME));
+            case SharedLibrary.Loading.NotFound(String detail) -> new Loading.Failed(detail, INSTALL);
+            case SharedLibrary.Loading.Denied(String detail, String fix) -> new Loading.Failed(detail, fix);
+        };
     }
 
-    @SuppressWarnings("restricted") // native access is this class's purpose
-    private static SymbolLookup lookup(Optional<Path> path) {
-        // SAFETY: the arena is the global one, so no function outlives its library.
-        return path.map(file -> SymbolLookup.libraryLookup(file, Arena.global()))
-                .orElseGet(() -> SymbolLookup.libraryLookup(SONAME, Arena.global()));
+    private static Loading bind(SharedLibrary symbols, String name) {
+        LibCrypto library = new LibCrypto(symbols);
+        if (!symbols.missing().isEmpty()) {
+            return new Loading.Failed(
+                    name + " lacks " + String.join(", ", symbols.missing()),
+                    "it is not libcrypto, or one older than OpenSSL 3.0; " + INSTALL);
+        }
+        library.cipher = library.fetch();
+        if (library.cipher == 0) {
+            return new Loading.Failed(
+                    name + " gives no " + CIPHER,
+                    "no provider of its configuration has the cipher; activate the default provider in openssl.cnf(5)");
+        }
+        return new Loading.Loaded(library);
     }
 
     private long fetch() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment algorithm = arena.allocateFrom(CIPHER);
             return (long) fetch$mh.invokeExact(0L, algorithm.address(), 0L);
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** The library's name and version, such as {@code OpenSSL 3.0.17 1 Jul 2025} (OpenSSL_version(3)). */
+    @SuppressWarnings("restricted") // the library returns an address
+    public String version() {
+        try {
+            long text = (long) version$mh.invokeExact(OPENSSL_VERSION);
+            // SAFETY: the library returns a static string that ends with a zero byte, for every argument.
+            return MemorySegment.ofAddress(text).reinterpret(Long.MAX_VALUE).getString(0);
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }
@@ -177,35 +180,6 @@ public final class LibCrypto {
             return (int) ctxCtrl$mh.invokeExact(context, type, argument, pointer);
         } catch (Throwable t) {
             throw Libc.unexpected(t);
-        }
-    }
-
-    /** Binds symbols and collects those that are not there, so that one message can name them all. */
-    private static final class Symbols {
-        private final SymbolLookup lookup;
-        private final List<String> missing = new ArrayList<>();
-
-        Symbols(SymbolLookup lookup) {
-            this.lookup = lookup;
-        }
-
-        MethodHandle returns(String symbol, MemoryLayout result, MemoryLayout... arguments) {
-            return bind(symbol, FunctionDescriptor.of(result, arguments));
-        }
-
-        MethodHandle isVoid(String symbol, MemoryLayout... arguments) {
-            return bind(symbol, FunctionDescriptor.ofVoid(arguments));
-        }
-
-        @SuppressWarnings("restricted") // native access is this class's purpose
-        private MethodHandle bind(String symbol, FunctionDescriptor descriptor) {
-            Optional<MemorySegment> found = lookup.find(symbol);
-            if (found.isEmpty()) {
-                missing.add(symbol);
-            }
-            // SAFETY: the descriptors repeat <openssl/evp.h>. Without the symbol the library is refused, so the address
-            // that stands in for it is never called.
-            return Linker.nativeLinker().downcallHandle(descriptor).bindTo(found.orElse(MemorySegment.ofAddress(1)));
         }
     }
 }

@@ -22,6 +22,8 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
     private static final int MFD_HUGE_2MB = 4 | 21 << 26;
 
     private static final int SEEK_END = 2;
+    private static final int SEEK_DATA = 3;
+    private static final int SEEK_HOLE = 4;
     private static final int F_GET_SEALS = 1034;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
@@ -130,6 +132,25 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
         try {
             return errno.check((int) fallocate$mh.invokeExact(
                     errno.segment(), fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, base + offset, length));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    @Override
+    public long nextData(long offset) {
+        return seek(offset, SEEK_DATA);
+    }
+
+    @Override
+    public long nextHole(long offset) {
+        return seek(offset, SEEK_HOLE);
+    }
+
+    private long seek(long offset, int whence) {
+        try {
+            long found = errno.check((long) lseek$mh.invokeExact(errno.segment(), fd, base + offset, whence));
+            return found < 0 ? found : found - base;
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

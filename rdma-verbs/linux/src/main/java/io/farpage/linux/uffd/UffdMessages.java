@@ -39,6 +39,16 @@ public final class UffdMessages {
         memory = Arena.ofAuto().allocate((long) capacity * MESSAGE_BYTES, 8);
     }
 
+    /** In memory of the caller, aligned to 8 bytes; as many messages as it has room for. */
+    public UffdMessages(MemorySegment memory) {
+        this.memory = memory;
+    }
+
+    /** Blanks a message: it is none of the {@code EVENT_} constants afterwards. */
+    public void clear(int index) {
+        memory.set(JAVA_BYTE, at(index), (byte) 0);
+    }
+
     /** Where the kernel puts the messages. */
     public long address() {
         return memory.address();

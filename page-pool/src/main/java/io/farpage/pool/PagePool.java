@@ -7,6 +7,7 @@ import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.pool.hugepages.Hugepages;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
@@ -41,6 +42,8 @@ public final class PagePool implements AutoCloseable {
 
     private final PoolConfig config;
     private final PoolLayout layout;
+    private final long id;
+    private final Optional<PoolFile> file;
     private final Mapping mapping;
     private final Backing backing;
     private final long hugepages;
@@ -55,9 +58,12 @@ public final class PagePool implements AutoCloseable {
 
     private final LongAdder zeroedBytes = new LongAdder();
 
-    private PagePool(PoolConfig config, Mapping mapping, Backing wished, List<BackingStep> stepsSoFar)
+    private PagePool(PoolConfig config, MapAttempt.Mapped mapped, Backing wished, List<BackingStep> stepsSoFar, long id)
             throws MemoryLockException {
         this.config = config;
+        this.id = id;
+        this.file = mapped.file();
+        Mapping mapping = mapped.mapping();
         this.layout = PoolLayout.of(config);
         this.mapping = mapping;
         List<BackingStep> all = new ArrayList<>(stepsSoFar);
@@ -83,8 +89,12 @@ public final class PagePool implements AutoCloseable {
         this.exported = whole.asSlice(PoolLayout.exportedOffset(), layout.exportedBytes());
         this.staging = whole.asSlice(layout.stagingOffset(), layout.stagingBytes());
         this.stagingFrames = new FrameAllocator((int) (layout.stagingBytes() / config.frameBytes()));
-        new PoolHeader(config.nodeId(), config.incarnation(), config.frameBytes(), config.exportedBytes())
+        new PoolHeader(config.nodeId(), config.incarnation(), id, config.frameBytes(), config.exportedBytes())
                 .writeTo(header);
+        if (file.isPresent() && id == config.incarnation()) {
+            new PoolHeader(config.nodeId(), id, config.frameBytes(), config.exportedBytes())
+                    .writeTo(whole.asSlice(PoolLayout.IDENTITY_OFFSET, PoolHeader.BYTES));
+        }
     }
 
     /**
@@ -93,13 +103,70 @@ public final class PagePool implements AutoCloseable {
      * @throws PoolException if what is required cannot be had; nothing stays mapped then
      */
     public static PagePool open(PoolConfig config) throws PoolException {
+        return open(config, /* inFile= */ false);
+    }
+
+    /** As {@link #open}, in a {@link #file}, so that the pool can outlive this process. */
+    public static PagePool openInFile(PoolConfig config) throws PoolException {
+        return open(config, /* inFile= */ true);
+    }
+
+    /**
+     * Maps a pool that an earlier process of this node has opened with {@link #openInFile}. Exported frames have what they had; staging frames are all
+     * free. The header is written anew, for {@link PoolConfig#incarnation()}. The file is this pool's from now on, also if this fails.
+     *
+     * @throws KeptPoolException if it is not a whole pool of this node with the configured sizes; it is not changed then
+     * @throws PoolException if it cannot be mapped or locked as configured
+     */
+    public static PagePool adopt(PoolConfig config, PoolFile kept) throws PoolException {
+        PoolMapper mapper = mapper(config, /* inFile= */ true);
+        try {
+            KeptPoolCheck.length(config, kept);
+        } catch (KeptPoolException e) {
+            kept.close();
+            throw e;
+        }
+        return switch (mapper.adopt(kept)) {
+            case MapAttempt.Refused refused -> throw refused.failure();
+            case MapAttempt.Mapped mapped -> {
+                try {
+                    PoolHeader identity = KeptPoolCheck.identity(config, mapped.mapping());
+                    Backing backing = kept.hugepages().map(Backing::of).orElse(Backing.TRANSPARENT);
+                    List<BackingStep> steps = new ArrayList<>();
+                    mapped.unbound().ifPresent(steps::add);
+                    yield open(config, mapped, backing, steps, identity.pool());
+                } catch (KeptPoolException e) {
+                    discard(mapped);
+                    throw e;
+                }
+            }
+        };
+    }
+
+    /** Whether a file of so many bytes can be a pool as configured, on pages of some size. */
+    public static boolean mayHaveLength(PoolConfig config, long bytes) {
+        PoolLayout layout = PoolLayout.of(config);
+        return layout.fileBytes(Optional.empty()) == bytes
+                || Arrays.stream(HugepageSize.values()).anyMatch(size -> layout.fileBytes(Optional.of(size)) == bytes);
+    }
+
+    private static PoolMapper mapper(PoolConfig config, boolean inFile) {
+        return new PoolMapper(PoolLayout.of(config), config.numaNode(), Hugepages.ofThisMachine(), inFile);
+    }
+
+    private static void discard(MapAttempt.Mapped mapped) {
+        mapped.mapping().close();
+        mapped.file().ifPresent(PoolFile::close);
+    }
+
+    private static PagePool open(PoolConfig config, boolean inFile) throws PoolException {
         List<BackingStep> steps = new ArrayList<>();
-        PoolMapper mapper = new PoolMapper(PoolLayout.of(config), config.numaNode(), Hugepages.ofThisMachine());
+        PoolMapper mapper = mapper(config, inFile);
         for (HugepageSize size : hugetlbSizes(config)) {
             switch (mapper.hugetlb(size)) {
-                case MapAttempt.Mapped(Mapping mapping, Optional<BackingStep> unbound) -> {
-                    unbound.ifPresent(steps::add);
-                    return open(config, mapping, Backing.of(size), steps);
+                case MapAttempt.Mapped mapped -> {
+                    mapped.unbound().ifPresent(steps::add);
+                    return open(config, mapped, Backing.of(size), steps, config.incarnation());
                 }
                 case MapAttempt.Refused refused -> {
                     if (config.hugepages() == HugepagePolicy.REQUIRE) {
@@ -111,21 +178,23 @@ public final class PagePool implements AutoCloseable {
         }
         boolean transparent = config.hugepages() == HugepagePolicy.PREFER;
         switch (mapper.anonymous(transparent)) {
-            case MapAttempt.Mapped(Mapping mapping, Optional<BackingStep> unbound) -> {
-                unbound.ifPresent(steps::add);
-                return open(config, mapping, transparent ? Backing.TRANSPARENT : Backing.BASE, steps);
+            case MapAttempt.Mapped mapped -> {
+                mapped.unbound().ifPresent(steps::add);
+                return open(
+                        config, mapped, transparent ? Backing.TRANSPARENT : Backing.BASE, steps, config.incarnation());
             }
             case MapAttempt.Refused refused -> throw refused.failure();
         }
     }
 
-    private static PagePool open(PoolConfig config, Mapping mapping, Backing backing, List<BackingStep> steps)
+    private static PagePool open(
+            PoolConfig config, MapAttempt.Mapped mapped, Backing backing, List<BackingStep> steps, long id)
             throws MemoryLockException {
         PagePool pool;
         try {
-            pool = new PagePool(config, mapping, backing, steps);
+            pool = new PagePool(config, mapped, backing, steps, id);
         } catch (MemoryLockException | RuntimeException | Error e) {
-            mapping.close();
+            discard(mapped);
             throw e;
         }
         pool.steps.forEach(step -> LOG.warn("pool of {} bytes on {}: {}", pool.layout.bodyBytes(), pool.backing, step));
@@ -146,6 +215,21 @@ public final class PagePool implements AutoCloseable {
     /** What the pool was asked to be. */
     public PoolConfig config() {
         return config;
+    }
+
+    /** The pool, as extents name it: the incarnation of the agent that made it. */
+    public long id() {
+        return id;
+    }
+
+    /** The file that it is in; empty if it is memory of this process alone. */
+    public Optional<PoolFile> file() {
+        return file;
+    }
+
+    /** What this agent leaves for the one that adopts the pool; empty if the pool is memory of this process alone. */
+    public Optional<PoolRecords> records() {
+        return file.map(_ -> PoolRecords.in(mapping.segment()));
     }
 
     /** Bytes of one frame, of either part. */
@@ -233,7 +317,7 @@ public final class PagePool implements AutoCloseable {
     }
 
     /**
-     * Unmaps the pool. Idempotent.
+     * Unmaps the pool, and closes its file. Idempotent.
      *
      * @throws IllegalStateException if a call in native code holds one of the segments at this moment; nothing is unmapped then,
      *     and close can be tried again
@@ -242,6 +326,7 @@ public final class PagePool implements AutoCloseable {
     public synchronized void close() {
         if (mapping.arena().scope().isAlive()) {
             mapping.close();
+            file.ifPresent(PoolFile::close);
         }
     }
 }

@@ -2,7 +2,11 @@ package io.farpage.pool;
 
 /** A pool that could not be made; nothing of it is left mapped. The message names what was wanted, what is available and the fix. */
 public abstract sealed class PoolException extends Exception
-        permits HugepagesUnavailableException, MemoryLockException, MemoryUnavailableException, NumaNodeException {
+        permits HugepagesUnavailableException,
+                KeptPoolException,
+                MemoryLockException,
+                MemoryUnavailableException,
+                NumaNodeException {
     private static final long serialVersionUID = 1L;
 
     private final String fix;

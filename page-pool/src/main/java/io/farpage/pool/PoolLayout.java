@@ -1,6 +1,7 @@
 package io.farpage.pool;
 
 import io.farpage.pool.hugepages.HugepageSize;
+import java.util.Optional;
 
 /**
  * Where the parts lie in the mapping. The header has the first 2 MiB for itself, of which it uses {@value #HEADER_BYTES} bytes:
@@ -10,6 +11,9 @@ import io.farpage.pool.hugepages.HugepageSize;
 record PoolLayout(long exportedBytes, long stagingBytes) {
     /** Length of the header region, whatever the base page size. */
     static final int HEADER_BYTES = 4096;
+
+    /** Where a pool in a file says what it is, for the agent that adopts it: after the header page, and out of the reach of peers. */
+    static final int IDENTITY_OFFSET = HEADER_BYTES;
 
     /** Every part's mapping starts at a multiple of this. */
     static final long ALIGNMENT = HugepageSize.TWO_MIB.bytes();
@@ -33,6 +37,11 @@ record PoolLayout(long exportedBytes, long stagingBytes) {
 
     long bytes() {
         return exportedOffset() + bodyBytes();
+    }
+
+    /** Length of a file that holds it. */
+    long fileBytes(Optional<HugepageSize> hugepages) {
+        return hugepages.map(size -> hugepages(size) * size.bytes()).orElse(bytes());
     }
 
     /** How many hugepages hold all of it. */

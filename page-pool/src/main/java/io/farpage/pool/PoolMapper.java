@@ -3,6 +3,7 @@ package io.farpage.pool;
 import io.farpage.linux.Errno;
 import io.farpage.linux.Memory;
 import io.farpage.linux.MemoryHeadroom;
+import io.farpage.linux.SharedMemory;
 import io.farpage.linux.SystemCall;
 import io.farpage.pool.hugepages.HugepageCounts;
 import io.farpage.pool.hugepages.HugepageSize;
@@ -15,33 +16,63 @@ final class PoolMapper {
     private final PoolLayout layout;
     private final OptionalInt numaNode;
     private final Hugepages hugepages;
+    private final boolean inFile;
 
-    PoolMapper(PoolLayout layout, OptionalInt numaNode, Hugepages hugepages) {
+    /** @param inFile whether the memory is to be in a {@link PoolFile} */
+    PoolMapper(PoolLayout layout, OptionalInt numaNode, Hugepages hugepages, boolean inFile) {
         this.layout = layout;
+        this.inFile = inFile;
         this.numaNode = numaNode;
         this.hugepages = hugepages;
     }
 
     /** With hugetlb pages. The kernel sets them aside in mmap, so a lack of them is an error of mmap. */
     MapAttempt hugetlb(HugepageSize size) throws NumaNodeException {
+        if (inFile) {
+            return switch (PoolFile.create(layout.fileBytes(Optional.of(size)), Optional.of(size))) {
+                case PoolFile.Made.Refused(String cause) -> refused(size, cause);
+                case PoolFile.Made.File(PoolFile file) -> hugetlb(file, size);
+            };
+        }
         long bytes = layout.hugepages(size) * size.bytes();
         SystemCall call = Memory.mmap(bytes, Memory.MAP_HUGETLB | size.shift() << Memory.MAP_HUGE_SHIFT);
+        return hugetlb(call, Optional.empty(), size);
+    }
+
+    private MapAttempt hugetlb(PoolFile file, HugepageSize size) throws NumaNodeException {
+        return hugetlb(SharedMemory.map(file.fd(), file.length()), Optional.of(file), size);
+    }
+
+    private MapAttempt hugetlb(SystemCall call, Optional<PoolFile> file, HugepageSize size) throws NumaNodeException {
         if (!call.succeeded()) {
+            file.ifPresent(PoolFile::close);
             return refused(size, "mmap: " + call.error());
         }
+        long bytes = layout.hugepages(size) * size.bytes();
         Mapping mapping = Mapping.at(call.value(), bytes);
-        Optional<BackingStep> unbound = prepare(mapping);
+        Optional<BackingStep> unbound = prepare(mapping, file);
         Optional<String> failure = Population.populate(mapping.address(), bytes);
         if (failure.isPresent()) {
-            mapping.close();
+            discard(mapping, file);
             return refused(size, failure.get());
         }
-        return new MapAttempt.Mapped(mapping, unbound);
+        return new MapAttempt.Mapped(mapping, unbound, file);
+    }
+
+    private static void discard(Mapping mapping, Optional<PoolFile> file) {
+        mapping.close();
+        file.ifPresent(PoolFile::close);
+    }
+
+    /** A file that an earlier process has filled; its length fits. */
+    MapAttempt adopt(PoolFile file) throws NumaNodeException {
+        return file.hugepages().isPresent()
+                ? hugetlb(file, file.hugepages().get())
+                : anonymous(/* transparent= */ true, Optional.of(file));
     }
 
     /** With anonymous memory, transparent hugepages welcome or not. */
     MapAttempt anonymous(boolean transparent) throws NumaNodeException {
-        long bytes = layout.bytes();
         Optional<MemoryHeadroom> headroom =
                 MemoryHeadroom.ofThisProcess().filter(memory -> memory.bytes() < layout.bodyBytes());
         if (headroom.isPresent()) {
@@ -51,23 +82,44 @@ final class PoolMapper {
                             headroom.get().bytes(),
                             headroom.get().source()));
         }
+        if (inFile) {
+            return switch (PoolFile.create(layout.fileBytes(Optional.empty()), Optional.empty())) {
+                case PoolFile.Made.Refused(String cause) -> refused(cause);
+                case PoolFile.Made.File(PoolFile file) -> anonymous(transparent, Optional.of(file));
+            };
+        }
+        return anonymous(transparent, Optional.empty());
+    }
+
+    private MapAttempt anonymous(boolean transparent, Optional<PoolFile> file) throws NumaNodeException {
+        long bytes = layout.bytes();
         // The kernel aligns to base pages only: map 2 MiB more and cut off both ends.
         SystemCall call = Memory.mmap(bytes + PoolLayout.ALIGNMENT, 0);
         if (!call.succeeded()) {
+            file.ifPresent(PoolFile::close);
             return refused("mmap of %d bytes: %s".formatted(bytes, call.error()));
         }
         Mapping mapping = Mapping.at(trim(call.value(), bytes), bytes);
+        if (file.isPresent()) {
+            SystemCall replaced =
+                    SharedMemory.mapAt(mapping.address(), file.get().fd(), bytes);
+            if (!replaced.succeeded()) {
+                discard(mapping, file);
+                return refused("mmap of %d bytes of a memfd: %s".formatted(bytes, replaced.error()));
+            }
+        }
         long body = mapping.address() + PoolLayout.exportedOffset();
         Memory.madvise(body, layout.bodyBytes(), transparent ? Memory.MADV_HUGEPAGE : Memory.MADV_NOHUGEPAGE);
         Memory.madvise(mapping.address(), PoolLayout.ALIGNMENT, Memory.MADV_NOHUGEPAGE);
-        Optional<BackingStep> unbound = prepare(mapping);
-        Optional<String> failure = Population.populate(body, layout.bodyBytes())
-                .or(() -> Population.populate(mapping.address(), PoolLayout.HEADER_BYTES));
+        Optional<BackingStep> unbound = prepare(mapping, file);
+        long front = file.isPresent() ? PoolLayout.IDENTITY_OFFSET + PoolLayout.HEADER_BYTES : PoolLayout.HEADER_BYTES;
+        Optional<String> failure =
+                Population.populate(body, layout.bodyBytes()).or(() -> Population.populate(mapping.address(), front));
         if (failure.isPresent()) {
-            mapping.close();
+            discard(mapping, file);
             return refused(failure.get());
         }
-        return new MapAttempt.Mapped(mapping, unbound);
+        return new MapAttempt.Mapped(mapping, unbound, file);
     }
 
     private static long trim(long address, long bytes) {
@@ -83,7 +135,7 @@ final class PoolMapper {
     }
 
     /** Everything that must come before the first touch. */
-    private Optional<BackingStep> prepare(Mapping mapping) throws NumaNodeException {
+    private Optional<BackingStep> prepare(Mapping mapping, Optional<PoolFile> file) throws NumaNodeException {
         // Both are wishes: an old kernel that refuses them has a working pool all the same.
         Memory.madvise(mapping.address(), mapping.bytes(), Memory.MADV_DONTFORK);
         Memory.madvise(mapping.address(), mapping.bytes(), Memory.MADV_DONTDUMP);
@@ -100,7 +152,7 @@ final class PoolMapper {
                     "start it under numactl --membind=" + node));
         }
         if (!bound.succeeded()) {
-            mapping.close();
+            discard(mapping, file);
             throw NumaNodeException.of(node, bound);
         }
         return Optional.empty();

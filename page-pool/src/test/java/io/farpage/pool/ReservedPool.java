@@ -10,12 +10,26 @@ import io.farpage.pool.hugepages.HugepageSize;
 record ReservedPool(PagePool pool, HugepageReservation reservation) implements AutoCloseable {
     private static final int TRIES = 5;
 
+    /** How the pool is made once the pages are reserved. */
+    private interface Opening {
+        PagePool open(PoolConfig config) throws PoolException;
+    }
+
     static ReservedPool open(PoolConfig config, HugepageSize size, long pages) throws PoolException {
+        return open(config, size, pages, PagePool::open);
+    }
+
+    static ReservedPool openInFile(PoolConfig config, HugepageSize size, long pages) throws PoolException {
+        return open(config, size, pages, PagePool::openInFile);
+    }
+
+    private static ReservedPool open(PoolConfig config, HugepageSize size, long pages, Opening opening)
+            throws PoolException {
         for (int i = 0; i < TRIES; i++) {
             HugepageReservation reservation = HugepageReservation.additional(size, pages);
             try {
                 assumeTrue(reservation.isSufficient(), reservation.description());
-                PagePool pool = PagePool.open(config);
+                PagePool pool = opening.open(config);
                 if (pool.backing() == Backing.of(size)) {
                     return new ReservedPool(pool, reservation);
                 }

@@ -6,6 +6,7 @@ import static io.farpage.pool.header.PoolHeaderException.Refusal.INCARNATION;
 import static io.farpage.pool.header.PoolHeaderException.Refusal.LENGTH;
 import static io.farpage.pool.header.PoolHeaderException.Refusal.MAGIC;
 import static io.farpage.pool.header.PoolHeaderException.Refusal.NODE_ID;
+import static io.farpage.pool.header.PoolHeaderException.Refusal.POOL;
 import static io.farpage.pool.header.PoolHeaderException.Refusal.VERSION;
 
 import java.lang.foreign.MemorySegment;
@@ -15,7 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32C;
 
 /**
- * The contents of the first page of a pool. The owner writes it before the page is registered and never again; a peer READs it
+ * The contents of the first page of a pool. Each agent writes it before it registers the page and never again; a peer READs it
  * into its own memory when a link comes up, and refuses the link if it differs from what the coordinator published.
  *
  * <p>Fixed layout, little-endian, {@value #BYTES} bytes; the rest of the page is zero and means nothing:
@@ -30,16 +31,18 @@ import java.util.zip.CRC32C;
  *     32    4  page (frame) size in bytes
  *     36    4  zero
  *     40   64  node id, ASCII, filled up with zeros; at least one
- *    104   20  zero
+ *    104    8  pool: the incarnation that made it; zero where that is the one above, as in headers of agents before 0.4
+ *    112   12  zero
  *    124    4  CRC-32C (Castagnoli) of bytes 0 … 123
  * </pre>
  *
  * @param nodeId 1 … 63 printable ASCII characters, no space
  * @param incarnation of that node's agent, any value
+ * @param pool incarnation of the agent that made the pool, by which extents name it
  * @param frameBytes page size; a power of two, 4 KiB … 1 GiB
  * @param exportedBytes length of the exported part; not negative, a multiple of {@code frameBytes}
  */
-public record PoolHeader(String nodeId, long incarnation, int frameBytes, long exportedBytes) {
+public record PoolHeader(String nodeId, long incarnation, long pool, int frameBytes, long exportedBytes) {
     /** Length of the header, and the least that {@link #readFrom} accepts. */
     public static final int BYTES = 128;
 
@@ -58,6 +61,7 @@ public record PoolHeader(String nodeId, long incarnation, int frameBytes, long e
     private static final int EXPORTED_AT = 24;
     private static final int FRAME_AT = 32;
     private static final int NODE_ID_AT = 40;
+    private static final int POOL_AT = 104;
     private static final int CHECKSUM_AT = 124;
 
     /** Refuses, by IllegalArgumentException, what the format cannot hold. */
@@ -77,6 +81,11 @@ public record PoolHeader(String nodeId, long incarnation, int frameBytes, long e
         }
     }
 
+    /** The header of a pool that the agent itself has made. */
+    public PoolHeader(String nodeId, long incarnation, int frameBytes, long exportedBytes) {
+        this(nodeId, incarnation, incarnation, frameBytes, exportedBytes);
+    }
+
     /** Whether a header can hold this node id. */
     public static boolean isNodeId(String text) {
         return !text.isEmpty() && text.length() <= MAX_NODE_ID && text.chars().allMatch(c -> c > ' ' && c < 0x7f);
@@ -91,6 +100,7 @@ public record PoolHeader(String nodeId, long incarnation, int frameBytes, long e
                 .putLong(INCARNATION_AT, incarnation)
                 .putLong(EXPORTED_AT, exportedBytes)
                 .putInt(FRAME_AT, frameBytes)
+                .putLong(POOL_AT, pool == incarnation ? 0 : pool)
                 .put(NODE_ID_AT, nodeId.getBytes(StandardCharsets.US_ASCII))
                 .putInt(CHECKSUM_AT, checksum(bytes));
         MemorySegment.copy(MemorySegment.ofBuffer(bytes), 0, page, 0, BYTES);
@@ -135,6 +145,17 @@ public record PoolHeader(String nodeId, long incarnation, int frameBytes, long e
      *
      * @throws PoolHeaderException naming what is held and what was expected
      */
+    public void verify(String expectedNodeId, long expectedIncarnation, long expectedPool) throws PoolHeaderException {
+        verify(expectedNodeId, expectedIncarnation);
+        if (pool != expectedPool) {
+            throw new PoolHeaderException(
+                    POOL,
+                    "header page of node \"%s\" is of pool %016x, expected %016x"
+                            .formatted(nodeId, pool, expectedPool));
+        }
+    }
+
+    /** As {@link #verify(String, long, long)}, whatever the pool. */
     public void verify(String expectedNodeId, long expectedIncarnation) throws PoolHeaderException {
         if (!nodeId.equals(expectedNodeId)) {
             throw new PoolHeaderException(
@@ -158,8 +179,14 @@ public record PoolHeader(String nodeId, long incarnation, int frameBytes, long e
         // Latin-1 keeps every byte as it is, for the check and the message; strip nothing but the zeros at the end.
         String nodeId = new String(id, StandardCharsets.ISO_8859_1).replaceFirst("\0+$", "");
         try {
+            long incarnation = bytes.getLong(INCARNATION_AT);
+            long pool = bytes.getLong(POOL_AT);
             return new PoolHeader(
-                    nodeId, bytes.getLong(INCARNATION_AT), bytes.getInt(FRAME_AT), bytes.getLong(EXPORTED_AT));
+                    nodeId,
+                    incarnation,
+                    pool == 0 ? incarnation : pool,
+                    bytes.getInt(FRAME_AT),
+                    bytes.getLong(EXPORTED_AT));
         } catch (IllegalArgumentException e) {
             throw new PoolHeaderException(CONTENT, "header page: " + e.getMessage());
         }

@@ -31,6 +31,8 @@ public final class PoolHeaderException extends Exception {
         /** The pool of another node. */
         NODE_ID,
         /** The right node, but not the start of it that was expected. */
-        INCARNATION
+        INCARNATION,
+        /** The right start of the agent with another pool. */
+        POOL
     }
 }

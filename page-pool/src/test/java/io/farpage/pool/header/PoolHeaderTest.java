@@ -93,6 +93,19 @@ class PoolHeaderTest {
     }
 
     @Test
+    void shouldTellThePoolFromTheAgentThatHasAdoptedIt() throws PoolHeaderException {
+        PoolHeader adopted = new PoolHeader("node-7", 12, 11, 4096, 1 << 20);
+        MemorySegment page = MemorySegment.ofArray(new byte[PoolHeader.BYTES]);
+        adopted.writeTo(page);
+        PoolHeader read = PoolHeader.readFrom(page);
+        assertEquals(adopted, read);
+        read.verify("node-7", 12, 11);
+        PoolHeaderException refused = assertThrows(PoolHeaderException.class, () -> read.verify("node-7", 12, 12));
+        assertEquals(Refusal.POOL, refused.refusal());
+        assertEquals(HEADER.incarnation(), HEADER.pool());
+    }
+
+    @Test
     void shouldAcceptTheNodeAndTheIncarnationThatWereExpected() throws PoolHeaderException {
         HEADER.verify("node-7.rack-2", HEADER.incarnation());
     }

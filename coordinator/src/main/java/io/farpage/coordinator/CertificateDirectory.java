@@ -18,6 +18,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -42,6 +43,14 @@ final class CertificateDirectory {
 
     Path caKey() {
         return key("ca");
+    }
+
+    /** The audit of the coordinator whose configuration is in the directory; a file in the directory, if none is. */
+    CommandAudit audit() {
+        Path yaml = directory.resolve("coordinator.yaml");
+        return Files.exists(yaml)
+                ? CommandAudit.of(Settings.SCHEMA.load(Optional.of(yaml), Map.of(), Map.of()))
+                : CommandAudit.in(directory.resolve("audit.json"));
     }
 
     Path certificate(String name) {

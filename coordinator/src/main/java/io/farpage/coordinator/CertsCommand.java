@@ -5,6 +5,7 @@ import io.farpage.certs.CertificateAuthority;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.certs.Subject;
 import io.farpage.config.Config;
+import io.farpage.config.DurationOption;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.tls.CaPin;
@@ -95,7 +96,7 @@ final class CertsCommand implements Callable<Integer> {
         @Option(
                 names = "--ttl",
                 paramLabel = "DURATION",
-                converter = Durations.class,
+                converter = DurationOption.class,
                 defaultValue = "15m",
                 description = "How long the join tokens count (default ${DEFAULT-VALUE}).")
         private Duration ttl = Duration.ofMinutes(15);
@@ -119,9 +120,11 @@ final class CertsCommand implements Callable<Integer> {
                     files.caCertificate(), files.caKey(), CaPin.hash(authority.certificate()));
             out.printf("run the coordinator:%n  coordinator run --config %s%n", yaml);
             Config config = Settings.SCHEMA.load(Optional.of(yaml), Map.of(), Map.of());
+            CommandAudit.of(config).of("ca.create", files.caCertificate().toString(), Map.of(), () -> where);
             JoinTokens tokens = new JoinTokens(store.toAbsolutePath());
             for (String node : join) {
-                String token = tokens.create(node, List.of(), ttl);
+                String token = CommandAudit.of(config)
+                        .of("join-token.create", node, Map.of(), () -> tokens.create(node, List.of(), ttl));
                 out.printf(
                         "on the host of node %s, within %d minutes:%n  %s --run%n",
                         node, ttl.toMinutes(), JoinTokenCommand.joinCommand(config, node, token));
@@ -189,7 +192,7 @@ final class CertsCommand implements Callable<Integer> {
         @Option(
                 names = "--valid",
                 paramLabel = "DURATION",
-                converter = Durations.class,
+                converter = DurationOption.class,
                 defaultValue = "365d",
                 description = "How long it is valid (default ${DEFAULT-VALUE}).")
         private Duration valid = Duration.ofDays(365);
@@ -201,7 +204,10 @@ final class CertsCommand implements Callable<Integer> {
         public Integer call() {
             CertificateDirectory files = CertificateDirectory.at(at.directory);
             Role as = role;
-            files.issue(name, as == null ? Subject.node(name, addresses) : Subject.role(name, as), valid);
+            files.audit().of("certificate.issue", name, Map.of("role", as == null ? "node" : as.word()), () -> {
+                files.issue(name, as == null ? Subject.node(name, addresses) : Subject.role(name, as), valid);
+                return name;
+            });
             out(spec)
                     .printf(
                             "%s%n%s%ncopy them with %s to where they are used%n",
@@ -230,8 +236,9 @@ final class CertsCommand implements Callable<Integer> {
 
         @Override
         public Integer call() {
-            CertificateDirectory.at(at.directory)
-                    .renew(all)
+            CertificateDirectory files = CertificateDirectory.at(at.directory);
+            files.audit()
+                    .of("certificate.renew", at.directory.toString(), Map.of(), () -> files.renew(all))
                     .forEach((file, certificate) -> out(spec)
                             .printf(
                                     "%s, valid until %s%n",

@@ -1,5 +1,7 @@
 package io.farpage.coordinator;
 
+import io.farpage.audit.Audit;
+import io.farpage.audit.AuditEvent;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.api.Api;
@@ -8,7 +10,9 @@ import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.cluster.StoreProbe;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
@@ -19,6 +23,7 @@ import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,22 +40,27 @@ public final class Coordinator implements AutoCloseable {
     private final Lineage lineage;
     private final Ledger ledger;
     private final RestServer server;
+    private final Doors doors;
+    private final Audit audit;
     private final Thread leaseWatch;
     private volatile boolean closed;
 
-    private Coordinator(
-            Store store,
-            Lineage lineage,
-            Ledger ledger,
-            RestServer server,
-            Membership membership,
-            Duration checkEvery) {
-        this.store = store;
-        this.lineage = lineage;
-        this.ledger = ledger;
+    /** What is written, and what has been. */
+    private record Records(Store store, Lineage lineage, Ledger ledger) {}
+
+    /** What is done from time to time. */
+    private record Routine(Membership membership, Repairs repairs) {}
+
+    private Coordinator(Config config, Records records, RestServer server, Routine routine, Doors doors) {
+        this.store = records.store();
+        this.lineage = records.lineage();
+        this.ledger = records.ledger();
         this.server = server;
-        this.leaseWatch =
-                Thread.ofPlatform().daemon().name("lease-watch").unstarted(() -> watch(membership, checkEvery));
+        this.doors = doors;
+        this.audit = doors.audit(config);
+        Duration shorter = config.get(Settings.LEASE).dividedBy(20);
+        Duration checkEvery = shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter;
+        this.leaseWatch = Thread.ofPlatform().daemon().name("lease-watch").unstarted(() -> watch(routine, checkEvery));
     }
 
     /**
@@ -71,6 +81,7 @@ public final class Coordinator implements AutoCloseable {
             return coordinator;
         } catch (RuntimeException e) {
             store.close();
+            doors.close();
             throw e;
         }
     }
@@ -84,34 +95,29 @@ public final class Coordinator implements AutoCloseable {
                 new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
         Heat heat = new Heat();
         Spaces spaces = new Spaces(ledger, time, heat);
+        Repairs repairs = new Repairs(ledger, time);
         own.watch(ledger, spaces);
         own.watch(lineage, ledger);
-        RestServer.Options options = doors.options(config, doors.serving());
+        RestServer.Options options = doors.options(config, doors.serving(config));
         Api api = new Api(
                 ledger,
                 time,
                 membership,
-                new Api.Memory(spaces, heat),
+                new Api.Memory(spaces, heat, repairs),
                 new Api.Doors(doors.issuer(config), options.entrance().control()));
+        StoreProbe probe = new StoreProbe(ledger);
         RestServer server = RestServer.start(
                 options,
                 api.routes(),
                 metrics,
-                () -> health(options, lineage, ledger),
+                () -> health(options, lineage, ledger, probe.part()),
                 new Guard(lineage, ledger).around());
-        Duration shorter = config.get(Settings.LEASE).dividedBy(20);
         return new Coordinator(
-                store,
-                lineage,
-                ledger,
-                server,
-                membership,
-                shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter);
+                config, new Records(store, lineage, ledger), server, new Routine(membership, repairs), doors);
     }
 
-    private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger) {
-        return new Health(
-                ledger.failure().isEmpty() && lineage.behind().isEmpty(),
+    private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger, Health.Part store) {
+        return Health.of(
                 options.service(),
                 options.version(),
                 Map.of(
@@ -121,16 +127,25 @@ public final class Coordinator implements AutoCloseable {
                         "history", lineage.behind().orElse("ok"),
                         "index", Long.toString(ledger.state().index()),
                         "nodes", Integer.toString(ledger.state().nodes().size()),
-                        "store", ledger.failure().orElse("ok")));
+                        "store", ledger.failure().orElse("ok")),
+                List.of(
+                        store,
+                        lineage.behind()
+                                .map(reason -> Health.Part.failed("history", reason))
+                                .orElseGet(() -> Health.Part.ok("history", "no agent has seen more"))));
     }
 
-    private void watch(Membership membership, Duration every) {
+    private void watch(Routine routine, Duration every) {
         while (!closed) {
             try {
                 ledger.probe();
-                membership
-                        .expire()
-                        .forEach(node -> LOG.warn("node {} missed its lease and is taken to have failed", node));
+                routine.membership().expire().forEach(this::failed);
+                if (lineage.behind().isEmpty()) {
+                    int joined = routine.repairs().step();
+                    if (joined > 0) {
+                        LOG.info("{} extents are given another home, which their writers copy the pages to", joined);
+                    }
+                }
                 Thread.sleep(every);
             } catch (InterruptedException e) {
                 return;
@@ -143,6 +158,13 @@ public final class Coordinator implements AutoCloseable {
                 pause(every);
             }
         }
+    }
+
+    private void failed(String node) {
+        String reason = "it missed its lease and is taken to have failed";
+        LOG.warn("node {}: {}", node, reason);
+        audit.record(new AuditEvent(
+                AuditEvent.Actor.PROGRAM, "node.fail", node, AuditEvent.Outcome.OK, Map.of("cause", reason)));
     }
 
     private static void pause(Duration time) {
@@ -180,5 +202,6 @@ public final class Coordinator implements AutoCloseable {
         ledger.events().close();
         server.close();
         store.close();
+        doors.close();
     }
 }

@@ -1,8 +1,10 @@
 package io.farpage.coordinator;
 
+import io.farpage.coordinator.cluster.Backlog;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.NodeStatus;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
@@ -57,9 +59,32 @@ final class CoordinatorMetrics {
         gauge("event_watchers", "Long polls waiting", () -> ledger.events().waiting());
         gauge("spaces", "Spaces that exist", () -> ledger.state().spaces().size());
         gauge(
+                "extents_degraded",
+                "Extents that have fewer homes than their space was made with",
+                () -> degraded(ledger));
+        gauge(
+                "repair_backlog_bytes",
+                "Bytes of copies that extents are short of, and of copies on nodes that are drained",
+                () -> Backlog.bytes(ledger.state()));
+        gauge("extents_joining", "Extents that a home joins", () -> Backlog.joining(ledger.state()));
+        gauge(
+                "nodes_draining",
+                "Nodes that are to be drained",
+                () -> ledger.state().drains().size());
+        gauge(
                 "endpoints",
                 "Endpoints published",
                 () -> ledger.state().endpoints().size());
+    }
+
+    private static long degraded(Ledger ledger) {
+        State state = ledger.state();
+        return state.spaces().values().stream()
+                .filter(space -> space.copies() > 1)
+                .mapToLong(space -> state.extentsOf(space).stream()
+                        .filter(extent -> extent.homes().size() < space.copies())
+                        .count())
+                .sum();
     }
 
     void watch(Lineage lineage, Ledger ledger) {

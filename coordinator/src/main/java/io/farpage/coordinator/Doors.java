@@ -1,20 +1,26 @@
 package io.farpage.coordinator;
 
+import io.farpage.audit.Audit;
+import io.farpage.audit.AuditKeys;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.Version;
 import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.Tokens;
+import io.farpage.coordinator.api.AuditedRoutes;
 import io.farpage.coordinator.api.Rights;
+import io.farpage.limit.LimitKeys;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.Entrance;
+import io.farpage.rest.RequestAudit;
 import io.farpage.rest.RestServer;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsKeys;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The coordinator's certificates and tokens, and how it serves its REST interface with them. */
 final class Doors {
@@ -22,6 +28,7 @@ final class Doors {
     private final Optional<Tls> tls;
     private final Tokens tokens;
     private final JoinTokens joinTokens;
+    private @Nullable Audit audit;
 
     private Doors(Optional<Tls> tls, Tokens tokens, JoinTokens joinTokens) {
         this.tls = tls;
@@ -45,8 +52,8 @@ final class Doors {
     }
 
     /** Decides by the rights of a coordinator that serves. */
-    AccessControl serving() {
-        return AccessControl.of(Rights.table(), tokens);
+    AccessControl serving(Config config) {
+        return AccessControl.of(Rights.table(config.get(Settings.NODES_CREATE_SPACES)), tokens);
     }
 
     /** Decides by the rights of a coordinator that is being rebuilt. */
@@ -54,14 +61,35 @@ final class Doors {
         return AccessControl.of(Rights.rebuildTable(), tokens);
     }
 
+    /** The audit, which is opened at the first call: its directory is the store's, which the store makes. */
+    synchronized Audit audit(Config config) {
+        Audit open = audit;
+        if (open == null) {
+            open = AuditKeys.open(
+                    config, new Audit.Source("coordinator", ""), Optional.of(config.get(Settings.DIRECTORY)));
+            audit = open;
+        }
+        return open;
+    }
+
+    /** Writes what the audit has yet to write. */
+    synchronized void close() {
+        if (audit != null) {
+            audit.close();
+        }
+    }
+
     /** How to serve; without TLS, all that reach the service may do everything. */
     RestServer.Options options(Config config, AccessControl control) {
         List<String> names = new ArrayList<>(config.get(Settings.NAMES));
         names.add(config.get(Settings.LISTEN).host());
+        AccessControl decides = (tls.isPresent() ? control : AccessControl.open(names))
+                .limitedBy(LimitKeys.open(config))
+                .auditedBy(new RequestAudit(audit(config), AuditedRoutes.table()));
         return new RestServer.Options(
                 "coordinator",
                 Version.text(),
-                new Entrance(config.get(Settings.LISTEN), tls, tls.isPresent() ? control : AccessControl.open(names)),
+                new Entrance(config.get(Settings.LISTEN), tls, decides),
                 Math.toIntExact(config.get(Settings.MAX_BODY)));
     }
 

@@ -2,6 +2,7 @@ package io.farpage.coordinator;
 
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
+import io.farpage.config.DurationOption;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.Tls;
@@ -11,6 +12,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -76,7 +78,7 @@ final class JoinTokenCommand implements Callable<Integer> {
         @Option(
                 names = "--ttl",
                 paramLabel = "DURATION",
-                converter = Durations.class,
+                converter = DurationOption.class,
                 defaultValue = "15m",
                 description = "How long the token counts (default ${DEFAULT-VALUE}).")
         private Duration ttl = Duration.ofMinutes(15);
@@ -95,7 +97,12 @@ final class JoinTokenCommand implements Callable<Integer> {
         public Integer call() {
             Config config = options.load();
             joinCommand(config, node, "");
-            String token = new JoinTokens(config.get(Settings.DIRECTORY)).create(node, addresses, ttl);
+            String token = CommandAudit.of(config)
+                    .of(
+                            "join-token.create",
+                            node,
+                            Map.of(),
+                            () -> new JoinTokens(config.get(Settings.DIRECTORY)).create(node, addresses, ttl));
             PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
             out.println(joinCommand(config, node, token));
             out.flush();

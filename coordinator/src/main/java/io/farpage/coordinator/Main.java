@@ -22,6 +22,8 @@ import picocli.CommandLine.Spec;
         subcommands = {
             RunCommand.class,
             UpCommand.class,
+            SpaceCommand.class,
+            DrainCommand.class,
             RebuildCommand.class,
             CertsCommand.class,
             TokenCommand.class,

@@ -1,5 +1,6 @@
 package io.farpage.coordinator;
 
+import io.farpage.audit.AuditKeys;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.HostPort;
@@ -7,12 +8,14 @@ import io.farpage.config.Key;
 import io.farpage.config.Quantities;
 import io.farpage.config.Schema;
 import io.farpage.config.ValueTypes;
+import io.farpage.limit.LimitKeys;
 import io.farpage.tls.Exposure;
 import io.farpage.tls.TlsKeys;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** The coordinator's configuration keys. */
 public final class Settings {
@@ -35,7 +38,7 @@ public final class Settings {
     public static final Key<Path> DIRECTORY = Key.path(
             "store.directory",
             "/var/lib/farpage/coordinator",
-            "Where the coordinator keeps its state; made if need be. One coordinator at a time can use it.");
+            "Where the coordinator keeps its state; created if missing. One coordinator at a time can use it.");
 
     /** How long a lease holds. */
     public static final Key<Duration> LEASE = Key.duration(
@@ -43,7 +46,7 @@ public final class Settings {
             "15s",
             "100ms",
             "1h",
-            "How long after its last heartbeat a node is taken to have failed; also the grace after a restart of the coordinator.");
+            "How long after its last heartbeat a node is taken to have failed; after a restart of the coordinator every node has that long again.");
 
     /** How often heartbeats should come. */
     public static final Key<Duration> HEARTBEAT = Key.duration(
@@ -59,7 +62,7 @@ public final class Settings {
             10_000,
             16,
             10_000_000,
-            "How many events are kept in memory; a watcher that is further behind must read everything anew.");
+            "How many events are kept in memory. A watcher that is further behind reads everything anew.");
 
     /** Names of the service. */
     public static final Key<List<String>> NAMES = Key.texts(
@@ -67,6 +70,13 @@ public final class Settings {
             "",
             "Host names under which clients reach the coordinator without TLS, beside addresses, `localhost` and this host's own name. Requests"
                     + " with another Host are refused, since a web page may have sent them.");
+
+    /** Whether a node's certificate is enough to make a space. */
+    public static final Key<Boolean> NODES_CREATE_SPACES = Key.bool(
+            "access.nodes_create_spaces",
+            true,
+            "Whether agents may create spaces by their own certificates, as `page-agent space create`, `page-agent attach --size` and a VMM that"
+                    + " names a size have them do. If false, an operator creates them: `coordinator space create`.");
 
     /** The CA's key. */
     public static final Key<Optional<Path>> CA_KEY = Key.optional(
@@ -83,13 +93,12 @@ public final class Settings {
             "3650d",
             "How long certificates are valid that the coordinator issues. Agents with `tls.renew` renew theirs after two thirds of it.");
 
-    /** All of them. */
-    public static final Schema SCHEMA = Schema.of(
-            "coordinator",
+    private static final List<Key<?>> OWN = List.of(
             TlsKeys.INSECURE,
             LISTEN,
             NAMES,
             MAX_BODY,
+            NODES_CREATE_SPACES,
             TlsKeys.CERTIFICATE,
             TlsKeys.KEY,
             TlsKeys.CA,
@@ -100,6 +109,11 @@ public final class Settings {
             LEASE,
             HEARTBEAT,
             EVENTS);
+
+    /** All of them. */
+    public static final Schema SCHEMA = Schema.of(
+            "coordinator",
+            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL).flatMap(List::stream).toList());
 
     private Settings() {}
 

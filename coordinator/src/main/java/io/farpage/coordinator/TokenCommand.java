@@ -1,10 +1,12 @@
 package io.farpage.coordinator;
 
 import io.farpage.access.Role;
+import io.farpage.config.DurationOption;
 import io.farpage.coordinator.access.Tokens;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -82,7 +84,7 @@ final class TokenCommand implements Callable<Integer> {
         @Option(
                 names = "--ttl",
                 paramLabel = "DURATION",
-                converter = Durations.class,
+                converter = DurationOption.class,
                 description = "How long it counts, such as 30d; until it is revoked, when left out.")
         private @Nullable Duration ttl;
 
@@ -91,7 +93,14 @@ final class TokenCommand implements Callable<Integer> {
 
         @Override
         public Integer call() {
-            print(spec, tokens(options).create(name, role, Optional.ofNullable(ttl)));
+            print(
+                    spec,
+                    CommandAudit.of(options.load())
+                            .of(
+                                    "token.create",
+                                    name,
+                                    Map.of("role", role.word()),
+                                    () -> tokens(options).create(name, role, Optional.ofNullable(ttl))));
             return 0;
         }
     }
@@ -142,7 +151,10 @@ final class TokenCommand implements Callable<Integer> {
 
         @Override
         public Integer call() {
-            tokens(options).revoke(name);
+            CommandAudit.of(options.load()).of("token.revoke", name, Map.of(), () -> {
+                tokens(options).revoke(name);
+                return name;
+            });
             print(spec, "token '" + name + "' is revoked");
             return 0;
         }

@@ -11,12 +11,15 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.ExpectedNode;
+import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Lease;
@@ -26,6 +29,7 @@ import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.Json;
 import io.farpage.rest.ListenException;
@@ -33,6 +37,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -136,12 +141,27 @@ class RestTest {
 
     @Test
     void shouldGiveARegionToPeersWhenItIsPublished() throws CoordinatorException {
-        Region region = client().publishRegion("a", Region.POOL, Fixture.region(1));
-        assertEquals(Optional.of(region), client().region("a", Region.POOL));
+        Region region = client().publishRegion("a", "pool", Fixture.region(1));
+        assertEquals(Optional.of(region), client().region("a", "pool"));
         assertEquals(0xffff_ffffL, region.keys().getFirst().rkey());
         assertEquals(List.of(region), client().regions("a"));
         assertTrue(client().region("a", "other").isEmpty());
         assertRefused(409, "stale-incarnation", () -> client().publishRegion("a", "pool", Fixture.region(5)));
+    }
+
+    /** The keys of the earlier attachment are dead, and the home has yet to publish those of the new one. */
+    @Test
+    void shouldNotHandOnAGrantOfAnEarlierAttachmentToTheNodeThatAttachesAgain() throws CoordinatorException {
+        long space = client().createSpace(SpaceRequest.of("vm1", 8192)).id();
+        Incarnation b = new Incarnation(2);
+        client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
+        client().publishGrant("a", space, "b", new GrantRequest(new Incarnation(1), b, "c2VhbGVk"));
+        assertEquals("c2VhbGVk", client().grant("a", space, "b").orElseThrow().sealed());
+        client().detach("vm1", "b", b);
+        client().attach("vm1", "b", new AttachRequest(b, AttachMode.SHARED));
+        assertEquals(Optional.empty(), client().grant("a", space, "b"));
+        client().publishGrant("a", space, "b", new GrantRequest(new Incarnation(1), b, "YWdhaW4="));
+        assertEquals("YWdhaW4=", client().grant("a", space, "b").orElseThrow().sealed());
     }
 
     @Test
@@ -164,6 +184,39 @@ class RestTest {
         client().acknowledgeReleases("a", new ReleaseAck(new Incarnation(1), List.of(release.id())));
         assertEquals(List.of(), client().releases("a"));
         client().createSpace(SpaceRequest.of("vm2", POOL));
+    }
+
+    /** The body is what an agent sends that is older than encrypted spaces. */
+    @Test
+    void shouldRefuseAnEncryptedSpaceToAnAgentThatIsOlderThanEncryption() throws Exception {
+        String attachment = "/api/v1/spaces/sealed/attachments/b";
+        String old = "{\"incarnation\":\"0000000000000002\",\"mode\":\"exclusive\"}";
+        running.send(
+                "POST", "/api/v1/spaces", "{\"name\":\"sealed\",\"sizeBytes\":8192,\"keyId\":\"0123456789abcdef\"}");
+        HttpResponse<String> refused = running.send("PUT", attachment, old);
+        assertEquals(409, refused.statusCode(), refused.body());
+        assertTrue(refused.body().contains("problem:not-understood"), refused.body());
+        assertTrue(
+                refused.body().contains("the agent of node 'b' does not understand: encryption; update"),
+                refused.body());
+        assertEquals(List.of(), client().attachments("sealed"));
+        String now = old.replace("}", ",\"features\":[\"a-later-one\",\"encryption\"]}");
+        assertEquals(200, running.send("PUT", attachment, now).statusCode());
+    }
+
+    @Test
+    void shouldRefuseListsOfNodesThatNameNoneOrNoNode() throws Exception {
+        client().createSpace(SpaceRequest.of("vm1", 8192));
+        for (String wrong :
+                List.of("{\"nodes\":[]}", "{\"nodes\":[\"A B\"]}", "{\"nodes\":\"a\"}", "{\"node\":[]}", "[]")) {
+            HttpResponse<String> refused = running.send("PUT", "/api/v1/spaces/vm1/nodes", wrong);
+            assertEquals(400, refused.statusCode(), wrong + " " + refused.body());
+        }
+        assertEquals(Optional.empty(), client().space("vm1").flatMap(Space::nodes));
+        assertRefused(404, "not-found", () -> client().allow("vm2", new SpaceNodes(Optional.empty())));
+        assertEquals(
+                Optional.of(List.of("b")),
+                client().allow("vm1", new SpaceNodes(Optional.of(List.of("b")))).nodes());
     }
 
     @Test

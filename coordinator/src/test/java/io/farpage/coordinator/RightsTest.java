@@ -10,6 +10,7 @@ import io.farpage.access.Identity;
 import io.farpage.access.Role;
 import io.farpage.coordinator.api.Rights;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -18,13 +19,18 @@ import org.junit.jupiter.api.io.TempDir;
 /** The table of rights against the routes that are registered, and what it says of each kind of identity. */
 class RightsTest {
 
-    private static final AccessTable TABLE = Rights.table();
+    private static final AccessTable TABLE = Rights.table(true);
     private static final Identity NODE_A = new Identity.Node("a");
     private static final Identity STRANGER = new Identity.Stranger("it has shown nothing");
 
     /** A request about node a, its peer b and the attachment of a. */
     private static String aboutA(String parameter) {
         return parameter.equals("peer") ? "b" : "a";
+    }
+
+    /** A request about home a and attached node b. */
+    private static String fromAToB(String parameter) {
+        return parameter.equals("node") ? "b" : "a";
     }
 
     private static Identity role(Role role) {
@@ -66,6 +72,8 @@ class RightsTest {
                 "PUT /api/v1/nodes/{id}/endpoints/{peer}",
                 "DELETE /api/v1/nodes/{id}/endpoints/{peer}",
                 "PUT /api/v1/nodes/{id}/regions/{name}",
+                "PUT /api/v1/nodes/{id}/grants/{space}/{node}",
+                "DELETE /api/v1/nodes/{id}/grants/{space}/{node}",
                 "POST /api/v1/nodes/{id}/hosted/ack",
                 "POST /api/v1/nodes/{id}/releases/ack",
                 "POST /api/v1/nodes/{id}/fences",
@@ -77,6 +85,23 @@ class RightsTest {
             assertFalse(allows(route, new Identity.Node("A")), route);
             assertFalse(allows(route, role(Role.ADMIN)), route);
             assertFalse(allows(route, new Identity.Coordinator()), route);
+        }
+    }
+
+    @Test
+    void shouldShowAGrantToTheAttachedNodeAlone() {
+        Access access =
+                TABLE.of("GET", "/api/v1/nodes/{id}/grants/{space}/{node}").orElseThrow();
+        assertTrue(access.allows(new Identity.Node("b"), RightsTest::fromAToB));
+        for (Identity other : List.of(
+                NODE_A, new Identity.Node("c"), role(Role.ADMIN), role(Role.OPERATOR), new Identity.Coordinator())) {
+            assertFalse(access.allows(other, RightsTest::fromAToB), other.toString());
+        }
+        for (String method : List.of("PUT", "DELETE")) {
+            Access change =
+                    TABLE.of(method, "/api/v1/nodes/{id}/grants/{space}/{node}").orElseThrow();
+            assertTrue(change.allows(NODE_A, RightsTest::fromAToB));
+            assertFalse(change.allows(new Identity.Node("b"), RightsTest::fromAToB), "the attached node only reads");
         }
     }
 
@@ -107,6 +132,25 @@ class RightsTest {
         assertTrue(allows("DELETE /api/v1/spaces/{id}", role(Role.OPERATOR)));
         assertFalse(allows("POST /api/v1/cluster", role(Role.OPERATOR)));
         assertTrue(allows("POST /api/v1/cluster", role(Role.ADMIN)));
+    }
+
+    @Test
+    void shouldLetNodesCreateSpacesOnlyIfTheSettingSaysSo() {
+        Access open = TABLE.of("POST", "/api/v1/spaces").orElseThrow();
+        Access closed = Rights.table(false).of("POST", "/api/v1/spaces").orElseThrow();
+        assertTrue(open.allows(NODE_A, RightsTest::aboutA));
+        assertFalse(closed.allows(NODE_A, RightsTest::aboutA));
+        assertTrue(closed.allows(role(Role.OPERATOR), RightsTest::aboutA));
+        assertEquals("role operator (access.nodes_create_spaces is false)", closed.needed(RightsTest::aboutA));
+        assertEquals(TABLE.routes(), Rights.table(false).routes());
+    }
+
+    @Test
+    void shouldLetOperatorsAndNoNodeSayWhichNodesMayAttachASpace() {
+        String route = "PUT /api/v1/spaces/{id}/nodes";
+        assertFalse(allows(route, NODE_A));
+        assertFalse(allows(route, role(Role.VIEWER)));
+        assertTrue(allows(route, role(Role.OPERATOR)));
     }
 
     @Test

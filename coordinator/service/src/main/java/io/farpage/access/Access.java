@@ -2,6 +2,7 @@ package io.farpage.access;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
@@ -9,9 +10,15 @@ import java.util.stream.Collectors;
 public final class Access {
 
     private final List<Grant> grants;
+    private final Optional<String> note;
 
     private Access(List<Grant> grants) {
+        this(grants, Optional.empty());
+    }
+
+    private Access(List<Grant> grants, Optional<String> note) {
         this.grants = List.copyOf(grants);
+        this.note = note;
     }
 
     /** Every client, even without an identity. */
@@ -43,7 +50,12 @@ public final class Access {
     public Access or(Access other) {
         List<Grant> both = new ArrayList<>(grants);
         both.addAll(other.grants);
-        return new Access(both);
+        return new Access(both, note.or(() -> other.note));
+    }
+
+    /** The same; a refusal adds why no more is allowed, such as the setting that decides it. */
+    public Access noting(String why) {
+        return new Access(grants, Optional.of(why));
     }
 
     /** Whether a request needs no identity. */
@@ -63,6 +75,7 @@ public final class Access {
 
     /** What is needed, in words. */
     public String needed(UnaryOperator<String> parameter) {
-        return grants.stream().map(grant -> grant.needed(parameter)).distinct().collect(Collectors.joining(" or "));
+        return grants.stream().map(grant -> grant.needed(parameter)).distinct().collect(Collectors.joining(" or "))
+                + note.map(why -> " (" + why + ")").orElse("");
     }
 }

@@ -7,11 +7,14 @@ import io.farpage.access.Decision;
 import io.farpage.access.Identity;
 import io.farpage.access.TokenRefusedException;
 import io.farpage.access.TokenVerifier;
+import io.farpage.limit.RateLimits;
 import io.javalin.http.Context;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -24,19 +27,36 @@ import org.jspecify.annotations.Nullable;
 public final class AccessControl {
 
     private static final String IDENTITY = "farpage.identity";
+    private static final int UNAUTHENTICATED = 401;
+    private static final int TOO_SLOW = 408;
+    private static final Set<Integer> BAD_BODIES = Set.of(TOO_SLOW, 413, 415);
     private static final String BEARER = "Bearer ";
 
     private final Optional<Rules> rules;
+    private final Optional<Local> local;
     private final BrowserCheck browsers;
+    private final Optional<RateLimits> limits;
+    private final Optional<RequestAudit> audit;
     private final RefusalLog refusals = new RefusalLog();
     private final List<Consumer<Decision>> listeners = new CopyOnWriteArrayList<>();
 
     /** What a service with authentication goes by. */
     private record Rules(AccessTable table, TokenVerifier tokens) {}
 
-    private AccessControl(Optional<Rules> rules, BrowserCheck browsers) {
+    /** What a service goes by for requests over its Unix socket. */
+    private record Local(AccessTable table, SocketPeer.Identities identities) {}
+
+    private AccessControl(
+            Optional<Rules> rules,
+            Optional<Local> local,
+            BrowserCheck browsers,
+            Optional<RateLimits> limits,
+            Optional<RequestAudit> audit) {
         this.rules = rules;
+        this.local = local;
         this.browsers = browsers;
+        this.limits = limits;
+        this.audit = audit;
     }
 
     /**
@@ -45,7 +65,8 @@ public final class AccessControl {
      * @param names hosts under which the service is reached, beside addresses and this machine's own name
      */
     public static AccessControl open(List<String> names) {
-        return new AccessControl(Optional.empty(), BrowserCheck.plain(names));
+        return new AccessControl(
+                Optional.empty(), Optional.empty(), BrowserCheck.plain(names), Optional.empty(), Optional.empty());
     }
 
     /**
@@ -54,7 +75,40 @@ public final class AccessControl {
      * @param tokens knows tokens; certificates have been verified by TLS
      */
     public static AccessControl of(AccessTable table, TokenVerifier tokens) {
-        return new AccessControl(Optional.of(new Rules(table, tokens)), BrowserCheck.secure());
+        return new AccessControl(
+                Optional.of(new Rules(table, tokens)),
+                Optional.empty(),
+                BrowserCheck.secure(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /**
+     * The same, and a Unix socket besides.
+     *
+     * @param table what an identity may do that comes through the socket
+     * @param identities knows the processes that connect to it
+     */
+    public AccessControl withSocket(AccessTable table, SocketPeer.Identities identities) {
+        return new AccessControl(rules, Optional.of(new Local(table, identities)), browsers, limits, audit);
+    }
+
+    /** The same with rate limits. Listeners are told to the one that they are given to. */
+    public AccessControl limitedBy(RateLimits rates) {
+        return new AccessControl(rules, local, browsers, Optional.of(rates), audit);
+    }
+
+    /** The same with an audit. */
+    public AccessControl auditedBy(RequestAudit to) {
+        return new AccessControl(rules, local, browsers, limits, Optional.of(to));
+    }
+
+    Optional<RateLimits> limits() {
+        return limits;
+    }
+
+    Optional<RequestAudit> audit() {
+        return audit;
     }
 
     /** Has every decision from now on told to a listener, on the thread of the request. It must be quick and must not throw. */
@@ -76,19 +130,68 @@ public final class AccessControl {
     /**
      * Gives a request its identity.
      *
-     * @throws ProblemException 401 if it shows a token that does not count, 403 if a web page of another origin sends it
+     * @throws ProblemException 401 if it shows a token that does not count, 403 if a web page of another origin sends it, 429 if its identity or
+     *     its address has made too many requests
      */
     void authenticate(Context ctx) {
         try {
+            ctx.attribute(IDENTITY, new Identity.Stranger("what it shows does not count"));
             Identity identity = identify(ctx);
             ctx.attribute(IDENTITY, identity);
-            browsers.check(ctx);
+            requireRate(ctx, identity);
+            if (Connections.peer(ctx).isEmpty()) {
+                // No web page gets a browser to connect to a Unix socket.
+                browsers.check(ctx);
+            }
         } catch (ProblemException e) {
-            refuse(ctx, identity(ctx), e);
+            deny(ctx, identity(ctx), e);
         }
     }
 
+    private void requireRate(Context ctx, Identity identity) {
+        Optional<Duration> wait = limits.flatMap(rates -> rates.request(identity, address(ctx)));
+        if (wait.isPresent()) {
+            throw tooMany(
+                    wait.get(),
+                    identity.isKnown() && !(identity instanceof Identity.Unauthenticated)
+                            ? identity + " has made too many requests; see limits.identity_rate"
+                            : "%s has made too many requests; see limits.address_rate".formatted(address(ctx)));
+        }
+    }
+
+    /**
+     * Refuses a request with credentials, unlooked at, if its address has shown too many that do not count.
+     *
+     * @throws ProblemException 429
+     */
+    public void requireAttempts(Context ctx) {
+        pause(ctx).ifPresent(e -> deny(ctx, identity(ctx), e));
+    }
+
+    private Optional<ProblemException> pause(Context ctx) {
+        return limits.flatMap(rates -> rates.pause(address(ctx)))
+                .map(pause -> tooMany(
+                        pause,
+                        "%s has shown too many credentials that do not count; see limits.failures_per_minute"
+                                .formatted(address(ctx))));
+    }
+
+    private static ProblemException tooMany(Duration wait, String detail) {
+        long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
+        return new ProblemException(429, "too-many-requests", "%s; try again in %d s".formatted(detail, seconds))
+                .withRetryAfter((int) Math.min(Integer.MAX_VALUE, seconds));
+    }
+
+    private void countFailure(Context ctx) {
+        limits.ifPresent(rates -> rates.failed(address(ctx)));
+    }
+
     private Identity identify(Context ctx) {
+        Optional<SocketPeer> peer = Connections.peer(ctx);
+        if (peer.isPresent()) {
+            return local.map(socket -> socket.identities().of(peer.get()))
+                    .orElseGet(() -> new Identity.Stranger("nothing says which users may do what on this Unix socket"));
+        }
         if (rules.isEmpty()) {
             return new Identity.Unauthenticated();
         }
@@ -102,24 +205,35 @@ public final class AccessControl {
         }
         Instant end = certificate.get().getNotAfter().toInstant();
         if (end.isBefore(Instant.now())) {
+            countFailure(ctx);
             return new Identity.Stranger("its certificate '%s' expired at %s"
                     .formatted(CertificateIdentity.subject(certificate.get()), end));
         }
         return CertificateIdentity.of(certificate.get());
     }
 
-    private static Identity byToken(Context ctx, TokenVerifier tokens, String header) {
+    private Identity byToken(Context ctx, TokenVerifier tokens, String header) {
+        Optional<ProblemException> pause = pause(ctx);
+        if (pause.isPresent()) {
+            throw pause.get();
+        }
         if (!header.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+            countFailure(ctx);
             throw unauthenticated(ctx, "the Authorization header is not 'Bearer TOKEN'");
         }
         try {
             return tokens.verify(header.substring(BEARER.length()).strip());
         } catch (TokenRefusedException e) {
+            countFailure(ctx);
             throw unauthenticated(ctx, e.reason());
         }
     }
 
     private static ProblemException unauthenticated(Context ctx, String reason) {
+        if (Connections.peer(ctx).isPresent()) {
+            return new ProblemException(
+                    403, "forbidden", "%s %s is refused: %s".formatted(ctx.method(), ctx.path(), reason));
+        }
         ctx.header("WWW-Authenticate", "Bearer");
         return new ProblemException(
                 401,
@@ -136,12 +250,17 @@ public final class AccessControl {
     void authorize(Context ctx, Route route) {
         Identity identity = identity(ctx);
         Optional<Access> access =
-                rules.flatMap(all -> all.table().of(route.method().name(), route.path()));
-        if (rules.isPresent()
+                table(ctx).flatMap(all -> all.of(route.method().name(), route.path()));
+        if (!(identity instanceof Identity.Unauthenticated)
                 && !access.map(one -> one.allows(identity, ctx::pathParam)).orElse(false)) {
-            refuse(ctx, identity, refusal(ctx, identity, access));
+            deny(ctx, identity, refusal(ctx, identity, access));
         }
-        tell(new Decision(identity, ctx.ip(), operation(ctx), true, ""));
+        audit.ifPresent(one -> one.begin(ctx, route));
+        tell(new Decision(identity, address(ctx), operation(ctx), true, ""));
+    }
+
+    private Optional<AccessTable> table(Context ctx) {
+        return Connections.peer(ctx).isPresent() ? local.map(Local::table) : rules.map(Rules::table);
     }
 
     private static ProblemException refusal(Context ctx, Identity identity, Optional<Access> access) {
@@ -163,23 +282,63 @@ public final class AccessControl {
      */
     void refuseUnrouted(Context ctx) {
         if (identity(ctx) instanceof Identity.Stranger stranger) {
-            refuse(ctx, stranger, unauthenticated(ctx, stranger.reason()));
+            deny(ctx, stranger, unauthenticated(ctx, stranger.reason()));
         }
     }
 
     /**
-     * Refuses a request for a reason that its route's handler found, such as a join token that does not count.
+     * Refuses a request for a reason that its route's handler found. Status 401 says that it shows credentials that do not count, such as a join
+     * token, and is counted as a failed attempt.
      *
      * @throws ProblemException the reason, always
      */
     public void refuse(Context ctx, Identity identity, ProblemException reason) {
-        tell(new Decision(identity, ctx.ip(), operation(ctx), false, String.valueOf(reason.getMessage())));
+        if (reason.problem(ctx.path()).status() == UNAUTHENTICATED) {
+            countFailure(ctx);
+        }
+        deny(ctx, identity, reason);
+    }
+
+    private void deny(Context ctx, Identity identity, ProblemException reason) {
+        tell(new Decision(identity, address(ctx), operation(ctx), false, String.valueOf(reason.getMessage())));
         throw reason;
     }
 
     /** A handshake failed, so no request came. */
     void handshakeRefused(String address, String reason) {
         tell(new Decision(new Identity.Stranger(reason), address, "TLS handshake", false, reason));
+        audit.ifPresent(one -> one.handshakeRefused(address, reason));
+    }
+
+    /** A request was answered before its identity was looked at, since it cannot be read. */
+    void unreadable(String address, int status, String reason) {
+        tell(new Decision(new Identity.Stranger(reason), address, "a request", false, status + " " + reason));
+        audit.ifPresent(one -> one.unreadable(address, status, reason));
+    }
+
+    /** A connection was closed before a byte of it was read. */
+    void connectionRefused(String address, String reason) {
+        tell(new Decision(new Identity.Stranger(reason), address, "a connection", false, reason));
+        audit.ifPresent(one -> one.connectionRefused(address, reason));
+    }
+
+    /** A connector has as many connections as it may, and accepts no more until one has ended. */
+    void connectorFull(String place, String reason) {
+        tell(new Decision(new Identity.Stranger(reason), place, "connections", false, reason));
+        audit.ifPresent(one -> one.connectionRefused(place, reason));
+    }
+
+    /** A request is answered with a problem that the route's handler found: a body that is too long, or comes too slowly. */
+    void answeredWith(Context ctx, Problem problem) {
+        if (BAD_BODIES.contains(problem.status())) {
+            tell(new Decision(identity(ctx), address(ctx), operation(ctx), false, problem.detail()));
+        }
+    }
+
+    /** A connection was ended before its request was complete. */
+    void unfinished(String address, String reason) {
+        tell(new Decision(new Identity.Stranger(reason), address, "a request", false, reason));
+        audit.ifPresent(one -> one.unreadable(address, TOO_SLOW, reason));
     }
 
     private void tell(Decision decision) {
@@ -187,6 +346,11 @@ public final class AccessControl {
             refusals.log(decision);
         }
         listeners.forEach(listener -> listener.accept(decision));
+    }
+
+    /** From where a request comes: an address, or the user of a Unix socket. */
+    static String address(Context ctx) {
+        return Connections.peer(ctx).map(SocketPeer::toString).orElseGet(ctx::ip);
     }
 
     private static String operation(Context ctx) {

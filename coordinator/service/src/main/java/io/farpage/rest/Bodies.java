@@ -57,6 +57,13 @@ final class Bodies {
         }
     }
 
+    /** A body of any length, to be read as it comes. */
+    static InputStream stream(Context ctx) throws IOException {
+        EndPoint connection = connection(ctx);
+        return new PacedBody(
+                ctx.req().getInputStream(), connection::setIdleTimeout, connection.getIdleTimeout(), System::nanoTime);
+    }
+
     private static byte[] read(Context ctx, int most, int limit) throws IOException {
         EndPoint connection = connection(ctx);
         long idleTimeout = connection.getIdleTimeout();

@@ -2,9 +2,11 @@ package io.farpage.rest;
 
 import io.javalin.http.Context;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.io.IdleTimeout;
+import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
@@ -27,12 +29,22 @@ final class Drain {
     }
 
     /** Stops listening, then waits until the connections have ended or nothing moves on them, two seconds at most. */
-    void run(ServerConnector connector) {
-        connector.close();
+    void run(List<Connector> connectors) {
+        connectors.forEach(Drain::stopListening);
         announced = true;
         long deadline = System.nanoTime() + AT_MOST.toNanos();
-        while (connector.getConnectedEndPoints().stream().anyMatch(Drain::moves) && System.nanoTime() - deadline < 0) {
+        while (connectors.stream()
+                        .anyMatch(one -> one.getConnectedEndPoints().stream().anyMatch(Drain::moves))
+                && System.nanoTime() - deadline < 0) {
             LockSupport.parkNanos(PAUSE.toNanos());
+        }
+    }
+
+    private static void stopListening(Connector connector) {
+        switch (connector) {
+            case ServerConnector tcp -> tcp.close();
+            case SocketConnector unix -> unix.stopListening();
+            default -> throw new AssertionError(connector);
         }
     }
 

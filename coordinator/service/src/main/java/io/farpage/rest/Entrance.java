@@ -2,26 +2,35 @@ package io.farpage.rest;
 
 import io.farpage.config.HostPort;
 import io.farpage.tls.Tls;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * The address that a service listens on, its certificates, and the identities that it admits.
+ * Where a service listens, its certificates, and the identities that it admits. A service listens on a TCP address, on a Unix socket, or on both.
  *
- * @param listen where; port 0 lets the system choose
- * @param tls its certificates; empty: plain HTTP
+ * @param tcp the TCP address; port 0 lets the system choose
+ * @param tls certificates for the TCP address; empty: plain HTTP. The Unix socket has none: the kernel tells which user has connected.
  * @param control decides on every request
+ * @param socket path at which the Unix socket is bound; nothing may exist there
  */
-public record Entrance(HostPort listen, Optional<Tls> tls, AccessControl control) {
+public record Entrance(Optional<HostPort> tcp, Optional<Tls> tls, AccessControl control, Optional<Path> socket) {
+
+    /** Checks that the service listens somewhere. */
+    public Entrance {
+        if (tcp.isEmpty() && socket.isEmpty()) {
+            throw new IllegalArgumentException("a service listens on a TCP address, a Unix socket or both");
+        }
+    }
+
+    /** A TCP address. */
+    public Entrance(HostPort listen, Optional<Tls> tls, AccessControl control) {
+        this(Optional.of(listen), tls, control, Optional.empty());
+    }
 
     /** Plain HTTP for all that reach it. */
     public static Entrance open(HostPort listen) {
         return new Entrance(listen, Optional.empty(), AccessControl.open(List.of(listen.host())));
-    }
-
-    /** The same entrance on another address. */
-    public Entrance at(HostPort other) {
-        return new Entrance(other, tls, control);
     }
 
     /** The scheme of its URLs. */

@@ -25,13 +25,15 @@ final class ErrorPages {
     static void install(RoutesConfig routes, AccessControl control) {
         routes.exception(ProblemException.class, (e, ctx) -> {
             e.retryAfterSeconds().ifPresent(seconds -> ctx.header("Retry-After", Integer.toString(seconds)));
-            answer(ctx, e.problem(ctx.path()));
+            answer(ctx, e.problem(ctx.path()), control);
         });
-        routes.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, unrouted(e, ctx, control)));
-        routes.exception(Exception.class, (e, ctx) -> answer(ctx, other(e, ctx)));
+        routes.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, unrouted(e, ctx, control), control));
+        routes.exception(Exception.class, (e, ctx) -> answer(ctx, other(e, ctx), control));
     }
 
-    private static void answer(Context ctx, Problem problem) {
+    private static void answer(Context ctx, Problem problem, AccessControl control) {
+        control.answeredWith(ctx, problem);
+        RequestAudit.answeredWith(ctx, problem);
         Bodies.discard(ctx);
         ctx.status(problem.status())
                 .result(Json.STRICT.writeValueAsBytes(problem))
@@ -89,12 +91,25 @@ final class ErrorPages {
 
     /** What Jetty refuses before Javalin sees it, such as a malformed URI or headers that are too long. */
     static final class Jetty extends ErrorHandler {
+        private final AccessControl control;
+
+        Jetty(AccessControl control) {
+            this.control = control;
+        }
+
         @Override
         public boolean handle(Request request, Response response, Callback callback) {
             int status = response.getStatus() < 400 ? 500 : response.getStatus();
             Object message = request.getAttribute(ERROR_MESSAGE);
             Problem problem = byStatus(
                     status, message == null ? HttpStatus.getMessage(status) : message.toString(), pathOf(request));
+            if (status < 500) {
+                control.unreadable(
+                        Connections.address(
+                                request.getConnectionMetaData().getConnection().getEndPoint()),
+                        status,
+                        problem.detail());
+            }
             response.setStatus(status);
             response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
             response.write(true, ByteBuffer.wrap(Json.STRICT.writeValueAsBytes(problem)), callback);

@@ -1,9 +1,6 @@
 package io.farpage.rest;
 
 import io.farpage.tls.TlsFailure;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
-import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.io.ssl.SslHandshakeListener;
 
 /** Tells the access control of handshakes that failed: foreign, expired or missing certificates never get as far as a request. */
@@ -17,11 +14,6 @@ final class HandshakeWatch implements SslHandshakeListener {
 
     @Override
     public void handshakeFailed(Event event, Throwable failure) {
-        control.handshakeRefused(address(event.getEndPoint()), TlsFailure.explain(failure));
-    }
-
-    private static String address(EndPoint endPoint) {
-        SocketAddress remote = endPoint.getRemoteSocketAddress();
-        return remote instanceof InetSocketAddress inet ? inet.getAddress().getHostAddress() : String.valueOf(remote);
+        control.handshakeRefused(Connections.address(event.getEndPoint()), TlsFailure.explain(failure));
     }
 }

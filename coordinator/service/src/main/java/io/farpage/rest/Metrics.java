@@ -1,11 +1,16 @@
 package io.farpage.rest;
 
+import io.farpage.audit.Audit;
+import io.farpage.limit.RateLimits;
 import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.util.Locale;
+import java.util.function.LongSupplier;
 
 /** The metrics of one service, in a registry of its own. Thread-safe. */
 public final class Metrics {
@@ -13,6 +18,7 @@ public final class Metrics {
     private final PrometheusRegistry registry = new PrometheusRegistry();
     private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
     private final Counter requests;
+    private final String prefix;
 
     /**
      * Makes the registry with the metrics that every service has.
@@ -20,6 +26,7 @@ public final class Metrics {
      * @param prefix what their names begin with, such as {@code farpage_coordinator}
      */
     public Metrics(String prefix) {
+        this.prefix = prefix;
         requests = Counter.builder()
                 .name(prefix + "_http_requests_total")
                 .help("HTTP requests answered, by route and status")
@@ -30,6 +37,36 @@ public final class Metrics {
     /** Where a service registers its own. */
     public PrometheusRegistry registry() {
         return registry;
+    }
+
+    /** Exports how many requests the limits have refused. */
+    void watch(RateLimits limits) {
+        CounterWithCallback.builder()
+                .name(prefix + "_http_limited_total")
+                .help("Requests refused with status 429, by limit: identity, address, authentication")
+                .labelNames("limit")
+                .callback(callback -> {
+                    for (RateLimits.Limit limit : RateLimits.Limit.values()) {
+                        callback.call(
+                                (double) limits.refused(limit), limit.name().toLowerCase(Locale.ROOT));
+                    }
+                })
+                .register(registry);
+    }
+
+    /** Exports what the audit has written, counted and lost. */
+    void watch(Audit audit) {
+        counter("audit_lines_total", "Lines written to the audit", audit::written);
+        counter("audit_suppressed_total", "Refusals that the audit has counted instead of written", audit::suppressed);
+        counter("audit_failures_total", "Attempts to write the audit that failed, and lines lost", audit::failures);
+    }
+
+    private void counter(String name, String help, LongSupplier value) {
+        CounterWithCallback.builder()
+                .name(prefix + "_" + name)
+                .help(help)
+                .callback(callback -> callback.call((double) value.getAsLong()))
+                .register(registry);
     }
 
     void count(String method, String route, int status) {

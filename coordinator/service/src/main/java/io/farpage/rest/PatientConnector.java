@@ -1,10 +1,9 @@
 package io.farpage.rest;
 
+import io.farpage.config.HostPort;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsException;
 import java.io.IOException;
-import java.io.InterruptedIOException;
-import java.util.function.BooleanSupplier;
 import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -13,18 +12,15 @@ import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 
-/** Accepts a connection only while the process has descriptors to spare. Until then connections wait in the kernel's queue. */
+/** Accepts connections over TCP, with TLS or without, while the process has descriptors to spare. */
 final class PatientConnector extends ServerConnector {
-    private static final long PAUSE_MILLIS = 100;
-    private static final long IDLE_WHILE_SHORT_MILLIS = 1_000;
+    private final Patience patience;
 
-    private final BooleanSupplier mayAccept;
-
-    PatientConnector(Server server, HttpConfiguration http, RestServer.Options options) {
+    PatientConnector(Server server, HttpConfiguration http, HostPort listen, RestServer.Options options) {
         super(server, factories(http, options.entrance()));
-        setHost(options.listen().host());
-        setPort(options.listen().port());
-        mayAccept = options.mayAccept();
+        setHost(listen.host());
+        setPort(listen.port());
+        patience = new Patience(this, options.mayAccept());
         if (options.entrance().tls().isPresent()) {
             addBean(new HandshakeWatch(options.entrance().control()));
         }
@@ -55,23 +51,7 @@ final class PatientConnector extends ServerConnector {
 
     @Override
     public void accept(int acceptor) throws IOException {
-        awaitRoom();
+        patience.awaitRoom();
         super.accept(acceptor);
-    }
-
-    private void awaitRoom() throws IOException {
-        boolean shortened = false;
-        while (isRunning() && !mayAccept.getAsBoolean()) {
-            if (!shortened) {
-                shortened = true;
-                getConnectedEndPoints().forEach(connection -> connection.setIdleTimeout(IDLE_WHILE_SHORT_MILLIS));
-            }
-            try {
-                Thread.sleep(PAUSE_MILLIS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new InterruptedIOException("interrupted while no descriptor was free");
-            }
-        }
     }
 }

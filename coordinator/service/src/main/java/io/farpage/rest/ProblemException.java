@@ -35,6 +35,11 @@ public final class ProblemException extends RuntimeException {
         return new ProblemException(status, word, String.valueOf(getMessage()), seconds);
     }
 
+    /** The HTTP status, 400..599. */
+    public int status() {
+        return status;
+    }
+
     OptionalInt retryAfterSeconds() {
         return retryAfterSeconds == 0 ? OptionalInt.empty() : OptionalInt.of(retryAfterSeconds);
     }

@@ -2,6 +2,7 @@ package io.farpage.rest;
 
 import io.javalin.http.Context;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -85,6 +86,15 @@ public final class Requests {
      */
     public static void bytes(Context ctx, int length, BytesUse use) throws Exception {
         Bodies.receiveBytes(ctx, length, use);
+    }
+
+    /**
+     * The request's body, of any length, as it comes. A read fails with status 408 when the client sends less than 1 KiB a second.
+     *
+     * @throws IOException if it cannot be read
+     */
+    public static InputStream stream(Context ctx) throws IOException {
+        return Bodies.stream(ctx);
     }
 
     private static <T> T parse(byte[] bytes, Class<T> type) {

@@ -7,17 +7,22 @@ import io.javalin.config.Key;
 import io.javalin.http.Context;
 import io.javalin.http.Handler;
 import io.javalin.router.Endpoint;
+import io.javalin.util.JavalinException;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /openapi.json}. Requests run on virtual threads.
@@ -25,13 +30,15 @@ import tools.jackson.databind.JsonNode;
  */
 public final class RestServer implements AutoCloseable {
 
+    private static final Logger LOG = LoggerFactory.getLogger(RestServer.class);
+    private static final long STOP_MILLIS = 2_000;
     private static final Key<Integer> BODY_LIMIT = new Key<>("farpage.bodyLimit");
     private static final Key<BodyBudget> BODY_BUDGET = new Key<>("farpage.bodyBudget");
 
     private final Options options;
     private final Javalin app;
     private final Drain drain;
-    private final int port;
+    private final Optional<Integer> port;
 
     /**
      * What a service is and where it listens.
@@ -49,8 +56,12 @@ public final class RestServer implements AutoCloseable {
             this(service, version, entrance, maxBodyBytes, () -> true);
         }
 
-        HostPort listen() {
-            return entrance.listen();
+        /** Where it listens, for messages. */
+        String place() {
+            return entrance.tcp()
+                    .map(HostPort::toString)
+                    .or(() -> entrance.socket().map(Path::toString))
+                    .orElseThrow();
         }
     }
 
@@ -69,11 +80,14 @@ public final class RestServer implements AutoCloseable {
         this.options = options;
         this.app = app;
         this.drain = drain;
-        this.port = connector(app).getLocalPort();
+        this.port = connectors(app).stream()
+                .filter(ServerConnector.class::isInstance)
+                .map(connector -> ((ServerConnector) connector).getLocalPort())
+                .findFirst();
     }
 
-    private static ServerConnector connector(Javalin app) {
-        return (ServerConnector) app.jettyServer().server().getConnectors()[0];
+    private static List<Connector> connectors(Javalin app) {
+        return List.of(app.jettyServer().server().getConnectors());
     }
 
     /**
@@ -95,10 +109,12 @@ public final class RestServer implements AutoCloseable {
             Options options, List<Route> routes, Metrics metrics, Supplier<Health> health, Around around) {
         List<Route> all = new ArrayList<>(routes);
         all.addAll(common(metrics, health));
-        JsonNode document = OpenApi.document(options.service(), options.version(), all);
-        all.add(Route.getText("/openapi.json", "This document", "application/json", ctx -> ctx.json(document)));
+        OpenApiDocument document = new OpenApiDocument(options, List.copyOf(all));
+        all.add(Route.getText("/openapi.json", "This document", "application/json", ctx -> ctx.json(document.get())));
         Drain drain = new Drain();
         AccessControl control = options.entrance().control();
+        control.limits().ifPresent(metrics::watch);
+        control.audit().map(RequestAudit::audit).ifPresent(metrics::watch);
         Javalin app = Javalin.create(config -> {
             configure(config, options, all, metrics);
             config.routes.before(drain::announce);
@@ -106,12 +122,11 @@ public final class RestServer implements AutoCloseable {
             config.routes.before(around.before());
             config.routes.after(around.after());
         });
-        HostPort listen = options.listen();
         try {
             app.start();
         } catch (RuntimeException e) {
             app.stop();
-            throw new ListenException(listen, reason(e), e);
+            throw new ListenException(options.place(), reason(e), e);
         }
         return new RestServer(options, app, drain);
     }
@@ -126,10 +141,23 @@ public final class RestServer implements AutoCloseable {
         config.appData(BODY_LIMIT, options.maxBodyBytes());
         config.appData(BODY_BUDGET, BodyBudget.ofHeap(options.maxBodyBytes()));
         config.jsonMapper(new JacksonJsonMapper());
-        config.jetty.addConnector((server, http) -> new PatientConnector(server, http, options));
-        config.jetty.modifyServer(RestServer::configureJetty);
+        Entrance entrance = options.entrance();
+        entrance.tcp()
+                .ifPresent(listen -> config.jetty.addConnector((server, http) -> Connections.limited(
+                        server, new PatientConnector(server, http, listen, options), entrance.control())));
+        entrance.socket()
+                .ifPresent(path -> config.jetty.addConnector((server, http) ->
+                        new SocketConnector(server, http, path, options, Connections.mostOfSocket())));
+        config.jetty.modifyServer(
+                server -> configureJetty(server, options.entrance().control()));
         config.jetty.modifyHttpConfiguration(http -> http.setSendServerVersion(false));
-        config.requestLogger.http((ctx, millis) -> metrics.count(ctx.method().name(), route(ctx), ctx.statusCode()));
+        config.requestLogger.http((ctx, millis) -> {
+            metrics.count(ctx.method().name(), route(ctx).orElse("none"), ctx.statusCode());
+            options.entrance()
+                    .control()
+                    .audit()
+                    .ifPresent(audit -> audit.end(ctx, route(ctx).orElse("")));
+        });
         ErrorPages.install(config.routes, options.entrance().control());
         AccessControl control = options.entrance().control();
         for (Route route : routes) {
@@ -142,10 +170,10 @@ public final class RestServer implements AutoCloseable {
         }
     }
 
-    private static void configureJetty(Server server) {
-        server.setErrorHandler(new ErrorPages.Jetty());
-        server.setStopTimeout(2_000);
-        Connections.limit(server);
+    private static void configureJetty(Server server, AccessControl control) {
+        server.setErrorHandler(new ErrorPages.Jetty(control));
+        server.setStopTimeout(STOP_MILLIS);
+        new SlowRequests(control).watch(server);
     }
 
     private static List<Route> common(Metrics metrics, Supplier<Health> health) {
@@ -162,9 +190,9 @@ public final class RestServer implements AutoCloseable {
                         ctx -> ctx.result(metrics.scrape()).contentType(metrics.contentType())));
     }
 
-    private static String route(Context ctx) {
+    private static Optional<String> route(Context ctx) {
         @Nullable Endpoint endpoint = ctx.endpoints().lastHttpEndpoint();
-        return endpoint == null || !endpoint.method.isHttpMethod() ? "none" : endpoint.path;
+        return endpoint == null || !endpoint.method.isHttpMethod() ? Optional.empty() : Optional.of(endpoint.path);
     }
 
     private static String reason(Throwable e) {
@@ -199,19 +227,28 @@ public final class RestServer implements AutoCloseable {
         return ctx.appData(BODY_BUDGET);
     }
 
-    /** Where it listens, with the port that the system chose. */
-    public HostPort listening() {
-        return new HostPort(options.listen().host(), port());
+    /** Its TCP address, with the port that the system chose; empty if it listens on a Unix socket only. */
+    public Optional<HostPort> address() {
+        return options.entrance().tcp().map(listen -> new HostPort(listen.host(), port.orElseThrow()));
     }
 
-    /** Its URL, for a client on this machine. */
+    /**
+     * As {@link #address}, of a service that has one.
+     *
+     * @throws java.util.NoSuchElementException if it listens on a Unix socket only
+     */
+    public HostPort listening() {
+        return address().orElseThrow();
+    }
+
+    /** Its URL, for a client on this machine; it must have a TCP address. */
     public String url() {
         return options.entrance().scheme() + "://" + listening();
     }
 
-    /** The port it listens on. */
+    /** The port of its TCP address, which it must have. */
     public int port() {
-        return port;
+        return listening().port();
     }
 
     /** What is registered, as {@code METHOD path}: for tests that compare it with what is documented. */
@@ -223,9 +260,18 @@ public final class RestServer implements AutoCloseable {
                 .toList();
     }
 
+    /** Requests under way have two seconds; then their connections are cut. */
     @Override
     public void close() {
-        drain.run(connector(app));
-        app.stop();
+        drain.run(connectors(app));
+        try {
+            app.stop();
+        } catch (JavalinException e) {
+            // Jetty stops all the same, and tells that it had to cut connections.
+            if (!(e.getCause() instanceof TimeoutException)) {
+                throw e;
+            }
+            LOG.info("connections that were still open {} ms after the end began were cut", STOP_MILLIS);
+        }
     }
 }

@@ -30,8 +30,8 @@ public final class TlsKeys {
             "tls.ca", ValueTypes.path(), "PEM file with the certificates of the CAs that are trusted, on both sides.");
 
     /** How often the files are read. */
-    public static final Key<Duration> RELOAD = Key.duration(
-            "tls.reload", "3s", "100ms", "1h", "How often the certificate files are looked at for changes.");
+    public static final Key<Duration> RELOAD =
+            Key.duration("tls.reload", "3s", "100ms", "1h", "How often the certificate files are checked for changes.");
 
     /** Whether to serve without authentication. */
     public static final Key<Boolean> INSECURE = Key.bool(

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -86,6 +87,25 @@ class RestServerTest {
             answer.countDown();
             assertTrue(head.get().startsWith("HTTP/1.1 200 "));
             closed.get();
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldCutARequestThatTakesTooLong() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch answer = new CountDownLatch(1);
+        var server = start(Route.getText("/stuck", "Waits", "text/plain", ctx -> {
+            asked.countDown();
+            ctx.result(answer.await(40, TimeUnit.SECONDS) ? "done" : "late");
+        }));
+        try (Connection connection = new Connection(server.port());
+                var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<String> head = threads.submit(() -> connection.ask("/stuck"));
+            assertTrue(asked.await(20, TimeUnit.SECONDS));
+            server.close();
+            assertThrows(ExecutionException.class, head::get);
+            answer.countDown();
         }
     }
 

@@ -3,13 +3,17 @@ package io.farpage.coordinator.api;
 import io.farpage.config.Quantities;
 import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.cluster.Attachments;
+import io.farpage.coordinator.cluster.Drains;
+import io.farpage.coordinator.cluster.Drops;
 import io.farpage.coordinator.cluster.EventLog;
 import io.farpage.coordinator.cluster.Fences;
+import io.farpage.coordinator.cluster.Grants;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Links;
 import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.Cluster;
@@ -42,14 +46,19 @@ public final class Api {
     private final Links links;
     private final Spaces spaces;
     private final Attachments attachments;
+    private final Drops drops;
+    private final Repairs repairs;
+    private final Drains drains;
     private final Fences fences;
     private final Heat heat;
     private final EventLog events;
+    private final Grants grants;
     private final Hosting hosting;
     private final CertificateRoutes certificates;
+    private final AccessControl control;
 
-    /** The spaces, and how warm their pages are. */
-    public record Memory(Spaces spaces, Heat heat) {}
+    /** The spaces, how warm their pages are, and what brings them back to as many homes as they were made with. */
+    public record Memory(Spaces spaces, Heat heat, Repairs repairs) {}
 
     /** Where certificates come from, and what decides on requests. */
     public record Doors(Issuer issuer, AccessControl control) {}
@@ -60,11 +69,16 @@ public final class Api {
         this.links = new Links(ledger);
         this.spaces = memory.spaces();
         this.attachments = new Attachments(ledger, time);
+        this.drops = new Drops(ledger);
+        this.repairs = memory.repairs();
+        this.drains = new Drains(ledger);
         this.fences = new Fences(ledger);
         this.heat = memory.heat();
         this.certificates = new CertificateRoutes(doors.issuer(), doors.control());
+        this.control = doors.control();
         this.events = ledger.events();
-        this.hosting = new Hosting(ledger);
+        this.grants = new Grants(ledger);
+        this.hosting = new Hosting(ledger, grants);
     }
 
     /** The routes, for {@link io.farpage.rest.RestServer}. */
@@ -72,7 +86,9 @@ public final class Api {
         List<Route> routes = new ArrayList<>();
         routes.addAll(cluster());
         routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting).routes());
-        routes.addAll(new SpaceRoutes(spaces, attachments, heat, hosting).routes());
+        routes.addAll(new GrantRoutes(grants).routes());
+        routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());
+        routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
         routes.addAll(certificates.routes());
         routes.addAll(watching());
         return routes;

@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.JoinRequest;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
+import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
@@ -48,7 +49,9 @@ final class CertificateRoutes {
     }
 
     private void join(Context ctx) throws IOException {
+        control.requireAttempts(ctx);
         JoinRequest request = Requests.body(ctx, JoinRequest.class, BODY);
+        RequestAudit.note(ctx, "joins", request.node());
         try {
             ctx.json(issuer.join(request, ctx.ip()));
         } catch (TokenRefusedException e) {

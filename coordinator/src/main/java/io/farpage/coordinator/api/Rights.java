@@ -19,7 +19,7 @@ public final class Rights {
     /** What names no key and no rkey. */
     private static final Access READ = Access.role(Role.VIEWER).or(Access.anyNode());
 
-    /** What has rkeys. */
+    /** What has the rkey of a pool's header page. */
     private static final Access READ_KEYS = ADMIN.or(Access.anyNode());
 
     /** What a node says of itself. */
@@ -28,12 +28,14 @@ public final class Rights {
     /** What concerns one node. */
     private static final Access READ_SELF = Access.role(Role.VIEWER).or(SELF);
 
-    private static final Access OPERATOR_OR_NODE = OPERATOR.or(Access.anyNode());
-
     private Rights() {}
 
-    /** The table of a coordinator that serves. */
-    public static AccessTable table() {
+    /**
+     * The table of a coordinator that serves.
+     *
+     * @param nodesCreateSpaces whether a node's certificate is enough to create a space
+     */
+    public static AccessTable table(boolean nodesCreateSpaces) {
         AccessTable.Builder table = common();
         table.add("GET", "/", ANYONE) // a page without data; what it shows it asks for
                 .add("GET", Api.PREFIX + "/cluster", READ)
@@ -44,7 +46,7 @@ public final class Rights {
                 // The join token in the body is what authorises it.
                 .add("POST", Api.PREFIX + "/join", ANYONE);
         nodes(table);
-        spaces(table);
+        spaces(table, nodesCreateSpaces);
         return table.build();
     }
 
@@ -65,24 +67,39 @@ public final class Rights {
                 .add("GET", NODE + "/regions", READ_KEYS)
                 .add("GET", NODE + "/regions/{name}", READ_KEYS)
                 .add("PUT", NODE + "/regions/{name}", SELF)
+                // Sealed for the attached node, and handed to no other.
+                .add("GET", NODE + "/grants/{space}/{node}", Access.nodeInPath("node"))
+                .add("PUT", NODE + "/grants/{space}/{node}", SELF)
+                .add("DELETE", NODE + "/grants/{space}/{node}", SELF)
                 .add("GET", NODE + "/hosted", READ_SELF)
                 .add("POST", NODE + "/hosted/ack", SELF)
+                .add("GET", NODE + "/drain", READ)
+                .add("POST", NODE + "/drain", OPERATOR)
+                .add("DELETE", NODE + "/drain", OPERATOR)
                 .add("GET", NODE + "/releases", READ_SELF)
                 .add("POST", NODE + "/releases/ack", SELF)
                 .add("GET", NODE + "/fences", READ_SELF)
                 .add("POST", NODE + "/fences", SELF);
     }
 
-    private static void spaces(AccessTable.Builder table) {
+    private static void spaces(AccessTable.Builder table, boolean nodesCreateSpaces) {
+        Access create = nodesCreateSpaces
+                ? OPERATOR.or(Access.anyNode())
+                : OPERATOR.noting("access.nodes_create_spaces is false");
         table.add("GET", Api.PREFIX + "/spaces", READ)
-                .add("POST", Api.PREFIX + "/spaces", OPERATOR_OR_NODE) // an agent makes the space of a new guest
+                .add("POST", Api.PREFIX + "/spaces", create)
                 .add("GET", SPACE, READ)
                 .add("DELETE", SPACE, OPERATOR)
+                .add("PUT", SPACE + "/nodes", OPERATOR)
                 .add("GET", SPACE + "/attachments", READ)
                 .add("PUT", SPACE + "/attachments/{node}", Access.nodeInPath("node"))
                 .add("DELETE", SPACE + "/attachments/{node}", Access.nodeInPath("node"))
+                .add("POST", SPACE + "/attachments/{node}/drops", Access.nodeInPath("node"))
+                .add("POST", SPACE + "/attachments/{node}/drops/ack", Access.nodeInPath("node"))
+                .add("POST", SPACE + "/attachments/{node}/promotions", Access.nodeInPath("node"))
                 .add("GET", SPACE + "/extents", READ)
                 .add("GET", SPACE + "/pages/{gpa}", READ)
+                // The route refuses nodes that the space does not concern.
                 .add("POST", SPACE + "/heat", Access.anyNode());
     }
 

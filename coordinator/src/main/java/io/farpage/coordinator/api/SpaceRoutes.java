@@ -1,11 +1,15 @@
 package io.farpage.coordinator.api;
 
+import io.farpage.access.Identity;
 import io.farpage.coordinator.cluster.Attachments;
+import io.farpage.coordinator.cluster.Drops;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.DropAck;
+import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
@@ -13,9 +17,12 @@ import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.Torn;
+import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
+import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
@@ -23,6 +30,8 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 
 /** What is under {@code /spaces}. */
 final class SpaceRoutes {
@@ -34,16 +43,26 @@ final class SpaceRoutes {
     /** Longer than any of these is with all it may hold. */
     private static final int SHORT_BODY = 64 << 10;
 
+    /** The longest list of nodes, with the longest ids, fits. */
+    private static final int NODES_BODY = 128 << 10;
+
+    private static final int FORBIDDEN = 403;
+
     private final Spaces spaces;
     private final Attachments attachments;
     private final Heat heat;
     private final Hosting hosting;
+    private final AccessControl control;
+    private final Drops drops;
 
-    SpaceRoutes(Spaces spaces, Attachments attachments, Heat heat, Hosting hosting) {
+    SpaceRoutes(
+            Spaces spaces, Attachments attachments, Drops drops, Heat heat, Hosting hosting, AccessControl control) {
+        this.drops = drops;
         this.spaces = spaces;
         this.attachments = attachments;
         this.heat = heat;
         this.hosting = hosting;
+        this.control = control;
     }
 
     List<Route> routes() {
@@ -60,22 +79,24 @@ final class SpaceRoutes {
                 Route.delete(
                                 SPACE,
                                 "Delete a space once no node is attached to it; its frames are free when its homes have zeroed it",
-                                ctx -> spaces.delete(id(ctx), force(ctx)))
+                                this::delete)
                         .with(new Route.QueryParameter(
                                 "force",
                                 false,
                                 "true: delete it even under a guest that runs, which loses its memory")),
+                Route.put(
+                        SPACE + "/nodes",
+                        "Say which nodes may attach a space; all, if none is named",
+                        SpaceNodes.class,
+                        Space.class,
+                        this::allow),
                 Route.get(
                         SPACE + "/attachments",
                         "The nodes that work with a space",
                         Attachment[].class,
                         ctx -> ctx.json(attachments.of(id(ctx)))),
                 Route.put(ATTACHMENT, "Attach a node to a space", AttachRequest.class, Attachment.class, this::attach),
-                Route.delete(
-                                ATTACHMENT,
-                                "Detach a node from a space",
-                                ctx -> attachments.detach(
-                                        id(ctx), ctx.pathParam("node"), incarnation(ctx), torn(ctx), seal(ctx)))
+                Route.delete(ATTACHMENT, "Detach a node from a space", this::detach)
                         .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits"))
                         .with(new Route.QueryParameter(
                                 "torn", false, "why not all pages are at their homes: marks the space as torn"))
@@ -84,6 +105,20 @@ final class SpaceRoutes {
                                         "seal",
                                         false,
                                         "of an encrypted space: the mark of the file that the agent has left the tags in, 32 hex digits")),
+                Route.post(
+                        ATTACHMENT + "/drops",
+                        "The node that writes a space drops a home from extents that have others",
+                        DropRequest.class,
+                        SpaceExtents.class,
+                        200,
+                        this::drop),
+                Route.post(
+                        ATTACHMENT + "/drops/ack",
+                        "The writer has nothing under way to the homes that were dropped",
+                        DropAck.class,
+                        SpaceExtents.class,
+                        200,
+                        this::acknowledgeDrops),
                 Route.get(
                         SPACE + "/extents",
                         "Where the pages of a space live",
@@ -94,25 +129,88 @@ final class SpaceRoutes {
                         "Where the page is that has a guest-physical address, 0x and hex digits or decimal",
                         PageInfo.class,
                         ctx -> ctx.json(spaces.page(id(ctx), gpa(ctx.pathParam("gpa"))))),
-                Route.post(SPACE + "/heat", "Report how often pages were touched", HeatReport.class, ctx -> {
-                    Space space = spaces.require(id(ctx));
-                    HeatReport report = Requests.body(ctx, HeatReport.class);
-                    checkWithin(space, report);
-                    heat.report(space.id(), report);
-                }));
+                Route.post(SPACE + "/heat", "Report how often pages were touched", HeatReport.class, this::heat));
     }
 
     private void create(Context ctx) throws IOException {
-        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class, SHORT_BODY));
+        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class, NODES_BODY));
         hosting.created(space);
+        RequestAudit.note(ctx, "space", space.name());
+        RequestAudit.note(ctx, "id", space.id());
         ctx.json(space);
+    }
+
+    private void delete(Context ctx) {
+        boolean force = force(ctx);
+        RequestAudit.note(ctx, "force", force);
+        spaces.delete(id(ctx), force);
+    }
+
+    private void allow(Context ctx) throws IOException {
+        SpaceNodes request = Requests.body(ctx, SpaceNodes.class, NODES_BODY);
+        RequestAudit.note(
+                ctx,
+                "nodes",
+                request.nodes().map(nodes -> String.join(",", nodes)).orElse("all"));
+        ctx.json(spaces.allow(id(ctx), request));
     }
 
     private void attach(Context ctx) throws IOException, InterruptedException {
         Space space = spaces.require(id(ctx));
         AttachRequest request = Requests.body(ctx, AttachRequest.class, SHORT_BODY);
+        RequestAudit.note(ctx, "mode", request.mode().toString());
+        RequestAudit.note(ctx, "force", request.force().orElse(false));
+        RequestAudit.note(ctx, "takeover", request.takeover().orElse(false));
+        request.adopts().ifPresent(earlier -> RequestAudit.note(ctx, "adopts", earlier.toString()));
         hosting.awaitKnown(space);
-        ctx.json(attachments.attach(id(ctx), ctx.pathParam("node"), request));
+        try {
+            ctx.json(attachments.attach(id(ctx), ctx.pathParam("node"), request));
+        } catch (ProblemException e) {
+            if (e.status() == FORBIDDEN) {
+                control.refuse(ctx, AccessControl.identity(ctx), e);
+            }
+            throw e;
+        }
+    }
+
+    private void drop(Context ctx) throws IOException {
+        DropRequest request = Requests.body(ctx, DropRequest.class);
+        RequestAudit.note(ctx, "home", request.home());
+        RequestAudit.note(ctx, "extents", request.extents().size());
+        drops.drop(id(ctx), ctx.pathParam("node"), request);
+        ctx.json(spaces.extents(id(ctx)));
+    }
+
+    private void acknowledgeDrops(Context ctx) throws IOException {
+        drops.acknowledge(id(ctx), ctx.pathParam("node"), Requests.body(ctx, DropAck.class));
+        ctx.json(spaces.extents(id(ctx)));
+    }
+
+    private void heat(Context ctx) throws IOException {
+        Space space = spaces.require(id(ctx));
+        if (AccessControl.identity(ctx) instanceof Identity.Node(String node) && !attachments.concerns(space, node)) {
+            control.refuse(
+                    ctx,
+                    new Identity.Node(node),
+                    new ProblemException(
+                            FORBIDDEN,
+                            "forbidden",
+                            "node '%s' is neither attached to space '%s' nor a home of it, and reports no heat of it"
+                                    .formatted(node, space.name())));
+        }
+        HeatReport report = Requests.body(ctx, HeatReport.class);
+        checkWithin(space, report);
+        heat.report(space.id(), report);
+    }
+
+    /** When this has answered, the homes have revoked the node's access, unless one of them is away. */
+    private void detach(Context ctx) throws InterruptedException {
+        String node = ctx.pathParam("node");
+        Set<String> homes = hosting.homesBeside(id(ctx), node);
+        OptionalLong space = spaces.idOf(id(ctx));
+        attachments.detach(id(ctx), node, incarnation(ctx), torn(ctx), seal(ctx));
+        space.ifPresent(known -> hosting.detached(known, node));
+        hosting.awaitAcknowledged(homes);
     }
 
     private static void checkWithin(Space space, HeatReport report) {

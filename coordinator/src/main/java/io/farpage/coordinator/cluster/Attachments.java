@@ -5,6 +5,8 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
@@ -38,25 +40,49 @@ public final class Attachments {
         return List.copyOf(draft.attachments.under(State.idKey(space.id()) + "/"));
     }
 
+    /** Ends an attachment, and tells the homes of the space, which revoke the node's access. */
+    static void remove(Draft draft, Space space, String node) {
+        if (draft.attachments.remove(key(space, node))) {
+            changed(draft, space);
+            Drops.writerGone(draft, space);
+        }
+    }
+
+    private static void changed(Draft draft, Space space) {
+        Hosting.homes(draft, space)
+                .forEach(home -> draft.emit(EventKind.ATTACHMENTS_CHANGED, Optional.of(home), space));
+    }
+
     /** The nodes that work with a space. */
     public List<Attachment> of(String idOrName) {
         Draft view = new Draft(ledger.state());
         return of(view, Spaces.require(ledger.state(), idOrName));
     }
 
-    /** Attaches a node, or confirms that it is attached. An exclusive attachment never becomes a shared one: the node detaches first. */
+    /**
+     * Attaches a node, or confirms that it is attached. An exclusive attachment never becomes a shared one: the node detaches first. A request that takes
+     * over has the homes cut off the nodes that exclude it and have failed; it is refused as {@code fencing} until the homes have done that.
+     */
     public Attachment attach(String idOrName, String node, AttachRequest request) {
+        if (request.takeover().orElse(false)) {
+            takeOver(idOrName, node, request);
+        }
         return ledger.change(draft -> {
             draft.requireNode(node, request.incarnation());
-            Space space = Spaces.require(ledger.state(), idOrName);
-            if (space.deleting()) {
-                throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
+            Space space = requireKept(idOrName);
+            checkUnderstood(space, node, request);
+            Fences.checkNotCutOff(draft, space, node, request.incarnation());
+            if (request.adopts().isPresent()) {
+                return Succession.adopted(draft, space, node, request);
             }
-            Optional<Attachment> own = Optional.empty();
+            Optional<Attachment> own = draft.attachments
+                    .find(key(space, node))
+                    .filter(a -> a.incarnation().equals(request.incarnation()));
+            if (own.filter(a -> a.mode() == request.mode()).isEmpty()) {
+                checkAllowed(space, node);
+            }
             for (Attachment other : of(draft, space)) {
-                if (other.node().equals(node) && other.incarnation().equals(request.incarnation())) {
-                    own = Optional.of(other);
-                } else {
+                if (!own.equals(Optional.of(other))) {
                     checkBeside(draft, space, other, node, request);
                 }
             }
@@ -76,11 +102,107 @@ public final class Attachments {
             if (!wasAlone && request.mode() == AttachMode.EXCLUSIVE) {
                 checkWhole(draft, space, request.force().orElse(false));
             }
-            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode());
+            Attachment attachment = new Attachment(
+                    space.id(),
+                    node,
+                    request.incarnation(),
+                    request.mode(),
+                    Optional.of(request.understands(Feature.REPAIR)));
             Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
+            Optional<Attachment> before = draft.attachments.find(key(space, node));
             draft.attachments.put(key(space, node), attachment);
+            if (before.filter(a -> a.incarnation().equals(request.incarnation()))
+                    .isEmpty()) {
+                changed(draft, space);
+            }
             return attachment;
         });
+    }
+
+    /**
+     * Has the homes cut off the failed nodes that an exclusive attachment would have to wait for. Changes of its own, kept whatever becomes of the attachment:
+     * once a home has begun to cut a node off, that node cannot go on.
+     */
+    private void takeOver(String idOrName, String node, AttachRequest request) {
+        if (request.mode() != AttachMode.EXCLUSIVE || request.adopts().isPresent()) {
+            throw ProblemException.invalid(
+                    "takeover: only an exclusive attachment takes a space over, and one that adopts a guest does not");
+        }
+        ledger.change(draft -> {
+            draft.requireNode(node, request.incarnation());
+            Space space = requireKept(idOrName);
+            checkUnderstood(space, node, request);
+            Fences.checkNotCutOff(draft, space, node, request.incarnation());
+            checkAllowed(space, node);
+            List<Attachment> others = of(draft, space).stream()
+                    .filter(other -> !other.node().equals(node))
+                    .filter(other -> Fences.awaited(draft, space, other).isEmpty())
+                    .toList();
+            others.forEach(other -> checkFailed(draft, space, other));
+            for (Attachment other : others) {
+                tear(
+                        draft,
+                        other,
+                        "node '%s' took it over from node '%s', which had failed".formatted(node, other.node()));
+                draft.emit(EventKind.SPACE_TAKEN_OVER, Optional.of(other.node()), Optional.of(node), space);
+                Fences.begin(draft, draft.spaces.find(State.idKey(space.id())).orElseThrow(), other);
+            }
+            return others;
+        });
+    }
+
+    /** A space that is not being deleted. */
+    private Space requireKept(String idOrName) {
+        Space space = Spaces.require(ledger.state(), idOrName);
+        if (space.deleting()) {
+            throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
+        }
+        return space;
+    }
+
+    private static void checkFailed(Draft draft, Space space, Attachment other) {
+        if (draft.requireNode(other.node()).status() != NodeStatus.FAILED) {
+            throw ProblemException.conflict(
+                    "attached",
+                    "space '%s' is attached %s by node '%s', which renews its lease; end its guest and detach it there, or stop its agent: a space is taken over only from a node that has failed"
+                            .formatted(space.name(), other.mode(), other.node()));
+        }
+    }
+
+    /** Refuses an agent that would treat the pages of a space as those of a plain one. */
+    private static void checkUnderstood(Space space, String node, AttachRequest request) {
+        String missing = space.features().stream()
+                .filter(feature -> !request.understands(feature))
+                .map(Feature::word)
+                .sorted()
+                .collect(Collectors.joining(", "));
+        if (!missing.isEmpty()) {
+            throw ProblemException.conflict(
+                    "not-understood",
+                    "space '%s' (id %d) has a feature that the agent of node '%s' does not understand: %s; update that agent, or attach the space on another node"
+                            .formatted(space.name(), space.id(), node, missing));
+        }
+    }
+
+    /** Refuses a node that is not on the list of a space. A node that is attached already may confirm that. */
+    private static void checkAllowed(Space space, String node) {
+        if (!space.mayAttach(node)) {
+            String allowed = String.join(",", space.nodes().orElse(List.of()));
+            throw new ProblemException(
+                    403,
+                    "node-not-allowed",
+                    "node '%s' may not attach space '%s' (id %d): its list of nodes is %s; an operator changes it: coordinator space allow %s --nodes %s,%s"
+                            .formatted(node, space.name(), space.id(), allowed, space.name(), allowed, node));
+        }
+    }
+
+    /** Whether a node is attached to a space or has pages of it in its pool. */
+    public boolean concerns(Space space, String node) {
+        State state = ledger.state();
+        return state.attachments().containsKey(key(space, node))
+                || state.extentsOf(space).stream()
+                        .flatMap(Extent::places)
+                        .anyMatch(home -> home.node().equals(node));
     }
 
     /** Refuses an attachment that another one excludes. An attachment that is being fenced excludes its own node, too. */
@@ -152,7 +274,7 @@ public final class Attachments {
                     .ifPresent(attachment -> {
                         torn.ifPresent(reason -> tear(draft, attachment, reason));
                         seal.ifPresent(mark -> seal(draft, attachment, mark));
-                        draft.attachments.remove(key(space, node));
+                        remove(draft, space, node);
                         Spaces.finishDeletion(draft, space);
                     });
             return id;
@@ -189,17 +311,24 @@ public final class Attachments {
      * Pages that its guests had changed are lost, so the spaces that it had attached exclusively are torn.
      */
     void depart(Draft draft, Node node, String how) {
-        for (Space space : draft.spaces.values()) {
-            draft.attachments
-                    .find(key(space, node.id()))
-                    .filter(attachment -> attachment.incarnation().equals(node.incarnation()))
-                    .ifPresent(attachment -> {
-                        tear(draft, attachment, "node '%s' %s while a guest used the space".formatted(node.id(), how));
-                        draft.spaces
-                                .find(State.idKey(space.id()))
-                                .ifPresent(now -> Fences.begin(draft, now, attachment));
-                    });
+        Succession.attachedBy(draft, node.id(), node.incarnation())
+                .forEach(attachment -> depart(draft, attachment, how));
+    }
+
+    /** As {@link #depart(Draft, Node, String)}, of one attachment. */
+    void depart(Draft draft, Attachment attachment, String how) {
+        Space space = draft.spaces.find(State.idKey(attachment.space())).orElseThrow();
+        Attachment ended = new Attachment(
+                attachment.space(),
+                attachment.node(),
+                attachment.incarnation(),
+                attachment.mode(),
+                attachment.repairs());
+        if (!ended.equals(attachment)) {
+            draft.attachments.put(key(space, ended.node()), ended);
         }
+        tear(draft, ended, "node '%s' %s while a guest used the space".formatted(ended.node(), how));
+        Fences.begin(draft, draft.spaces.find(State.idKey(space.id())).orElseThrow(), ended);
     }
 
     /** The lease of a node ran out: homes cut it off from the spaces that are deleted under its guests. */

@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.rest.ProblemException;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -23,6 +24,8 @@ final class Bounds {
     static final int SPACES = 16_384;
     static final int EXTENTS = 131_072;
     static final int ATTACHMENTS = 65_536;
+    /** Entries in the lists of nodes that may attach spaces, of all spaces. */
+    static final int ALLOWED = 131_072;
 
     private static final int HEAP_SHARE = 8;
     /** Of a queue pair's entry: the record, and its text in the store's cache. */
@@ -77,6 +80,16 @@ final class Bounds {
                         .mapToInt(of -> of.list().size())
                         .sum();
         check("extents of all spaces", all, EXTENTS);
+    }
+
+    /** The list of nodes that may attach a space is about to have so many entries. */
+    static void checkAllowed(Draft draft, long space, int entries) {
+        int all = entries
+                + draft.spaces.current().values().stream()
+                        .filter(other -> other.id() != space)
+                        .mapToInt(other -> other.nodes().map(List::size).orElse(0))
+                        .sum();
+        check("nodes in the lists of all spaces", all, ALLOWED);
     }
 
     /** Checks that an attachment may be made, in place of an earlier one of the same node and space. */

@@ -3,6 +3,7 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -12,8 +13,12 @@ import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongPredicate;
 
-/** What goes with an incarnation: its endpoints in both directions, its regions, its releases, and what its pool held. */
+/**
+ * What goes with an incarnation: its endpoints in both directions, its regions, and, unless its successor has adopted the pool, its releases and what
+ * its pool held.
+ */
 final class Departure {
 
     private static final int RETIRED_KEPT = 64;
@@ -30,6 +35,28 @@ final class Departure {
         // Before releases, since a deletion that this completes leaves some.
         Fences.depart(draft, node);
         attachments.depart(draft, node, how);
+        withdraw(draft, node);
+        for (Release release : draft.releases.under(node.id() + "/")) {
+            draft.releases.remove(Spaces.releaseKey(node.id(), release.id()));
+        }
+    }
+
+    /**
+     * The agent was killed and started again, and has adopted the pool: extents and releases stay. The process has ended with its links, keys and
+     * guests, except those that the successor has adopted.
+     *
+     * @param now the successor, which is registered
+     * @param adopts the spaces of those guests
+     */
+    static void succeedIncarnation(Draft draft, Attachments attachments, Node before, Node now, LongPredicate adopts) {
+        retire(draft, before, RETIRED_KEPT);
+        Fences.endAcknowledged(draft, before);
+        Succession.begin(draft, attachments, before, now, adopts);
+        Fences.handOver(draft, before, now);
+        withdraw(draft, before);
+    }
+
+    private static void withdraw(Draft draft, Node node) {
         for (Endpoint endpoint : draft.endpoints.values()) {
             if (endpoint.node().equals(node.id()) || endpoint.peer().equals(node.id())) {
                 draft.endpoints.remove(Links.key(endpoint.node(), endpoint.peer()));
@@ -37,9 +64,6 @@ final class Departure {
         }
         for (Region region : draft.regions.under(node.id() + "/")) {
             draft.regions.remove(Links.key(region.node(), region.name()));
-        }
-        for (Release release : draft.releases.under(node.id() + "/")) {
-            draft.releases.remove(Spaces.releaseKey(node.id(), release.id()));
         }
     }
 
@@ -54,19 +78,35 @@ final class Departure {
         String key = State.idKey(space.id());
         List<Extent> before = draft.extents.find(key).map(State.Extents::list).orElse(List.of());
         List<Extent> after = before.stream()
-                .map(extent -> livesOn(extent, node) ? extent.withState(ExtentState.LOST) : extent)
+                .map(extent -> without(extent, node.id(), node.poolId()))
                 .toList();
-        if (!after.equals(before)) {
-            draft.extents.put(key, new State.Extents(after));
-            draft.spaces.put(key, space.withState(ExtentState.LOST));
-            draft.emit(EventKind.EXTENTS_LOST, Optional.of(node.id()), space);
+        if (after.equals(before)) {
+            return;
         }
+        draft.extents.put(key, new State.Extents(after));
+        boolean anyLost =
+                after.stream().anyMatch(extent -> extent.state() == ExtentState.LOST && !before.contains(extent));
+        if (anyLost) {
+            draft.spaces.put(key, space.withState(ExtentState.LOST));
+        }
+        draft.emit(anyLost ? EventKind.EXTENTS_LOST : EventKind.HOMES_CHANGED, Optional.of(node.id()), space);
     }
 
-    private static boolean livesOn(Extent extent, Node node) {
-        return extent.state() == ExtentState.OK
-                && extent.homes().stream()
-                        .allMatch(home -> home.node().equals(node.id())
-                                && home.incarnation().equals(node.incarnation()));
+    /** An extent after the memory of a node is gone: with one home less, or lost with the last one. */
+    private static Extent without(Extent extent, String node, Incarnation pool) {
+        Extent now = extent.acknowledged(
+                former -> former.node().equals(node) && former.incarnation().equals(pool));
+        Optional<ExtentHome> joining = extent.joining()
+                .filter(home -> home.node().equals(node) && home.incarnation().equals(pool));
+        if (joining.isPresent()) {
+            return now.forget(joining.get());
+        }
+        Optional<ExtentHome> gone = extent.homes().stream()
+                .filter(home -> home.node().equals(node) && home.incarnation().equals(pool))
+                .findFirst();
+        if (gone.isEmpty() || extent.state() == ExtentState.LOST) {
+            return now;
+        }
+        return extent.homes().size() > 1 ? now.forget(gone.get()) : now.withState(ExtentState.LOST);
     }
 }

@@ -40,6 +40,7 @@ final class Draft {
     final Rows<Release> releases;
     final Rows<Attachment> attachments;
     final Rows<Fence> fences;
+    final Rows<State.Draining> drains;
 
     Draft(State before) {
         index = before.index();
@@ -54,6 +55,7 @@ final class Draft {
         releases = new Rows<>(Table.RELEASES, before.releases(), changes);
         attachments = new Rows<>(Table.ATTACHMENTS, before.attachments(), changes);
         fences = new Rows<>(Table.FENCES, before.fences(), changes);
+        drains = new Rows<>(Table.DRAINS, before.drains(), changes);
     }
 
     long newId() {
@@ -80,6 +82,10 @@ final class Draft {
     long emit(EventKind kind, Optional<String> node, Space space) {
         return emit(new Event(
                 index + 1, kind, node, Optional.empty(), Optional.of(space.name()), OptionalLong.of(space.id())));
+    }
+
+    long emit(EventKind kind, Optional<String> node, Optional<String> peer, Space space) {
+        return emit(new Event(index + 1, kind, node, peer, Optional.of(space.name()), OptionalLong.of(space.id())));
     }
 
     /** The node of an id, whose incarnation must be the one given. */
@@ -126,6 +132,7 @@ final class Draft {
                 extents.finished(),
                 releases.finished(),
                 attachments.finished(),
-                fences.finished());
+                fences.finished(),
+                drains.finished());
     }
 }

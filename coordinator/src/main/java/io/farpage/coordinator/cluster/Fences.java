@@ -4,21 +4,23 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
  * Records which incarnations the homes have to cut off. An incarnation that ended without detaching may have WRITEs under way, which only the homes can
  * stop. Its attachment stays until every home of the space has acknowledged that its queue pairs with that incarnation are destroyed. The
  * coordinator does not wait for a home that was removed or has registered in a new incarnation, since that home has lost the pages. It does wait for
- * a home whose lease ran out, which may be cut off from the coordinator alone. Thread-safe.
+ * a home whose lease ran out, which may be cut off from the coordinator alone, unless the attachment passes to an heir and {@link Succession#dropFailed other homes have the pages}. The same is done to a node whose lease ran out and whose space another node
+ * takes over. Thread-safe.
  */
 public final class Fences {
 
@@ -74,28 +76,23 @@ public final class Fences {
                 .find(State.idKey(space.id()))
                 .map(State.Extents::list)
                 .orElse(List.of())) {
-            for (ExtentHome home : extent.homes()) {
-                if (extent.state() == ExtentState.OK && isCurrent(draft, home)) {
-                    put(
-                            draft,
-                            new Fence(
-                                    home.node(),
-                                    home.incarnation(),
-                                    space.id(),
-                                    attachment.node(),
-                                    attachment.incarnation(),
-                                    false));
-                }
-            }
+            extent.places()
+                    .flatMap(place -> owner(draft, place).stream())
+                    .map(home -> new Fence(
+                            home.id(),
+                            home.incarnation(),
+                            space.id(),
+                            attachment.node(),
+                            attachment.incarnation(),
+                            false))
+                    .forEach(fence -> put(draft, fence));
         }
         end(draft, space, attachment);
     }
 
-    private static boolean isCurrent(Draft draft, ExtentHome home) {
-        return draft.nodes
-                .find(home.node())
-                .filter(node -> node.incarnation().equals(home.incarnation()))
-                .isPresent();
+    /** The incarnation of a home that has the pool with its pages now. */
+    private static Optional<Node> owner(Draft draft, ExtentHome home) {
+        return draft.nodes.find(home.node()).filter(node -> node.poolId().equals(home.incarnation()));
     }
 
     private static void put(Draft draft, Fence fence) {
@@ -114,10 +111,24 @@ public final class Fences {
     }
 
     private static Collection<Fence> of(Draft draft, Space space, Attachment attachment) {
+        return of(draft, space, attachment.node(), attachment.incarnation());
+    }
+
+    private static Collection<Fence> of(Draft draft, Space space, String node, Incarnation incarnation) {
         return draft.fences.values().stream()
                 .filter(fence -> fence.space() == space.id())
-                .filter(fence -> fence.isOf(attachment.node(), attachment.incarnation()))
+                .filter(fence -> fence.isOf(node, incarnation))
                 .toList();
+    }
+
+    /** Refuses an incarnation that the homes of a space cut off, until it has detached. */
+    static void checkNotCutOff(Draft draft, Space space, String node, Incarnation incarnation) {
+        if (!of(draft, space, node, incarnation).isEmpty()) {
+            throw ProblemException.conflict(
+                    "taken-over",
+                    "space '%s' (id %d) was taken over from incarnation %s of node '%s' while its lease had run out; it detaches first"
+                            .formatted(space.name(), space.id(), incarnation, node));
+        }
     }
 
     /** Ends the attachment that a fence is about, if no home is waited for any more. */
@@ -131,10 +142,23 @@ public final class Fences {
     }
 
     private static void end(Draft draft, Space space, Attachment attachment) {
-        if (awaited(draft, space, attachment).isEmpty()) {
-            draft.attachments.remove(Attachments.key(space, attachment.node()));
-            Spaces.finishDeletion(draft, space);
+        List<String> awaited = awaited(draft, space, attachment);
+        if (attachment.heir().isPresent() && !space.deleting()) {
+            if (Succession.dropFailed(draft, space, awaited)) {
+                Succession.pass(draft, space, attachment);
+            }
+            return;
         }
+        if (!awaited.isEmpty()) {
+            return;
+        }
+        Attachments.remove(draft, space, attachment.node());
+        Spaces.finishDeletion(draft, space);
+    }
+
+    /** Whether the homes of a space are to cut an attached incarnation off, or have done so. */
+    static boolean isCutOff(Draft draft, Space space, Attachment attachment) {
+        return !of(draft, space, attachment).isEmpty();
     }
 
     /**
@@ -162,11 +186,45 @@ public final class Fences {
             draft.fences.remove(key(fence));
             complete(draft, fence);
         }
+        endAcknowledged(draft, gone);
+    }
+
+    /**
+     * The pool of a home has passed to its successor, which has made no queue pair yet and is told of every fence. The process before has ended, and
+     * with it the copies from and to its own pool: a home need not cut that off.
+     */
+    static void handOver(Draft draft, Node before, Node now) {
+        for (Fence fence : draft.fences.under(before.id() + "/")) {
+            if (fence.isOf(before.id(), before.incarnation())) {
+                draft.fences.remove(key(fence));
+                complete(draft, fence);
+            } else {
+                draft.fences.put(
+                        key(fence),
+                        new Fence(
+                                fence.home(),
+                                now.incarnation(),
+                                fence.space(),
+                                fence.node(),
+                                fence.incarnation(),
+                                false));
+                draft.emit(EventKind.FENCES_CHANGED, fence.home());
+            }
+        }
+    }
+
+    /** An incarnation that was cut off cannot come back: the fences that were acknowledged end. */
+    static void endAcknowledged(Draft draft, Node gone) {
         for (Fence fence : draft.fences.values()) {
             if (fence.acknowledged() && fence.isOf(gone.id(), gone.incarnation())) {
                 draft.fences.remove(key(fence));
             }
         }
+    }
+
+    /** The lease of a home ran out: an attachment may pass without it. The home still cuts the incarnation off, if it lives. */
+    static void homeFailed(Draft draft, Node home) {
+        draft.fences.under(home.id() + "/").forEach(fence -> complete(draft, fence));
     }
 
     /** Names of homes, for messages. */

@@ -1,8 +1,6 @@
 package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Release;
@@ -48,11 +46,9 @@ final class FreeSpace {
     }
 
     private void use(Extent extent, int pageSize) {
-        for (ExtentHome home : extent.homes()) {
-            if (extent.state() == ExtentState.OK && home.node().equals(node.id()) && isCurrent(home.incarnation())) {
-                used.put(home.offset(), extent.count() * pageSize);
-            }
-        }
+        extent.places()
+                .filter(place -> place.node().equals(node.id()) && isCurrent(place.incarnation()))
+                .forEach(place -> used.put(place.offset(), extent.count() * pageSize));
     }
 
     private void use(Collection<Release> releases) {
@@ -64,7 +60,7 @@ final class FreeSpace {
     }
 
     private boolean isCurrent(Incarnation incarnation) {
-        return incarnation.equals(node.incarnation());
+        return incarnation.equals(node.poolId());
     }
 
     /** Bytes that no extent and no release holds. */

@@ -1,8 +1,11 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
@@ -10,13 +13,14 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Collectors;
 
 /**
  * Records what each node hosts, and up to which revision the node has acknowledged that it keeps this record. A coordinator is rebuilt from these
@@ -29,14 +33,18 @@ public final class Hosting {
     private record Known(Incarnation incarnation, long revision) {}
 
     private final Ledger ledger;
+    private final Grants grants;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition told = lock.newCondition();
     private final Map<String, Known> known = new HashMap<>();
     private final Map<Long, Long> created = new HashMap<>();
+    /** What homes had acknowledged when they were last waited for in vain. */
+    private final Map<String, Known> silent = new HashMap<>();
 
     /** Works on a ledger. */
-    public Hosting(Ledger ledger) {
+    public Hosting(Ledger ledger, Grants grants) {
         this.ledger = ledger;
+        this.grants = grants;
     }
 
     /** What a node hosts. */
@@ -49,15 +57,81 @@ public final class Hosting {
                     .filter(space -> homes(state, space).contains(node))
                     .map(space -> new SpaceExtents(space, state.index(), state.extentsOf(space)))
                     .toList();
-            return new Hosted(ledger.revision(), spaces, List.copyOf(draft.releases.under(node + "/")));
+            List<HostedAttachment> attached = spaces.stream()
+                    .flatMap(each -> Attachments.of(draft, each.space()).stream())
+                    .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(node, a)))
+                    .toList();
+            return new Hosted(ledger.revision(), spaces, List.copyOf(draft.releases.under(node + "/")), attached);
         });
     }
 
+    private boolean isGranted(String home, Attachment attachment) {
+        return grants.find(home, attachment.space(), attachment.node())
+                .filter(grant -> grant.incarnation().equals(attachment.incarnation()))
+                .isPresent();
+    }
+
     private static Set<String> homes(State state, Space space) {
-        Set<String> homes = new HashSet<>();
-        state.extentsOf(space)
-                .forEach(extent -> extent.homes().stream().map(ExtentHome::node).forEach(homes::add));
+        return homes(state.extentsOf(space));
+    }
+
+    /** The nodes that have extents of a space, or frames of a dropped copy; lost ones included. */
+    static Set<String> homes(Draft draft, Space space) {
+        return homes(draft.extents
+                .find(State.idKey(space.id()))
+                .map(State.Extents::list)
+                .orElse(List.of()));
+    }
+
+    private static Set<String> homes(List<Extent> extents) {
+        Set<String> homes = new TreeSet<>();
+        extents.forEach(extent -> extent.places().map(ExtentHome::node).forEach(homes::add));
         return homes;
+    }
+
+    /** The homes of a space, if there is one of that id or name, without one node. */
+    public Set<String> homesBeside(String idOrName, String node) {
+        State state = ledger.state();
+        Set<String> homes =
+                state.space(idOrName).map(space -> homes(state, space)).orElse(Set.of());
+        return homes.stream().filter(home -> !home.equals(node)).collect(Collectors.toSet());
+    }
+
+    /** A node is detached from a space: the homes revoke its access, and what they granted is void. */
+    public void detached(long space, String node) {
+        grants.withdrawAll(space, node);
+    }
+
+    /**
+     * Waits until homes have acknowledged the changes so far, two seconds at most: then they have revoked the access of nodes that are detached. A home
+     * that has failed, leaves or let the time pass before is not waited for.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public void awaitAcknowledged(Set<String> homes) throws InterruptedException {
+        long revision = ledger.revision();
+        long left = LONGEST_WAIT_NANOS;
+        lock.lock();
+        try {
+            while (left > 0 && homes.stream().anyMatch(home -> lags(home, revision))) {
+                left = told.awaitNanos(left);
+            }
+            homes.stream().filter(home -> lags(home, revision)).forEach(home -> silent.put(home, known.get(home)));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean lags(String home, long revision) {
+        Known knows = known.get(home);
+        Node node = ledger.state().nodes().get(home);
+        return knows != null
+                && node != null
+                && knows.incarnation().equals(node.incarnation())
+                && knows.revision() < revision
+                && !knows.equals(silent.get(home))
+                && node.status() != NodeStatus.FAILED
+                && node.status() != NodeStatus.LEAVING;
     }
 
     /** A node keeps what it hosts as of a revision. */

@@ -47,6 +47,7 @@ public final class Ledger {
     private final long revisionBase;
     private volatile long revision;
     private volatile State state;
+    private volatile long committedNanos = System.nanoTime();
     private volatile Optional<String> failure = Optional.empty();
 
     /**
@@ -135,9 +136,33 @@ public final class Ledger {
         }
     }
 
+    /**
+     * Commits nothing, which writes to the disk and waits for it.
+     *
+     * @throws StoreException if the store cannot be written
+     */
+    public void prove() {
+        lock.lock();
+        try {
+            if (failure.isPresent()) {
+                recover();
+            }
+            commit(List.of());
+            revision = revisionBase + store.revision();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** When the last commit was durable, in the units of {@link System#nanoTime()}. */
+    public long committedNanos() {
+        return committedNanos;
+    }
+
     private void commit(List<Change> changes) {
         try {
             store.commit(changes);
+            committedNanos = System.nanoTime();
             if (failure.isPresent()) {
                 LOG.info("the store can be written again");
                 failure = Optional.empty();
@@ -170,7 +195,8 @@ public final class Ledger {
                 read(store, Table.EXTENTS, State.Extents.class),
                 read(store, Table.RELEASES, Release.class),
                 read(store, Table.ATTACHMENTS, Attachment.class),
-                read(store, Table.FENCES, Fence.class));
+                read(store, Table.FENCES, Fence.class),
+                read(store, Table.DRAINS, State.Draining.class));
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

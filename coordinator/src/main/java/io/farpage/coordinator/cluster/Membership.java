@@ -58,6 +58,7 @@ public final class Membership {
             checkNotRetired(draft, id, said.incarnation(), known);
             checkInventory(draft, id, said);
             known.ifPresent(before -> checkNotAnother(before, said));
+            checkPool(id, known, said);
             Node now;
             if (known.isPresent() && known.get().incarnation().equals(said.incarnation())) {
                 now = changed(draft, known.get(), said);
@@ -65,9 +66,15 @@ public final class Membership {
                 if (known.isEmpty()) {
                     Bounds.checkNewNode(draft, id);
                 }
-                known.ifPresent(before -> Departure.retireIncarnation(draft, attachments, before, "was started anew"));
                 now = Node.of(id, said, time.now());
-                draft.nodes.put(id, now);
+                if (known.isPresent() && known.get().poolId().equals(now.poolId())) {
+                    draft.nodes.put(id, now);
+                    Departure.succeedIncarnation(draft, attachments, known.get(), now, said::adopts);
+                } else {
+                    known.ifPresent(
+                            before -> Departure.retireIncarnation(draft, attachments, before, "was started anew"));
+                    draft.nodes.put(id, now);
+                }
                 draft.emit(EventKind.NODE_REGISTERED, id);
             }
             leases.renew(id);
@@ -79,10 +86,7 @@ public final class Membership {
     private static Node changed(Draft draft, Node before, Registration said) {
         Node now = Node.of(before.id(), said, before.registeredAt());
         if (!now.pool().equals(before.pool())) {
-            throw ProblemException.conflict(
-                    "pool-changed",
-                    "node '%s' cannot change its pool within one incarnation, since extents lie in it; start the agent anew"
-                            .formatted(before.id()));
+            throw poolChanged(before);
         }
         if (!now.equals(before)) {
             draft.nodes.put(now.id(), now);
@@ -105,6 +109,34 @@ public final class Membership {
                                     known.map(node -> node.incarnation().toString())
                                             .orElse("none")));
         }
+    }
+
+    /** An adopted pool must be the one that is registered: the pages of any other are lost, and its room may hold what no space has. */
+    private static void checkPool(String id, Optional<Node> known, Registration said) {
+        if (said.poolId().equals(said.incarnation())) {
+            return;
+        }
+        Optional<Node> before = known.filter(node -> node.poolId().equals(said.poolId()));
+        if (before.isEmpty()) {
+            throw ProblemException.conflict(
+                    "pool-retired",
+                    "the pool that incarnation %s of node '%s' made is not registered, and its pages are lost; registered now is %s; the agent drops that pool and starts with an empty one"
+                            .formatted(
+                                    said.poolId(),
+                                    id,
+                                    known.map(node -> "that of " + node.poolId())
+                                            .orElse("none")));
+        }
+        if (!before.get().pool().hasShapeOf(said.pool())) {
+            throw poolChanged(before.get());
+        }
+    }
+
+    private static ProblemException poolChanged(Node before) {
+        return ProblemException.conflict(
+                "pool-changed",
+                "node '%s' cannot change its pool within one incarnation, since extents lie in it; start the agent anew"
+                        .formatted(before.id()));
     }
 
     /**
@@ -192,6 +224,7 @@ public final class Membership {
             Node node = draft.requireNode(id, incarnation);
             Departure.retireIncarnation(draft, attachments, node, "was taken out of the cluster");
             draft.nodes.remove(id);
+            draft.drains.remove(id);
             draft.emit(EventKind.NODE_REMOVED, id);
             leases.end(id);
             return node;
@@ -215,6 +248,7 @@ public final class Membership {
                     failed.add(node.id());
                 }
             }
+            failed.forEach(home -> Fences.homeFailed(draft, draft.requireNode(home)));
             return failed;
         });
     }

@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -51,9 +53,21 @@ public final class Spaces {
         return require(ledger.state(), idOrName);
     }
 
+    /** The id of a space, if there is one of that id or name. */
+    public OptionalLong idOf(String idOrName) {
+        return ledger.state().space(idOrName).stream().mapToLong(Space::id).findFirst();
+    }
+
     static Space require(State state, String idOrName) {
-        return state.space(idOrName)
-                .orElseThrow(() -> ProblemException.notFound("there is no space '%s'".formatted(idOrName)));
+        return state.space(idOrName).orElseThrow(() -> missing(state, idOrName));
+    }
+
+    /** Ids are given away in ascending order, so a space whose id was given away and that is not known was deleted. */
+    private static ProblemException missing(State state, String idOrName) {
+        OptionalLong id = Space.idOf(idOrName);
+        return id.isPresent() && id.getAsLong() > 0 && id.getAsLong() < state.nextId()
+                ? new ProblemException(404, Space.DELETED, "space %s was deleted".formatted(idOrName))
+                : ProblemException.notFound("there is no space '%s'".formatted(idOrName));
     }
 
     /** Where the pages of a space live. */
@@ -73,16 +87,40 @@ public final class Spaces {
             }
             int pageSize = request.pageSize().orElse(4096);
             List<FreeSpace> rooms = rooms(draft, request);
-            List<Extent> extents = allocate(rooms, request.sizeBytes(), pageSize);
+            int copies = request.replicas().orElse(1);
+            Placement placement = new Placement(rooms, copies, pageSize);
+            checkDomains(placement, copies);
+            List<Extent> extents = placement
+                    .place(request.sizeBytes() / pageSize, Placement.groups(draft, copies))
+                    .orElseThrow(() -> noRoom(rooms, request.sizeBytes(), pageSize, copies));
             Bounds.checkNewSpace(draft, extents.size());
             long id = draft.newId();
+            Bounds.checkAllowed(draft, id, request.nodes().map(List::size).orElse(0));
             Space space = new Space(
                             id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false)
-                    .withEncryption(request.keyId().map(Encryption::new));
+                    .withEncryption(request.keyId().map(Encryption::new))
+                    .withNodes(request.nodes())
+                    .withReplicas(copies);
             draft.spaces.put(State.idKey(id), space);
             draft.extents.put(State.idKey(id), new State.Extents(extents));
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
+        });
+    }
+
+    /** Says which nodes may attach a space from now on. A node that is attached stays so until it detaches. */
+    public Space allow(String idOrName, SpaceNodes nodes) {
+        return ledger.change(draft -> {
+            Space before = require(ledger.state(), idOrName);
+            if (before.nodes().equals(nodes.nodes())) {
+                return before;
+            }
+            Bounds.checkAllowed(
+                    draft, before.id(), nodes.nodes().map(List::size).orElse(0));
+            Space after = before.withNodes(nodes.nodes());
+            draft.spaces.put(State.idKey(after.id()), after);
+            draft.emit(EventKind.SPACE_ALLOWED, Optional.empty(), after);
+            return after;
         });
     }
 
@@ -93,7 +131,7 @@ public final class Spaces {
                     .toList();
         }
         return draft.nodes.values().stream()
-                .filter(node -> node.status() == NodeStatus.ACTIVE)
+                .filter(node -> node.status() == NodeStatus.ACTIVE && !Drains.isDraining(draft, node.id()))
                 .map(node -> FreeSpace.of(node, draft))
                 .sorted(Comparator.comparingLong(FreeSpace::freeBytes)
                         .reversed()
@@ -110,31 +148,27 @@ public final class Spaces {
             throw new ProblemException(
                     422, "home-not-active", "homes: node '%s' is %s, not active".formatted(id, node.status()));
         }
+        if (Drains.isDraining(draft, id)) {
+            throw new ProblemException(
+                    422,
+                    "home-draining",
+                    "homes: node '%s' is being drained; choose another, or cancel that: coordinator drain %s --cancel"
+                            .formatted(id, id));
+        }
         return node;
     }
 
-    private static List<Extent> allocate(List<FreeSpace> rooms, long sizeBytes, int pageSize) {
-        List<Extent> extents = new ArrayList<>();
-        long pages = sizeBytes / pageSize;
-        long next = 0;
-        for (FreeSpace room : rooms) {
-            for (FreeSpace.Gap gap : room.gaps(pageSize)) {
-                if (next == pages) {
-                    return extents;
-                }
-                long count = Math.min(pages - next, gap.length() / pageSize);
-                ExtentHome home = new ExtentHome(room.node().id(), room.node().incarnation(), gap.offset());
-                extents.add(new Extent(next, count, List.of(home), ExtentState.OK));
-                next += count;
-            }
+    private static void checkDomains(Placement placement, int copies) {
+        if (copies > 1 && placement.domains() < copies) {
+            throw new ProblemException(
+                    422,
+                    "too-few-domains",
+                    "replicas: %d homes for each page need %d nodes in different failure domains (node.domain), and there are %d; add a node, or ask for fewer replicas"
+                            .formatted(copies, copies, placement.domains()));
         }
-        if (next < pages) {
-            throw noRoom(rooms, sizeBytes, pageSize);
-        }
-        return extents;
     }
 
-    private static ProblemException noRoom(List<FreeSpace> rooms, long sizeBytes, int pageSize) {
+    private static ProblemException noRoom(List<FreeSpace> rooms, long sizeBytes, int pageSize, int copies) {
         String free = rooms.isEmpty()
                 ? "no node is active"
                 : rooms.stream()
@@ -146,8 +180,12 @@ public final class Spaces {
         return new ProblemException(
                 507,
                 "no-room",
-                "%d bytes in pages of %d do not fit; free: %s; add a node, export more, or delete a space"
-                        .formatted(sizeBytes, pageSize, free));
+                "%d bytes in pages of %d do not fit%s; free: %s; add a node, export more, or delete a space"
+                        .formatted(
+                                sizeBytes,
+                                pageSize,
+                                copies == 1 ? "" : " " + copies + " times in different failure domains",
+                                free));
     }
 
     /**
@@ -186,24 +224,25 @@ public final class Spaces {
     }
 
     private static List<String> release(Draft draft, Space space, Extent extent) {
-        if (extent.state() == ExtentState.LOST) {
-            return List.of();
-        }
         List<String> nodes = new ArrayList<>();
-        for (ExtentHome home : extent.homes()) {
-            Optional<Node> node = draft.nodes
-                    .find(home.node())
-                    .filter(known -> known.incarnation().equals(home.incarnation()));
-            if (node.isPresent()) {
-                long id = draft.newId();
-                long length = extent.count() * space.pageSize();
-                draft.releases.put(
-                        releaseKey(home.node(), id),
-                        new Release(id, space.id(), home.incarnation(), home.offset(), length));
-                nodes.add(home.node());
-            }
-        }
+        extent.places().forEach(place -> release(draft, space, extent, place).ifPresent(nodes::add));
         return nodes;
+    }
+
+    /** Has a node zero the frames of a copy, unless they are gone. Returns the node that is to be told. */
+    static Optional<String> release(Draft draft, Space space, Extent extent, ExtentHome place) {
+        boolean isCurrent = draft.nodes
+                .find(place.node())
+                .filter(known -> known.poolId().equals(place.incarnation()))
+                .isPresent();
+        if (!isCurrent) {
+            return Optional.empty();
+        }
+        long id = draft.newId();
+        long length = extent.count() * space.pageSize();
+        draft.releases.put(
+                releaseKey(place.node(), id), new Release(id, space.id(), place.incarnation(), place.offset(), length));
+        return Optional.of(place.node());
     }
 
     /** What a node has to zero. */

@@ -30,6 +30,7 @@ import java.util.SortedMap;
  * @param releases by {@code node/id}
  * @param attachments by {@code space/node}, the space written as {@link #idKey}
  * @param fences by {@code home/node/incarnation/space}, the space written as {@link #idKey}
+ * @param drains by node id
  */
 public record State(
         long index,
@@ -43,7 +44,8 @@ public record State(
         SortedMap<String, Extents> extents,
         SortedMap<String, Release> releases,
         SortedMap<String, Attachment> attachments,
-        SortedMap<String, Fence> fences) {
+        SortedMap<String, Fence> fences,
+        SortedMap<String, Draining> drains) {
 
     /**
      * Incarnations of a node that were superseded, the newest last.
@@ -68,6 +70,13 @@ public record State(
             list = List.copyOf(list);
         }
     }
+
+    /**
+     * A node that is to be drained.
+     *
+     * @param told whether it was told that the node holds nothing any more
+     */
+    public record Draining(boolean told) {}
 
     /** The key of a number, so that keys sort as their numbers do. */
     public static String idKey(long id) {

@@ -22,11 +22,12 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Merges a set of reports. The layout of a space never changes, so two reports of one space agree, or one of them is wrong; if they do not agree, the
- * merge fails.
+ * Merges a set of reports. The layout of a space never changes, except that homes join, are promoted and dropped, each time in another epoch. So two reports of one space
+ * agree, or one of them is wrong; if they do not agree, the merge fails.
  */
 final class Merge {
 
@@ -82,30 +83,62 @@ final class Merge {
 
     /** Merges two reports of different moments: the later one counts, except that an extent that was lost, or a space that was deleted, stays so. */
     private static SpaceExtents joined(SpaceExtents known, SpaceExtents said) {
-        SpaceExtents later = said.index() > known.index() ? said : known;
+        boolean newer = said.index() > known.index();
+        SpaceExtents later = newer ? said : known;
+        SpaceExtents earlier = newer ? known : said;
         List<Extent> extents = new ArrayList<>();
         for (int i = 0; i < later.extents().size(); i++) {
-            boolean lost = known.extents().get(i).state() == ExtentState.LOST
-                    || said.extents().get(i).state() == ExtentState.LOST;
-            extents.add(later.extents().get(i).withState(lost ? ExtentState.LOST : ExtentState.OK));
+            Extent one = known.extents().get(i);
+            Extent other = said.extents().get(i);
+            boolean lost = one.state() == ExtentState.LOST || other.state() == ExtentState.LOST;
+            Extent latest = one.epochNumber() == other.epochNumber()
+                    ? later.extents().get(i)
+                    : one.epochNumber() > other.epochNumber() ? one : other;
+            extents.add(latest.withState(lost ? ExtentState.LOST : ExtentState.OK));
         }
         Optional<Torn> torn = known.space().torn().or(said.space()::torn);
         boolean deleting = known.space().deleting() || said.space().deleting();
         Space space = deleting ? later.space().withDeleting() : later.space();
-        return new SpaceExtents(space.withTorn(torn), later.index(), extents);
+        return new SpaceExtents(protectedAsBefore(space, earlier).withTorn(torn), later.index(), extents);
+    }
+
+    /**
+     * What limits the use of a space stays if any report has it: an agent that is older than the field leaves it out. A list of nodes that an
+     * operator has removed since may come back with that, and the operator removes it again.
+     */
+    private static Space protectedAsBefore(Space later, SpaceExtents earlier) {
+        return later.withEncryption(later.encryption().or(earlier.space()::encryption))
+                .withNodes(later.nodes().or(earlier.space()::nodes));
     }
 
     private static boolean sameLayout(SpaceExtents a, SpaceExtents b) {
         return a.space().name().equals(b.space().name())
                 && a.space().sizeBytes() == b.space().sizeBytes()
                 && a.space().pageSize() == b.space().pageSize()
-                && layout(a).equals(layout(b));
+                && a.extents().size() == b.extents().size()
+                && IntStream.range(0, a.extents().size())
+                        .allMatch(i -> fits(a.extents().get(i), b.extents().get(i)));
     }
 
-    private static List<Extent> layout(SpaceExtents of) {
-        return of.extents().stream()
-                .map(extent -> extent.withState(ExtentState.OK))
-                .toList();
+    /** Whether two reports of one extent are of one history: in one epoch it has the same homes, and later ones were homes or have joined. */
+    private static boolean fits(Extent a, Extent b) {
+        if (a.firstPage() != b.firstPage() || a.count() != b.count()) {
+            return false;
+        }
+        if (a.epochNumber() == b.epochNumber()) {
+            return a.homes().equals(b.homes());
+        }
+        return a.epochNumber() > b.epochNumber() ? follows(a, b) : follows(b, a);
+    }
+
+    /** Whether each home that only the later report has can have joined in between: that takes one epoch if it joined already, and two if it did not. */
+    private static boolean follows(Extent later, Extent earlier) {
+        List<ExtentHome> fresh = new ArrayList<>(later.homes());
+        fresh.removeAll(earlier.homes());
+        long epochs = fresh.stream()
+                .mapToLong(home -> earlier.joining().filter(home::equals).isPresent() ? 1 : 2)
+                .sum();
+        return later.epochNumber() - earlier.epochNumber() >= epochs;
     }
 
     /** A range is released only after its space is gone and no node is attached to it any more. */
@@ -166,7 +199,7 @@ final class Merge {
     private Stream<Range> ranges(SpaceExtents space) {
         return space.extents().stream()
                 .filter(extent -> extent.state() == ExtentState.OK)
-                .flatMap(extent -> extent.homes().stream()
+                .flatMap(extent -> extent.places()
                         .filter(this::isCurrent)
                         .map(home -> new Range(
                                 home.node(),
@@ -271,10 +304,10 @@ final class Merge {
         return Optional.ofNullable(reports.get(node));
     }
 
-    /** Whether a home has reported in the incarnation that an extent names. */
+    /** Whether a home has reported with the pool that an extent names. */
     boolean isCurrent(ExtentHome home) {
         return reported(home.node())
-                .filter(report -> report.registration().incarnation().equals(home.incarnation()))
+                .filter(report -> report.registration().poolId().equals(home.incarnation()))
                 .isPresent();
     }
 
@@ -284,7 +317,8 @@ final class Merge {
         for (SpaceExtents space : spaces.values()) {
             space.extents().stream()
                     .filter(extent -> extent.state() == ExtentState.OK)
-                    .flatMap(extent -> extent.homes().stream())
+                    // A home that joined may have been promoted since, in place of one that has reported.
+                    .flatMap(Extent::targets)
                     .map(ExtentHome::node)
                     .filter(node -> !reports.containsKey(node))
                     .forEach(silent::add);

@@ -3,6 +3,7 @@ package io.farpage.coordinator.rebuild;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
@@ -81,7 +82,7 @@ final class RebuiltFences {
         Set<String> homes = new TreeSet<>();
         space.extents().stream()
                 .filter(extent -> extent.state() == ExtentState.OK)
-                .flatMap(extent -> extent.homes().stream())
+                .flatMap(Extent::places)
                 .filter(merge::isCurrent)
                 .map(ExtentHome::node)
                 .forEach(homes::add);

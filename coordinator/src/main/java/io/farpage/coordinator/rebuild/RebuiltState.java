@@ -6,6 +6,7 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
@@ -110,11 +111,14 @@ final class RebuiltState {
     private void space(SpaceExtents said) {
         List<Extent> extents = new ArrayList<>();
         boolean anyLost = false;
-        for (Extent extent : said.extents()) {
+        for (Extent reported : said.extents()) {
+            // A home that joins is no source of pages. Its frames are reserved until the writer has learned that it is
+            // dropped.
+            Extent extent = reported.joining().map(reported::drop).orElse(reported);
             boolean lost = extent.state() == ExtentState.LOST
                     || extent.homes().stream().noneMatch(merge::isCurrent);
             anyLost |= lost;
-            extents.add(extent.withState(lost ? ExtentState.LOST : ExtentState.OK));
+            extents.add(lost ? extent.withState(ExtentState.LOST) : withoutSilent(extent));
             // Its pages count as lost, so it must not come back: others may be given the same room of another
             // incarnation.
             extent.homes().stream()
@@ -136,6 +140,17 @@ final class RebuiltState {
         put(Table.EXTENTS, State.idKey(space.id()), new State.Extents(extents));
     }
 
+    /** Without the homes that did not report and are given up; others have the pages. */
+    private Extent withoutSilent(Extent extent) {
+        Extent rest = extent;
+        for (ExtentHome home : extent.homes()) {
+            if (!merge.isCurrent(home)) {
+                rest = rest.forget(home);
+            }
+        }
+        return rest.acknowledged(former -> !merge.isCurrent(former.home()));
+    }
+
     private boolean isAttached(Space space) {
         return reports.values().stream()
                 .flatMap(report -> report.attachments().stream())
@@ -144,11 +159,11 @@ final class RebuiltState {
 
     private void releases() {
         reports.forEach((node, report) -> {
-            Incarnation incarnation = report.registration().incarnation();
+            Incarnation pool = report.registration().poolId();
             Set<Long> done = report.released().stream().map(Release::id).collect(Collectors.toCollection(HashSet::new));
             report.hosted().releases().stream()
                     .filter(release -> !done.contains(release.id()))
-                    .filter(release -> release.incarnation().equals(incarnation))
+                    .filter(release -> release.incarnation().equals(pool))
                     .forEach(release -> put(Table.RELEASES, node + "/" + State.idKey(release.id()), release));
         });
     }

@@ -27,7 +27,9 @@ public enum Table {
     /** Attachments by {@code space/node}. */
     ATTACHMENTS,
     /** Fences by {@code home/node/incarnation/space}. */
-    FENCES;
+    FENCES,
+    /** Nodes that are to be drained, by id. */
+    DRAINS;
 
     String mapName() {
         return name().toLowerCase(Locale.ROOT);

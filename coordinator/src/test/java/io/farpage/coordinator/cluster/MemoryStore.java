@@ -7,17 +7,36 @@ import io.farpage.coordinator.store.Table;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** A store in memory, whose commits can be made to fail as a full disk makes them. */
+/** A store in memory, whose commits can be made to fail as a full disk makes them, or to wait as for a disk that does not answer. */
 final class MemoryStore implements Store {
 
     private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
-    private boolean full;
+    private volatile Optional<RuntimeException> failure = Optional.empty();
     private long revision;
+    private volatile CountDownLatch answers = new CountDownLatch(0);
+    private final AtomicInteger begun = new AtomicInteger();
 
     void fill(boolean now) {
-        full = now;
+        failure = now ? Optional.of(new StoreException("the disk is full")) : Optional.empty();
+    }
+
+    void failWith(RuntimeException e) {
+        failure = Optional.of(e);
+    }
+
+    /** Commits wait until the latch is open. */
+    void await(CountDownLatch latch) {
+        answers = latch;
+    }
+
+    /** Commits that have begun. */
+    int begun() {
+        return begun.get();
     }
 
     @Override
@@ -32,8 +51,14 @@ final class MemoryStore implements Store {
 
     @Override
     public void commit(List<Change> changes) {
-        if (full) {
-            throw new StoreException("the disk is full");
+        begun.incrementAndGet();
+        try {
+            answers.await();
+        } catch (InterruptedException e) {
+            throw new StoreException("interrupted", e);
+        }
+        if (failure.isPresent()) {
+            throw failure.get();
         }
         for (Change change : changes) {
             Map<String, String> rows = tables.computeIfAbsent(change.table(), table -> new TreeMap<>());

@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Stamp;
 import io.farpage.rest.Problem;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,15 +26,40 @@ public final class Allegiance {
     /** What an agent has seen, and whether it obeys the coordinator that answered last. */
     public record Status(boolean joined, Optional<Seen> seen, Optional<String> refusal, long refusedAnswers) {}
 
+    private final Consumer<Seen> keeper;
     private boolean joined;
     private @Nullable Seen seen;
     private @Nullable String refusal;
     private boolean rebuilding;
     private long refusedAnswers;
 
+    /** Of an agent that has seen nothing yet. */
+    public Allegiance() {
+        this(Optional.empty(), _ -> {});
+    }
+
+    /**
+     * Of an agent that goes on where an earlier process ended.
+     *
+     * @param before what that process had seen; it counts as joined then
+     * @param keeper told what was seen, from {@link #join} on, before the answer is used; must not wait
+     */
+    public Allegiance(Optional<Seen> before, Consumer<Seen> keeper) {
+        this.keeper = keeper;
+        seen = before.orElse(null);
+        joined = before.isPresent();
+    }
+
     /** From now on only a coordinator is obeyed whose history contains all that was seen. */
     public synchronized void join() {
         joined = true;
+        keep();
+    }
+
+    private void keep() {
+        if (joined && seen != null) {
+            keeper.accept(seen);
+        }
     }
 
     /** What to send with a request; empty before {@link #join}. */
@@ -111,7 +137,11 @@ public final class Allegiance {
                 .filter(known -> known.epoch().equals(now.epoch()))
                 .map(known -> Math.max(known.revision(), now.revision()))
                 .orElse(now.revision());
-        seen = new Seen(now.cluster(), now.epoch(), revision);
+        Seen latest = new Seen(now.cluster(), now.epoch(), revision);
+        if (!latest.equals(seen)) {
+            seen = latest;
+            keep();
+        }
     }
 
     /** Whether the coordinator that answered last waits for reports from which it is to be rebuilt. */

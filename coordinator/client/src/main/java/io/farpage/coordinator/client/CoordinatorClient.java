@@ -5,11 +5,16 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.Drain;
+import io.farpage.coordinator.model.DropAck;
+import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Hosted;
@@ -20,6 +25,7 @@ import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.PageInfo;
+import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
@@ -29,6 +35,7 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.tls.Credentials;
 import java.net.URI;
@@ -127,6 +134,21 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.find(nodePath(id), Node.class);
     }
 
+    /** Has a node emptied under running guests; the same request again changes nothing. */
+    public Drain drain(String node) throws CoordinatorException {
+        return transport.call("POST", nodePath(node) + "/drain", null, Drain.class);
+    }
+
+    /** How far a node has been emptied. */
+    public Drain drained(String node) throws CoordinatorException {
+        return transport.call("GET", nodePath(node) + "/drain", null, Drain.class);
+    }
+
+    /** Stops emptying a node. */
+    public void cancelDrain(String node) throws CoordinatorException {
+        transport.call("DELETE", nodePath(node) + "/drain", null);
+    }
+
     /** Registers a node or changes its registration; a new incarnation ends all that the old one had published. */
     public Node register(String id, Registration registration) throws CoordinatorException {
         return transport.call("PUT", nodePath(id), registration, Node.class);
@@ -177,6 +199,22 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("PUT", nodePath(node) + "/regions/" + encoded(name), request, Region.class);
     }
 
+    /** The grant of a home for a node that is attached to a space; empty if the home has published none. */
+    public Optional<Grant> grant(String home, long space, String node) throws CoordinatorException {
+        return transport.find(grantPath(home, space, node), Grant.class);
+    }
+
+    /** Publishes a home's grant for a node that is attached to a space, in the place of any earlier one. */
+    public void publishGrant(String home, long space, String node, GrantRequest request) throws CoordinatorException {
+        transport.call("PUT", grantPath(home, space, node), request, Grant.class);
+    }
+
+    /** Withdraws a home's grant; nothing happens if there is none. */
+    public void withdrawGrant(String home, long space, String node, Incarnation homeIncarnation)
+            throws CoordinatorException {
+        transport.call("DELETE", grantPath(home, space, node) + "?incarnation=" + homeIncarnation, null);
+    }
+
     /** All spaces. */
     public List<Space> spaces() throws CoordinatorException {
         return List.of(transport.call("GET", API + "/spaces", null, Space[].class));
@@ -187,6 +225,22 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.find(spacePath(idOrName), Space.class);
     }
 
+    /**
+     * Whether the coordinator has given an id away and the space is gone. False for an id that the coordinator does not know, as one that is on an
+     * empty store or on a copy from before the space was created.
+     */
+    public boolean isDeleted(long id) throws CoordinatorException {
+        try {
+            transport.call("GET", spacePath(Long.toString(id)), null, Space.class);
+            return false;
+        } catch (CoordinatorRefusedException e) {
+            if (e.isNotFound()) {
+                return e.problem().is(Space.DELETED);
+            }
+            throw e;
+        }
+    }
+
     /** Makes a space and allocates all its extents, or nothing. */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
         return transport.call("POST", API + "/spaces", request, Space.class);
@@ -195,6 +249,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Deletes a space once no node is attached to it; its frames are free when the home nodes have zeroed them. */
     public void deleteSpace(String idOrName) throws CoordinatorException {
         transport.call("DELETE", spacePath(idOrName), null);
+    }
+
+    /** Says which nodes may attach a space from now on. */
+    public Space allow(String idOrName, SpaceNodes nodes) throws CoordinatorException {
+        return transport.call("PUT", spacePath(idOrName) + "/nodes", nodes, Space.class);
     }
 
     /** The nodes that work with a space. */
@@ -234,6 +293,21 @@ public final class CoordinatorClient implements AutoCloseable {
                 + torn.map(reason -> "&torn=" + encoded(reason)).orElse("")
                 + seal.map(mark -> "&seal=" + mark).orElse("");
         transport.call("DELETE", attachmentPath(idOrName, node) + query, null);
+    }
+
+    /** Drops a home from extents of a space that a node has attached exclusively. Returns the extents as they are then. */
+    public SpaceExtents drop(String idOrName, String node, DropRequest request) throws CoordinatorException {
+        return transport.call("POST", attachmentPath(idOrName, node) + "/drops", request, SpaceExtents.class);
+    }
+
+    /** Says that all pages of extents are copied to the homes that join them. Returns the extents as they are then. */
+    public SpaceExtents promote(String idOrName, String node, PromoteRequest request) throws CoordinatorException {
+        return transport.call("POST", attachmentPath(idOrName, node) + "/promotions", request, SpaceExtents.class);
+    }
+
+    /** Says that a node has nothing under way to homes that were dropped. Returns the extents as they are then. */
+    public SpaceExtents acknowledgeDrops(String idOrName, String node, DropAck ack) throws CoordinatorException {
+        return transport.call("POST", attachmentPath(idOrName, node) + "/drops/ack", ack, SpaceExtents.class);
     }
 
     /** The incarnations of other nodes that a node must cut off. */
@@ -315,6 +389,10 @@ public final class CoordinatorClient implements AutoCloseable {
     @Override
     public void close() {
         transport.close();
+    }
+
+    private static String grantPath(String home, long space, String node) {
+        return nodePath(home) + "/grants/" + space + "/" + encoded(node);
     }
 
     private static String nodePath(String id) {

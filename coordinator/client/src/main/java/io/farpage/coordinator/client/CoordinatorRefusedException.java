@@ -24,6 +24,11 @@ public final class CoordinatorRefusedException extends CoordinatorException {
         return problem.is("stale-incarnation");
     }
 
+    /** Whether the pool in the request is not the one that is registered, so that its pages are lost. */
+    public boolean isPoolRetired() {
+        return problem.is("pool-retired");
+    }
+
     /** Whether what the call names does not exist, as a node after the coordinator lost its store. */
     public boolean isNotFound() {
         return problem.status() == 404;

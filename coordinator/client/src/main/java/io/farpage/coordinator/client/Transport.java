@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -31,11 +32,16 @@ import tools.jackson.core.JacksonException;
 /** Sends one request, waits for the whole answer until a deadline, and sorts answers from failures. */
 final class Transport implements AutoCloseable {
 
+    private static final int TOO_MANY_REQUESTS = 429;
+    private static final int SERVICE_UNAVAILABLE = 503;
+    private static final Duration DEFAULT_PAUSE = Duration.ofSeconds(1);
+
     private final URI base;
     private final Duration deadline;
     private final Allegiance allegiance;
     private final Credentials credentials;
     private volatile Connections connections;
+    private final CountDownLatch ended = new CountDownLatch(1);
     private volatile boolean closed;
 
     /**
@@ -54,10 +60,12 @@ final class Transport implements AutoCloseable {
         this.connections = connect(credentials.context(Peer.COORDINATOR), Optional.empty());
     }
 
+    /** The client's own pool would keep as many threads as calls were ever under way at once, each for a minute. */
     private Connections connect(Optional<SSLContext> context, Optional<HttpClient> earlier) {
         HttpClient.Builder builder = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(deadline)
+                .executor(task -> Thread.ofVirtual().name("coordinator-client").start(task))
                 .followRedirects(HttpClient.Redirect.NEVER);
         context.ifPresent(builder::sslContext);
         return new Connections(builder.build(), context, earlier);
@@ -142,6 +150,7 @@ final class Transport implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        ended.countDown();
         Connections now = connections;
         now.http().shutdownNow();
         now.earlier().ifPresent(HttpClient::shutdownNow);
@@ -176,8 +185,63 @@ final class Transport implements AutoCloseable {
         return "https".equals(base.getScheme());
     }
 
-    /** HttpRequest.timeout ends with the headers; waiting on the future bounds the body as well, and cancelling it ends the exchange. */
+    /**
+     * Sends a request, and sends it again when the coordinator says so (429, or 503, with Retry-After), within the deadline. A coordinator that has no
+     * time until the deadline is as one that is away: it has done nothing, and the caller tries later.
+     */
     private HttpResponse<byte[]> send(String operation, HttpRequest request, Duration limit)
+            throws CoordinatorUnreachableException {
+        long deadline = System.nanoTime() + limit.toNanos();
+        Duration left = limit;
+        while (true) {
+            HttpResponse<byte[]> response = sendOnce(operation, request, left);
+            Optional<Duration> pause = pause(response);
+            if (pause.isEmpty()) {
+                return response;
+            }
+            left = Duration.ofNanos(deadline - System.nanoTime()).minus(pause.get());
+            if (!left.isPositive() && response.statusCode() == SERVICE_UNAVAILABLE) {
+                return response;
+            }
+            if (!left.isPositive()) {
+                throw new CoordinatorUnreachableException(
+                        "coordinator at %s has no time for this agent (%s): status %d, try again in %d s"
+                                .formatted(
+                                        base,
+                                        operation,
+                                        response.statusCode(),
+                                        pause.get().toSeconds()));
+            }
+            awaitPause(operation, pause.get());
+        }
+    }
+
+    /** How long the coordinator wants the client to wait (Retry-After in seconds, RFC 9110, section 10.2.3). */
+    private static Optional<Duration> pause(HttpResponse<byte[]> response) {
+        Optional<String> header = response.headers().firstValue("Retry-After");
+        boolean busy = response.statusCode() == TOO_MANY_REQUESTS
+                || (response.statusCode() == SERVICE_UNAVAILABLE && header.isPresent());
+        if (!busy) {
+            return Optional.empty();
+        }
+        return Optional.of(header.filter(text -> text.matches("\\d{1,6}"))
+                .map(text -> Duration.ofSeconds(Long.parseLong(text)))
+                .orElse(DEFAULT_PAUSE));
+    }
+
+    private void awaitPause(String operation, Duration pause) throws CoordinatorUnreachableException {
+        try {
+            if (ended.await(pause.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw unreachable(operation, "this client was closed", new IOException("closed"));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw unreachable(operation, "interrupted while the coordinator lets wait", e);
+        }
+    }
+
+    /** HttpRequest.timeout ends with the headers; waiting on the future bounds the body as well, and cancelling it ends the exchange. */
+    private HttpResponse<byte[]> sendOnce(String operation, HttpRequest request, Duration limit)
             throws CoordinatorUnreachableException {
         if (closed) {
             throw unreachable(operation, "this client is closed", new IOException("closed"));

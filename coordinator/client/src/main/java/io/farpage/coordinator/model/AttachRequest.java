@@ -1,6 +1,7 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -9,14 +10,53 @@ import java.util.Optional;
  * @param incarnation of the node
  * @param mode alone or beside others
  * @param force whether to take a torn space as it is, which ends the mark; false when left out
+ * @param features what the agent understands, by {@link Feature#word}; names that this program does not know count for nothing. An agent that is
+ *     older than this field understands no feature
+ * @param takeover whether the homes cut off nodes that are attached and have failed, so that this one can follow them; false when left out
+ * @param adopts the incarnation of the node whose guest runs on: its exclusive attachment passes to this one, or the request is refused; a new attachment
+ *     when left out
  */
 public record AttachRequest(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) AttachMode mode,
-        Optional<Boolean> force) {
+        Optional<Boolean> force,
+        Optional<List<String>> features,
+        Optional<Boolean> takeover,
+        Optional<Incarnation> adopts) {
 
-    /** Attaches to a space only if it is not torn. */
+    /** Copies the features. */
+    public AttachRequest {
+        features = features.map(List::copyOf);
+    }
+
+    /** A request that takes nothing over. */
+    public AttachRequest(
+            Incarnation incarnation, AttachMode mode, Optional<Boolean> force, Optional<List<String>> features) {
+        this(incarnation, mode, force, features, Optional.empty(), Optional.empty());
+    }
+
+    /** The same request, which takes the space over from nodes that have failed. */
+    public AttachRequest withTakeover() {
+        return new AttachRequest(incarnation, mode, force, features, Optional.of(true), adopts);
+    }
+
+    /** The same request, for the exclusive attachment of an earlier incarnation of the node. */
+    public AttachRequest withAdopted(Incarnation earlier) {
+        return new AttachRequest(incarnation, mode, force, features, takeover, Optional.of(earlier));
+    }
+
+    /** A request of an agent that understands all features of this program. */
+    public AttachRequest(Incarnation incarnation, AttachMode mode, Optional<Boolean> force) {
+        this(incarnation, mode, force, Optional.of(Feature.words()));
+    }
+
+    /** As the other one; attaches to a space only if it is not torn. */
     public AttachRequest(Incarnation incarnation, AttachMode mode) {
         this(incarnation, mode, Optional.empty());
+    }
+
+    /** Whether the agent understands a feature. */
+    public boolean understands(Feature feature) {
+        return features.map(words -> words.contains(feature.word())).orElse(false);
     }
 }

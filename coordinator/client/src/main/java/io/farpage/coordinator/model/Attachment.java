@@ -1,6 +1,7 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.Optional;
 
 /**
  * A node that works with a space, and so knows where its pages live. As long as there is one, the room of the space is given to no other.
@@ -9,9 +10,33 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param node which works with it
  * @param incarnation of the node
  * @param mode alone or beside others
+ * @param repairs whether its agent understands {@link Feature#REPAIR}; empty for one that is older
+ * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes have cut this one off
  */
 public record Attachment(
         @JsonProperty(required = true) long space,
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
-        @JsonProperty(required = true) AttachMode mode) {}
+        @JsonProperty(required = true) AttachMode mode,
+        Optional<Boolean> repairs,
+        Optional<Incarnation> heir) {
+    /** Of an incarnation that runs. */
+    public Attachment(long space, String node, Incarnation incarnation, AttachMode mode, Optional<Boolean> repairs) {
+        this(space, node, incarnation, mode, repairs, Optional.empty());
+    }
+
+    /** Of an agent that copies no extents. */
+    public Attachment(long space, String node, Incarnation incarnation, AttachMode mode) {
+        this(space, node, incarnation, mode, Optional.empty());
+    }
+
+    /** Whether homes may join extents of the space, since this node, which has it exclusively, copies the pages to them. */
+    public boolean mayRepair() {
+        return mode == AttachMode.EXCLUSIVE && repairs.orElse(false) && heir.isEmpty();
+    }
+
+    /** The same, to be passed on to a later incarnation. */
+    public Attachment withHeir(Incarnation later) {
+        return new Attachment(space, node, incarnation, mode, repairs, Optional.of(later));
+    }
+}

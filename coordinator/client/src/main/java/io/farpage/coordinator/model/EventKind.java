@@ -49,15 +49,45 @@ public enum EventKind {
     /** {@code space} was detached, and the tags of its pages were left in another file than before. */
     @JsonProperty("space-sealed")
     SPACE_SEALED,
+    /** Other nodes than before may attach {@code space}. */
+    @JsonProperty("space-allowed")
+    SPACE_ALLOWED,
     /** Extents of {@code space} were lost with {@code node}. */
     @JsonProperty("extents-lost")
     EXTENTS_LOST,
+    /** {@code peer} takes {@code space} over from {@code node}, which has failed: the homes cut {@code node} off. */
+    @JsonProperty("space-taken-over")
+    SPACE_TAKEN_OVER,
+    /** The exclusive attachment of {@code space} has passed to the incarnation of {@code node} that has adopted the guest. */
+    @JsonProperty("guest-adopted")
+    GUEST_ADOPTED,
+    /**
+     * {@code node} joins extents of {@code space}, was promoted to one of their homes or dropped from them, or the frames of an earlier drop were given
+     * back.
+     */
+    @JsonProperty("homes-changed")
+    HOMES_CHANGED,
+    /** Extents of {@code space} have as many homes as the space was made with again: {@code node} is the new one. Comes after {@code homes-changed}. */
+    @JsonProperty("extents-repaired")
+    EXTENTS_REPAIRED,
+    /** {@code node} is to be drained, or that was cancelled. */
+    @JsonProperty("drain-changed")
+    DRAIN_CHANGED,
+    /** {@code node}, which was to be drained, holds nothing any more. */
+    @JsonProperty("node-drained")
+    NODE_DRAINED,
     /** {@code node} has ranges of its pool to zero. */
     @JsonProperty("releases-pending")
     RELEASES_PENDING,
     /** {@code node} has other incarnations to cut off than before. */
     @JsonProperty("fences-changed")
     FENCES_CHANGED,
+    /** Other nodes than before are attached to {@code space}, of which {@code node} has extents. */
+    @JsonProperty("attachments-changed")
+    ATTACHMENTS_CHANGED,
+    /** {@code node} published the keys of {@code space} for {@code peer}. */
+    @JsonProperty("grant-published")
+    GRANT_PUBLISHED,
     /** A kind that this program is too old to know. */
     @JsonProperty("unknown")
     @com.fasterxml.jackson.annotation.JsonEnumDefaultValue

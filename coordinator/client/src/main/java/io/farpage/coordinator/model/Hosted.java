@@ -9,18 +9,26 @@ import java.util.List;
  * @param revision of the state that this was read from
  * @param spaces that have at least one extent there, each with all its extents
  * @param releases ranges that the node must zero before they are used again
+ * @param attachments to these spaces, of all nodes: the node grants each access to the space, and to no other
  */
 public record Hosted(
         @JsonProperty(required = true) long revision,
         @JsonProperty(required = true) List<SpaceExtents> spaces,
-        @JsonProperty(required = true) List<Release> releases) {
+        @JsonProperty(required = true) List<Release> releases,
+        @JsonProperty(required = true) List<HostedAttachment> attachments) {
 
     /** Nothing, of no revision. */
     public static final Hosted NOTHING = new Hosted(0, List.of(), List.of());
+
+    /** Without attachments. */
+    public Hosted(long revision, List<SpaceExtents> spaces, List<Release> releases) {
+        this(revision, spaces, releases, List.of());
+    }
 
     /** Copies the lists. */
     public Hosted {
         spaces = List.copyOf(spaces);
         releases = List.copyOf(releases);
+        attachments = List.copyOf(attachments);
     }
 }

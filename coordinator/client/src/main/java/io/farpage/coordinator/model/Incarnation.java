@@ -2,6 +2,7 @@ package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonValue;
+import java.security.SecureRandom;
 
 /**
  * Which start of an agent: 64 bits that the agent draws anew each time it starts. In JSON 16 hex digits.
@@ -9,6 +10,16 @@ import com.fasterxml.jackson.annotation.JsonValue;
  * @param value all 64 bits; no order is meant
  */
 public record Incarnation(long value) {
+
+    /** A new one, never 0. */
+    public static Incarnation draw() {
+        SecureRandom random = new SecureRandom();
+        long value = random.nextLong();
+        while (value == 0) {
+            value = random.nextLong();
+        }
+        return new Incarnation(value);
+    }
 
     /** Reads 16 hex digits. */
     @JsonCreator

@@ -21,6 +21,7 @@ import java.util.Optional;
  * @param status where it is in its life
  * @param leaseExpiry when its lease runs out if no heartbeat comes; empty once it has failed
  * @param registeredAt when this incarnation first registered
+ * @param domain failure domain, if it is not the node itself
  */
 public record Node(
         @JsonProperty(required = true) String id,
@@ -35,13 +36,46 @@ public record Node(
         Optional<LinkKey> linkKey,
         @JsonProperty(required = true) NodeStatus status,
         Optional<Instant> leaseExpiry,
-        @JsonProperty(required = true) Instant registeredAt) {
+        @JsonProperty(required = true) Instant registeredAt,
+        Optional<String> domain) {
 
     /** Checks the id and copies the lists. */
     public Node {
         checkId(id);
         devices = List.copyOf(devices);
         transports = List.copyOf(transports);
+    }
+
+    /** A node that is a failure domain of its own. */
+    public Node(
+            String id,
+            Incarnation incarnation,
+            String hostname,
+            String address,
+            int cpus,
+            long memoryBytes,
+            List<DeviceInfo> devices,
+            PoolInfo pool,
+            List<TransportKind> transports,
+            Optional<LinkKey> linkKey,
+            NodeStatus status,
+            Optional<Instant> leaseExpiry,
+            Instant registeredAt) {
+        this(
+                id,
+                incarnation,
+                hostname,
+                address,
+                cpus,
+                memoryBytes,
+                devices,
+                pool,
+                transports,
+                linkKey,
+                status,
+                leaseExpiry,
+                registeredAt,
+                Optional.empty());
     }
 
     /** From what an agent said. */
@@ -59,7 +93,18 @@ public record Node(
                 said.linkKey(),
                 said.status().orElse(NodeStatus.ACTIVE),
                 Optional.empty(),
-                registeredAt);
+                registeredAt,
+                said.domain());
+    }
+
+    /** What fails together with it: its domain, or the node alone. */
+    public String failureDomain() {
+        return domain.orElse(id);
+    }
+
+    /** The pool, as extents and releases name it: the incarnation that made it. */
+    public Incarnation poolId() {
+        return pool.id().orElse(incarnation);
     }
 
     /** The same with another status. */
@@ -77,7 +122,8 @@ public record Node(
                 linkKey,
                 other,
                 leaseExpiry,
-                registeredAt);
+                registeredAt,
+                domain);
     }
 
     /** The same with another lease expiry. */
@@ -95,7 +141,8 @@ public record Node(
                 linkKey,
                 status,
                 other,
-                registeredAt);
+                registeredAt,
+                domain);
     }
 
     /**

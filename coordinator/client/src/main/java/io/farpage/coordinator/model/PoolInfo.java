@@ -1,6 +1,7 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.Optional;
 
 /**
  * What a node's pool offers to others.
@@ -8,10 +9,18 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param exportedBytes bytes in which extents may lie, offset 0 being the first of them; the pool's header page is not among them. A
  *     multiple of 4096, 0 for none
  * @param pageSize of the memory that backs it: 4096, 2 MiB or 1 GiB
+ * @param id incarnation of the agent that made the pool, by which extents and releases name it; empty: the incarnation that registers has made
+ *     it
  */
 public record PoolInfo(
         @JsonProperty(required = true) long exportedBytes,
-        @JsonProperty(required = true) int pageSize) {
+        @JsonProperty(required = true) int pageSize,
+        Optional<Incarnation> id) {
+
+    /** A pool that the incarnation that registers has made. */
+    public PoolInfo(long exportedBytes, int pageSize) {
+        this(exportedBytes, pageSize, Optional.empty());
+    }
 
     /** Checks the fields. */
     public PoolInfo {
@@ -22,5 +31,10 @@ public record PoolInfo(
         if (exportedBytes % 4096 != 0) {
             throw new IllegalArgumentException("exportedBytes: %d is not a multiple of 4096".formatted(exportedBytes));
         }
+    }
+
+    /** Whether another pool has the same size and pages of the same size. */
+    public boolean hasShapeOf(PoolInfo other) {
+        return exportedBytes == other.exportedBytes && pageSize == other.pageSize;
     }
 }

@@ -7,7 +7,7 @@ import java.util.List;
  * Memory that a node has registered for its peers.
  *
  * @param node whose memory
- * @param name of the region; the exported pool is {@value #POOL}
+ * @param name of the region
  * @param incarnation of the node; keys of another are worthless
  * @param address where it begins in the node's process
  * @param length in bytes
@@ -20,9 +20,6 @@ public record Region(
         @JsonProperty(required = true) RemoteAddress address,
         @JsonProperty(required = true) long length,
         @JsonProperty(required = true) List<RegionKey> keys) {
-
-    /** The customary name of the region that extents lie in. */
-    public static final String POOL = "pool";
 
     /** Copies the keys. */
     public Region {

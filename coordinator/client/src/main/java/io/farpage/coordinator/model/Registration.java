@@ -9,7 +9,7 @@ import java.util.Optional;
  *
  * @param incarnation of this start of the agent
  * @param hostname as the host calls itself
- * @param address host:port where the agent's own REST interface is reachable
+ * @param address host:port where the agent's own REST interface is reachable; port 0: over its Unix socket only
  * @param cpus how many it has, 1..65536
  * @param memoryBytes of the host
  * @param devices the ports it has open; at most 64
@@ -17,6 +17,8 @@ import java.util.Optional;
  * @param transports what it can offer a peer, best first
  * @param linkKey with which peers derive the secrets of their links; agents before 0.3 leave it out
  * @param status joining, active (when left out) or leaving; failed is for the coordinator to say
+ * @param domain failure domain, for the placement of copies; the node itself when left out
+ * @param adopts ids of the spaces whose guests the process before has left running and this one takes over; at most 4096, none when left out
  */
 public record Registration(
         @JsonProperty(required = true) Incarnation incarnation,
@@ -28,12 +30,18 @@ public record Registration(
         @JsonProperty(required = true) PoolInfo pool,
         @JsonProperty(required = true) List<TransportKind> transports,
         Optional<LinkKey> linkKey,
-        Optional<NodeStatus> status) {
+        Optional<NodeStatus> status,
+        Optional<String> domain,
+        Optional<List<Long>> adopts) {
+
+    private static final int MOST_ADOPTED = 4096;
 
     /** Checks the fields. */
     public Registration {
+        adopts = adopts.map(List::copyOf);
+        Check.range("adopts: number of elements", adopts.map(List::size).orElse(0), 0, MOST_ADOPTED);
         Check.notBlank("hostname", hostname);
-        Addresses.check("address", address);
+        Addresses.checkOptional("address", address);
         Check.range("cpus", cpus, 1, 65536);
         Check.range("memoryBytes", memoryBytes, 0, Long.MAX_VALUE);
         devices = List.copyOf(devices);
@@ -43,6 +51,88 @@ public record Registration(
             throw new IllegalArgumentException(
                     "status: 'failed' is for the coordinator to say; use joining, active or leaving");
         }
+        domain.ifPresent(name -> Check.name("domain", name));
+    }
+
+    /** Of an agent that adopts no guest. */
+    public Registration(
+            Incarnation incarnation,
+            String hostname,
+            String address,
+            int cpus,
+            long memoryBytes,
+            List<DeviceInfo> devices,
+            PoolInfo pool,
+            List<TransportKind> transports,
+            Optional<LinkKey> linkKey,
+            Optional<NodeStatus> status,
+            Optional<String> domain) {
+        this(
+                incarnation,
+                hostname,
+                address,
+                cpus,
+                memoryBytes,
+                devices,
+                pool,
+                transports,
+                linkKey,
+                status,
+                domain,
+                Optional.empty());
+    }
+
+    /** The same, which adopts the guests of spaces. */
+    public Registration withAdopted(List<Long> spaces) {
+        return new Registration(
+                incarnation,
+                hostname,
+                address,
+                cpus,
+                memoryBytes,
+                devices,
+                pool,
+                transports,
+                linkKey,
+                status,
+                domain,
+                spaces.isEmpty() ? Optional.empty() : Optional.of(spaces));
+    }
+
+    /** Of a node that is a failure domain of its own. */
+    public Registration(
+            Incarnation incarnation,
+            String hostname,
+            String address,
+            int cpus,
+            long memoryBytes,
+            List<DeviceInfo> devices,
+            PoolInfo pool,
+            List<TransportKind> transports,
+            Optional<LinkKey> linkKey,
+            Optional<NodeStatus> status) {
+        this(
+                incarnation,
+                hostname,
+                address,
+                cpus,
+                memoryBytes,
+                devices,
+                pool,
+                transports,
+                linkKey,
+                status,
+                Optional.empty());
+    }
+
+    /** Whether the guest of a space that the process before has left running goes on in this one. */
+    public boolean adopts(long space) {
+        return adopts.map(ids -> ids.contains(space)).orElse(false);
+    }
+
+    /** The pool, as extents and releases name it: the incarnation that made it. */
+    public Incarnation poolId() {
+        return pool.id().orElse(incarnation);
     }
 
     /** The same with another status. */
@@ -57,6 +147,8 @@ public record Registration(
                 pool,
                 transports,
                 linkKey,
-                Optional.of(other));
+                Optional.of(other),
+                domain,
+                adopts);
     }
 }

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  *
  * @param id to acknowledge it by
  * @param space id of the space that it belonged to
- * @param incarnation of the node
+ * @param incarnation of the agent that made the pool ({@link Node#poolId})
  * @param offset bytes from the start of the exported region
  * @param length in bytes
  */

@@ -2,8 +2,14 @@ package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -18,6 +24,8 @@ import java.util.regex.Pattern;
  * @param deleting whether it is removed once no node is attached to it
  * @param torn why it may hold a mix of older and newer pages, if it may
  * @param encryption how its pages are sealed; empty if their homes can read them
+ * @param nodes the nodes that may attach it; empty if all may
+ * @param replicas how many homes each of its extents was given; empty for one
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -28,7 +36,15 @@ public record Space(
         @JsonProperty(required = true) Instant createdAt,
         @JsonProperty(required = true) boolean deleting,
         Optional<Torn> torn,
-        Optional<Encryption> encryption) {
+        Optional<Encryption> encryption,
+        Optional<List<String>> nodes,
+        OptionalInt replicas) {
+
+    /** The word of the problem document, of status 404, for an id that was given to a space that does not exist any more. */
+    public static final String DELETED = "space-deleted";
+
+    /** How many nodes one list may have. */
+    static final int MAX_NODES = 1024;
 
     private static final Pattern ID = Pattern.compile("[0-9]{1,18}");
 
@@ -37,7 +53,26 @@ public record Space(
         return ID.matcher(nameOrId).matches() ? OptionalLong.of(Long.parseLong(nameOrId)) : OptionalLong.empty();
     }
 
-    /** A space that is whole and not encrypted. */
+    /** Copies the list of nodes. */
+    public Space {
+        nodes = nodes.map(List::copyOf);
+    }
+
+    /**
+     * Checks a list of nodes that may attach a space, and drops repetitions.
+     *
+     * @throws IllegalArgumentException if the list is empty or too long, or an element is no node id
+     */
+    static List<String> checkNodes(List<String> nodes) {
+        List<String> distinct = nodes.stream().distinct().map(Node::checkId).toList();
+        if (distinct.isEmpty()) {
+            throw new IllegalArgumentException("nodes: an empty list; name a node, or leave it out to allow all");
+        }
+        Check.range("nodes: number of elements", distinct.size(), 1, MAX_NODES);
+        return distinct;
+    }
+
+    /** A space that is whole and not encrypted, and that all nodes may attach. */
     public Space(
             long id,
             String name,
@@ -46,7 +81,18 @@ public record Space(
             ExtentState state,
             Instant createdAt,
             boolean deleting) {
-        this(id, name, sizeBytes, pageSize, state, createdAt, deleting, Optional.empty(), Optional.empty());
+        this(
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                OptionalInt.empty());
     }
 
     /** How many pages it has. */
@@ -56,21 +102,90 @@ public record Space(
 
     /** The same with another state. */
     public Space withState(ExtentState other) {
-        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting, torn, encryption);
+        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting, torn, encryption, nodes, replicas);
     }
 
     /** The same, about to go away. */
     public Space withDeleting() {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true, torn, encryption);
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true, torn, encryption, nodes, replicas);
     }
 
     /** The same, torn or whole. */
     public Space withTorn(Optional<Torn> other) {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, other, encryption);
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, other, encryption, nodes, replicas);
     }
 
     /** The same, with other words on how its pages are sealed. */
     public Space withEncryption(Optional<Encryption> other) {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other);
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas);
+    }
+
+    /** The same, for other nodes to attach. */
+    public Space withNodes(Optional<List<String>> other) {
+        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, other, replicas);
+    }
+
+    /** The same, with so many homes for each extent. */
+    public Space withReplicas(int count) {
+        return new Space(
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                torn,
+                encryption,
+                nodes,
+                count == 1 ? OptionalInt.empty() : OptionalInt.of(count));
+    }
+
+    /** How many homes each extent was given when the space was made. */
+    public int copies() {
+        return replicas.orElse(1);
+    }
+
+    /** Whether a node may attach it. */
+    public boolean mayAttach(String node) {
+        return nodes.map(allowed -> allowed.contains(node)).orElse(true);
+    }
+
+    /** What an agent must understand to attach it. */
+    public Set<Feature> features() {
+        Set<Feature> features = EnumSet.noneOf(Feature.class);
+        encryption.ifPresent(_ -> features.add(Feature.ENCRYPTION));
+        if (copies() > 1) {
+            features.add(Feature.REPLICAS);
+        }
+        return features;
+    }
+
+    /** All of it for people, a line for each fact. */
+    public String describe() {
+        List<String> lines = new ArrayList<>();
+        lines.add("space %s (id %d): %d bytes in pages of %d, %s"
+                .formatted(
+                        name,
+                        id,
+                        sizeBytes,
+                        pageSize,
+                        deleting ? "being deleted" : state.name().toLowerCase(Locale.ROOT)));
+        torn.ifPresent(since -> lines.add("  torn since %s: %s".formatted(since.at(), since.reason())));
+        lines.add("  nodes that may attach it: "
+                + nodes.map(allowed -> String.join(", ", allowed)).orElse("all"));
+        if (copies() > 1) {
+            lines.add("  homes of each extent: %d".formatted(copies()));
+        }
+        lines.add(encryption.map(this::describe).orElse("  not encrypted"));
+        return String.join(System.lineSeparator(), lines);
+    }
+
+    private String describe(Encryption sealing) {
+        return "  encrypted with key " + sealing.keyId()
+                + sealing.sealed()
+                        .map(left -> "; its tags are in space-%d.seal of node %s, mark %s"
+                                .formatted(id, left.node(), left.mark()))
+                        .orElse("; no guest has used it yet");
     }
 }

@@ -1,7 +1,9 @@
 package io.farpage.coordinator.model;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Where all pages of a space live.
@@ -18,5 +20,39 @@ public record SpaceExtents(
     /** Copies the extents. */
     public SpaceExtents {
         extents = List.copyOf(extents);
+    }
+
+    /** Whether an extent has fewer homes than the space was made with. */
+    public boolean isDegraded(Extent extent) {
+        return extent.homes().size() < space.copies();
+    }
+
+    /** Whether a home joins an extent, or was dropped and is not acknowledged. */
+    @JsonIgnore
+    public boolean isMoving() {
+        return extents.stream()
+                .anyMatch(extent ->
+                        extent.joining().isPresent() || !extent.droppedHomes().isEmpty());
+    }
+
+    /** An extent for people: its pages, and the state of each home. */
+    public String describe(Extent extent) {
+        String homes = extent.homes().stream()
+                .map(home -> home.node() + (extent.state() == ExtentState.LOST ? " lost" : " in sync"))
+                .collect(Collectors.joining(", "));
+        String joining =
+                extent.joining().map(home -> ", " + home.node() + " joining").orElse("");
+        String dropped = extent.droppedHomes().stream()
+                .map(former -> ", %s dropped in epoch %d".formatted(former.node(), former.epoch()))
+                .collect(Collectors.joining());
+        return "  pages %d to %d, epoch %d%s: %s%s%s"
+                .formatted(
+                        extent.firstPage(),
+                        extent.firstPage() + extent.count() - 1,
+                        extent.epochNumber(),
+                        isDegraded(extent) ? ", degraded" : "",
+                        homes,
+                        joining,
+                        dropped);
     }
 }

@@ -13,13 +13,20 @@ import java.util.OptionalInt;
  * @param pageSize 4096 (when left out) or 2097152
  * @param homes the nodes to take memory from; when left out, all active nodes, the one with most free memory first
  * @param keyId the id of the key that agents seal its pages with, 16 hex digits; when left out, its homes can read them
+ * @param nodes the nodes that may attach it; when left out, all may
+ * @param replicas how many homes each extent is given, 1 (when left out) to 3, in as many failure domains
  */
 public record SpaceRequest(
         @JsonProperty(required = true) String name,
         @JsonProperty(required = true) long sizeBytes,
         OptionalInt pageSize,
         Optional<List<String>> homes,
-        Optional<String> keyId) {
+        Optional<String> keyId,
+        Optional<List<String>> nodes,
+        OptionalInt replicas) {
+
+    /** The most homes of an extent. */
+    public static final int MAX_REPLICAS = 3;
 
     /** Checks the fields. */
     public SpaceRequest {
@@ -36,11 +43,35 @@ public record SpaceRequest(
             throw new IllegalArgumentException("homes: an empty list; leave it out to let the coordinator choose");
         }
         keyId.ifPresent(id -> Encryption.checkKeyId("keyId", id));
+        nodes = nodes.map(Space::checkNodes);
+        Check.range("replicas", replicas.orElse(1), 1, MAX_REPLICAS);
     }
 
-    /** A space that is not encrypted. */
+    /** A space of which each page has one home. */
+    public SpaceRequest(
+            String name,
+            long sizeBytes,
+            OptionalInt pageSize,
+            Optional<List<String>> homes,
+            Optional<String> keyId,
+            Optional<List<String>> nodes) {
+        this(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.empty());
+    }
+
+    /** A space that all nodes may attach. */
+    public SpaceRequest(
+            String name, long sizeBytes, OptionalInt pageSize, Optional<List<String>> homes, Optional<String> keyId) {
+        this(name, sizeBytes, pageSize, homes, keyId, Optional.empty());
+    }
+
+    /** A space that is not encrypted and that all nodes may attach. */
     public SpaceRequest(String name, long sizeBytes, OptionalInt pageSize, Optional<List<String>> homes) {
         this(name, sizeBytes, pageSize, homes, Optional.empty());
+    }
+
+    /** The same, with so many homes for each extent. */
+    public SpaceRequest withReplicas(int count) {
+        return new SpaceRequest(name, sizeBytes, pageSize, homes, keyId, nodes, OptionalInt.of(count));
     }
 
     /** A space of 4 KiB pages wherever there is room. */

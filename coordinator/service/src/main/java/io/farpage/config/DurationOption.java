@@ -1,15 +1,11 @@
-package io.farpage.coordinator;
+package io.farpage.config;
 
-import io.farpage.config.Quantities;
 import java.time.Duration;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads a duration, such as {@code 15m}, from an option. */
-final class Durations implements ITypeConverter<Duration> {
-
-    Durations() {}
-
+/** Reads an option that is a duration with a unit, such as {@code 15m}. */
+public final class DurationOption implements ITypeConverter<Duration> {
     @Override
     public Duration convert(String text) {
         try {

@@ -1,0 +1,26 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
+
+/**
+ * How far a node that is to be drained has been emptied.
+ *
+ * @param node which
+ * @param drained whether its pool holds nothing any more
+ * @param extents that have a copy in its pool
+ * @param bytes of these copies, and of ranges that the node has to zero
+ * @param reasons what keeps them, for people: a line for each space
+ */
+public record Drain(
+        @JsonProperty(required = true) String node,
+        @JsonProperty(required = true) boolean drained,
+        @JsonProperty(required = true) long extents,
+        @JsonProperty(required = true) long bytes,
+        @JsonProperty(required = true) List<String> reasons) {
+
+    /** Copies the reasons. */
+    public Drain {
+        reasons = List.copyOf(reasons);
+    }
+}

@@ -1,0 +1,33 @@
+package io.farpage.coordinator.model;
+
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * What a space may have that an agent must understand before it may attach the space. An agent names its features when it attaches; one that is older
+ * than a feature does not name it.
+ */
+public enum Feature {
+    /** Pages are sealed by the agent whose guest uses the space. An agent that does not do so would write plain pages and read ciphertext. */
+    ENCRYPTION("encryption"),
+    /** Extents have several homes. An agent that does not know this would write each page to one of them and leave the others behind. */
+    REPLICAS("replicas"),
+    /** A home may join an extent: the agent writes to it, copies the pages to it, and has it promoted. No space needs it; an older agent gets no joining homes. */
+    REPAIR("repair");
+
+    private final String word;
+
+    Feature(String word) {
+        this.word = word;
+    }
+
+    /** Its name in requests and messages. */
+    public String word() {
+        return word;
+    }
+
+    /** The names of all features that this program knows. */
+    public static List<String> words() {
+        return Arrays.stream(values()).map(Feature::word).toList();
+    }
+}

@@ -1,0 +1,17 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+
+/**
+ * A node that is attached to a space of which a home has extents.
+ *
+ * @param space id of the space
+ * @param node which is attached
+ * @param incarnation of that node
+ * @param granted whether the coordinator has a {@link Grant} of this home for it
+ */
+public record HostedAttachment(
+        @JsonProperty(required = true) long space,
+        @JsonProperty(required = true) String node,
+        @JsonProperty(required = true) Incarnation incarnation,
+        @JsonProperty(required = true) boolean granted) {}

@@ -1,0 +1,152 @@
+package io.farpage.rest;
+
+import io.farpage.access.Identity;
+import io.farpage.audit.Acts;
+import io.farpage.audit.Audit;
+import io.farpage.audit.AuditEvent;
+import io.farpage.audit.AuditEvent.Actor;
+import io.farpage.audit.AuditEvent.Outcome;
+import io.farpage.audit.AuditEvent.Result;
+import io.farpage.audit.AuditUnavailableException;
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells the audit of a service's requests: those that change something, and those that are refused. Bodies, headers and query parameters never reach
+ * the audit, nor do the details of a body that cannot be read. Thread-safe.
+ */
+public final class RequestAudit {
+
+    /** Answers that mean that a client did what it may not, rather than that an act did not succeed. */
+    private static final Set<Integer> REFUSALS = Set.of(401, 403, 408, 413, 414, 415, 421, 429, 431);
+
+    private static final Set<HandlerType> READS = Set.of(HandlerType.GET, HandlerType.HEAD, HandlerType.OPTIONS);
+    private static final String NOTES = "farpage.audit.notes";
+    private static final String PROBLEM = "farpage.audit.problem";
+    private static final int INVALID = 400;
+
+    private final Audit audit;
+    private final Acts acts;
+
+    /** @param acts what the routes are called */
+    public RequestAudit(Audit audit, Acts acts) {
+        this.audit = audit;
+        this.acts = acts;
+    }
+
+    Audit audit() {
+        return audit;
+    }
+
+    /**
+     * Adds a field to the line of a request.
+     *
+     * @param name constant in the program
+     * @param value text, number or boolean; no secret
+     */
+    public static void note(Context ctx, String name, Object value) {
+        @Nullable Map<String, Object> notes = ctx.attribute(NOTES);
+        if (notes == null) {
+            notes = new LinkedHashMap<>();
+            ctx.attribute(NOTES, notes);
+        }
+        notes.put(name, value);
+    }
+
+    /** What a request is answered with, if it is not carried out. */
+    static void answeredWith(Context ctx, Problem problem) {
+        ctx.attribute(PROBLEM, problem);
+    }
+
+    /**
+     * Announces an act, where the audit is required.
+     *
+     * @throws ProblemException 503 if the line cannot be written
+     */
+    void begin(Context ctx, Route route) {
+        if (!audit.isRequired()
+                || READS.contains(route.method())
+                || acts.isRoutine(route.method().name(), route.path())) {
+            return;
+        }
+        try {
+            audit.require(event(ctx, route.path(), new Outcome(Result.BEGUN, "", OptionalInt.empty())));
+        } catch (AuditUnavailableException e) {
+            throw new ProblemException(503, "audit-unavailable", e.reason());
+        }
+    }
+
+    /**
+     * A request has been answered.
+     *
+     * @param path of its route; empty if it has none
+     */
+    void end(Context ctx, String path) {
+        int status = ctx.statusCode();
+        Result result = result(status);
+        boolean act = !READS.contains(ctx.method())
+                && !path.isEmpty()
+                && !acts.isRoutine(ctx.method().name(), path);
+        if (act || result == Result.REFUSED) {
+            audit.record(event(ctx, path, new Outcome(result, reason(ctx), OptionalInt.of(status))));
+        }
+    }
+
+    private static Result result(int status) {
+        if (status < INVALID) {
+            return Result.OK;
+        }
+        return REFUSALS.contains(status) ? Result.REFUSED : Result.FAILED;
+    }
+
+    /** The detail of status 400 may repeat what the body has, such as a token in the wrong place. */
+    private static String reason(Context ctx) {
+        @Nullable Problem problem = ctx.attribute(PROBLEM);
+        if (problem == null) {
+            return "";
+        }
+        return problem.status() == INVALID ? problem.title() : problem.detail();
+    }
+
+    private AuditEvent event(Context ctx, String path, Outcome outcome) {
+        String operation = ctx.method() + " " + (path.isEmpty() ? ctx.path() : path);
+        Map<String, Object> details = new LinkedHashMap<>();
+        @Nullable Map<String, Object> notes = ctx.attribute(NOTES);
+        if (notes != null) {
+            details.putAll(notes);
+        }
+        Identity identity = AccessControl.identity(ctx);
+        if (identity instanceof Identity.Principal principal) {
+            details.put("proof", principal.proof());
+        }
+        details.put("method", ctx.method().name());
+        String word = acts.word(ctx.method().name(), path).orElse(path.isEmpty() ? Acts.REQUEST : operation);
+        return new AuditEvent(Actor.of(identity, AccessControl.address(ctx)), word, ctx.path(), outcome, details);
+    }
+
+    /** A TLS handshake failed, so no request came. */
+    void handshakeRefused(String address, String reason) {
+        audit.record(new AuditEvent(
+                Actor.of(new Identity.Stranger(reason), address), "tls.handshake", "", Outcome.refused(reason)));
+    }
+
+    /** A connection was closed before a byte of it was read. */
+    void connectionRefused(String address, String reason) {
+        audit.record(new AuditEvent(
+                Actor.of(new Identity.Stranger(reason), address), "connection", "", Outcome.refused(reason)));
+    }
+
+    /** A request could not be read, so that it was answered before its identity was looked at. */
+    void unreadable(String address, int status, String reason) {
+        audit.record(new AuditEvent(
+                Actor.of(new Identity.Stranger(reason), address),
+                Acts.REQUEST,
+                "",
+                new Outcome(Result.REFUSED, reason, OptionalInt.of(status))));
+    }
+}

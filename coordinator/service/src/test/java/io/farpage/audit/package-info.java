@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.audit;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.limit;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,114 @@
+package io.farpage.coordinator;
+
+import io.farpage.config.DurationOption;
+import io.farpage.config.Quantities;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Drain;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code coordinator drain NODE}: empties a node under running guests, and waits until it holds nothing. */
+@Command(
+        name = "drain",
+        description = {
+            "Empties a node: nothing more is placed on it, and the agents of running guests copy what it holds to other nodes.",
+            "Ends with 0 when the node holds nothing. When the time is over it ends with 1 and says what keeps the rest; the node is drained"
+                    + " further, and the same command waits again."
+        },
+        mixinStandardHelpOptions = true)
+final class DrainCommand implements Callable<Integer> {
+
+    private static final int NOT_DRAINED = 1;
+    private static final Duration CALL_DEADLINE = Duration.ofSeconds(10);
+    private static final Duration POLL = Duration.ofMillis(200);
+
+    @Mixin
+    private final CoordinatorTarget coordinator = new CoordinatorTarget();
+
+    @Parameters(paramLabel = "NODE", description = "The node's id.")
+    private String node = "";
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "DURATION",
+            converter = DurationOption.class,
+            defaultValue = "10m",
+            description = "How long to wait until the node holds nothing (default: ${DEFAULT-VALUE}).")
+    private Duration timeout = Duration.ofMinutes(10);
+
+    @ArgGroup(multiplicity = "0..1")
+    private final Choice choice = new Choice();
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    DrainCommand() {}
+
+    /** What else to do than to drain. */
+    static final class Choice {
+        @Option(names = "--cancel", description = "Stop draining the node; what has moved stays where it is.")
+        private boolean cancel;
+
+        @Option(
+                names = "--status",
+                description = "Only say how far the node has been emptied, and what keeps the rest.")
+        private boolean status;
+    }
+
+    @Override
+    public Integer call() throws CoordinatorException, InterruptedException {
+        PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
+        try (CoordinatorClient client = coordinator.client(CALL_DEADLINE)) {
+            if (choice.cancel) {
+                client.cancelDrain(node);
+                out.printf("node %s is not drained any more%n", node);
+                out.flush();
+                return 0;
+            }
+            return choice.status ? print(out, client.drained(node)) : drain(client, out);
+        }
+    }
+
+    private int drain(CoordinatorClient client, PrintWriter out) throws CoordinatorException, InterruptedException {
+        long end = System.nanoTime() + timeout.toNanos();
+        Drain now = client.drain(node);
+        int result = print(out, now);
+        while (!now.drained() && end - System.nanoTime() > 0) {
+            Thread.sleep(POLL);
+            Drain before = now;
+            now = client.drained(node);
+            if (!now.equals(before)) {
+                result = print(out, now);
+            }
+        }
+        if (!now.drained()) {
+            out.printf(
+                    "node %s is not empty after %s; it is drained further: repeat the command, or end that with --cancel%n",
+                    node, Quantities.format(timeout));
+            out.flush();
+        }
+        return result;
+    }
+
+    private static int print(PrintWriter out, Drain drain) {
+        if (drain.drained()) {
+            out.printf("node %s is drained: it holds nothing%n", drain.node());
+        } else {
+            out.printf("node %s holds %d bytes, %d extents%n", drain.node(), drain.bytes(), drain.extents());
+            drain.reasons().forEach(reason -> out.println("  " + reason));
+        }
+        out.flush();
+        return drain.drained() ? 0 : NOT_DRAINED;
+    }
+}

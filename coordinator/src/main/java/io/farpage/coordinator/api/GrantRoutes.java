@@ -1,0 +1,63 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Grants;
+import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.farpage.rest.Route.QueryParameter;
+import io.javalin.http.Context;
+import java.util.List;
+
+/** What homes grant to the nodes that are attached to their spaces. */
+final class GrantRoutes {
+    private static final String GRANT = Api.PREFIX + "/nodes/{id}/grants/{space}/{node}";
+
+    /** The longest sealed part, and the rest. */
+    private static final int BODY = GrantRequest.MAX_SEALED + (4 << 10);
+
+    private final Grants grants;
+
+    GrantRoutes(Grants grants) {
+        this.grants = grants;
+    }
+
+    List<Route> routes() {
+        return List.of(
+                Route.get(
+                        GRANT,
+                        "What a home has granted to a node that is attached to a space, sealed for that node",
+                        Grant.class,
+                        ctx -> ctx.json(grants.grant(home(ctx), space(ctx), node(ctx)))),
+                Route.put(
+                        GRANT,
+                        "Publish what a home grants to a node that is attached to a space, in the place of any earlier grant",
+                        GrantRequest.class,
+                        Grant.class,
+                        ctx -> ctx.json(grants.publish(
+                                home(ctx), space(ctx), node(ctx), Requests.body(ctx, GrantRequest.class, BODY)))),
+                Route.delete(
+                                GRANT,
+                                "Withdraw what a home has granted, if there is anything",
+                                ctx -> grants.withdraw(
+                                        home(ctx),
+                                        space(ctx),
+                                        node(ctx),
+                                        Requests.parameter(
+                                                "incarnation", Requests.query(ctx, "incarnation"), Incarnation::parse)))
+                        .with(new QueryParameter("incarnation", true, "of the home, 16 hex digits")));
+    }
+
+    private static String home(Context ctx) {
+        return ctx.pathParam("id");
+    }
+
+    private static long space(Context ctx) {
+        return Requests.number("space", ctx.pathParam("space"), 1, Long.MAX_VALUE);
+    }
+
+    private static String node(Context ctx) {
+        return ctx.pathParam("node");
+    }
+}

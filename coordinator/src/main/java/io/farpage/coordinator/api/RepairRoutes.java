@@ -1,0 +1,78 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Drains;
+import io.farpage.coordinator.cluster.Hosting;
+import io.farpage.coordinator.cluster.Repairs;
+import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.model.Drain;
+import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.rest.RequestAudit;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** What moves pages from home to home: promotions of homes that have joined, and nodes that are drained. */
+final class RepairRoutes {
+
+    private static final String DRAIN = Api.PREFIX + "/nodes/{id}/drain";
+
+    private final Repairs repairs;
+    private final Drains drains;
+    private final Spaces spaces;
+    private final Hosting hosting;
+
+    RepairRoutes(Repairs repairs, Drains drains, Spaces spaces, Hosting hosting) {
+        this.repairs = repairs;
+        this.drains = drains;
+        this.spaces = spaces;
+        this.hosting = hosting;
+    }
+
+    List<Route> routes() {
+        return List.of(
+                Route.post(
+                        Api.PREFIX + "/spaces/{id}/attachments/{node}/promotions",
+                        "The node that writes a space has copied all pages of extents to the home that joins each",
+                        PromoteRequest.class,
+                        SpaceExtents.class,
+                        200,
+                        this::promote),
+                Route.get(
+                        DRAIN,
+                        "How far a node has been emptied, and what keeps the rest",
+                        Drain.class,
+                        ctx -> ctx.json(drains.of(ctx.pathParam("id")))),
+                new Route(
+                        HandlerType.POST,
+                        DRAIN,
+                        "Empty a node: nothing more is placed on it, and what it holds moves to other nodes",
+                        200,
+                        Optional.empty(),
+                        Optional.of(Drain.class),
+                        "application/json",
+                        List.of(),
+                        ctx -> ctx.json(drains.begin(ctx.pathParam("id")))),
+                Route.delete(
+                        DRAIN,
+                        "Stop emptying a node; what has moved stays where it is",
+                        ctx -> drains.cancel(ctx.pathParam("id"))));
+    }
+
+    /** When this has answered, the homes that are alive keep the promotion, so that a rebuild takes no replaced home for a source of pages. */
+    private void promote(Context ctx) throws IOException, InterruptedException {
+        String space = ctx.pathParam("id");
+        String node = ctx.pathParam("node");
+        PromoteRequest request = Requests.body(ctx, PromoteRequest.class);
+        RequestAudit.note(ctx, "extents", request.extents().size());
+        Set<String> homes = hosting.homesBeside(space, "");
+        repairs.promote(space, node, request);
+        hosting.awaitAcknowledged(homes);
+        ctx.json(spaces.extents(space));
+    }
+}

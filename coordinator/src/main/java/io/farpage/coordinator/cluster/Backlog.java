@@ -1,0 +1,34 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Space;
+
+/** How much is left to copy until every extent has as many homes as its space was made with, none of them on a node that is drained. */
+public final class Backlog {
+
+    private Backlog() {}
+
+    /** Bytes of the copies that are missing; what a home that joins has already counts as missing until the promotion. */
+    public static long bytes(State state) {
+        Draft view = new Draft(state);
+        long bytes = 0;
+        for (Space space : state.spaces().values()) {
+            for (Extent extent : state.extentsOf(space)) {
+                int missing = space.copies() - Repairs.kept(view, extent).size();
+                if (extent.state() == ExtentState.OK && missing > 0) {
+                    bytes += missing * extent.count() * space.pageSize();
+                }
+            }
+        }
+        return bytes;
+    }
+
+    /** Extents that a home joins. */
+    public static long joining(State state) {
+        return state.spaces().values().stream()
+                .flatMap(space -> state.extentsOf(space).stream())
+                .filter(extent -> extent.joining().isPresent())
+                .count();
+    }
+}

@@ -1,0 +1,144 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Drain;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Nodes that are to be emptied under running guests. No extent is placed on such a node; {@link Repairs} has another home join each extent that the node
+ * holds, and the promotion drops the node. Thread-safe.
+ */
+public final class Drains {
+
+    private final Ledger ledger;
+
+    /** Works on a ledger. */
+    public Drains(Ledger ledger) {
+        this.ledger = ledger;
+    }
+
+    static boolean isDraining(Draft draft, String node) {
+        return draft.drains.find(node).isPresent();
+    }
+
+    /** Begins to drain a node; does nothing if that has begun. */
+    public Drain begin(String node) {
+        ledger.change(draft -> {
+            draft.requireNode(node);
+            if (!isDraining(draft, node)) {
+                draft.drains.put(node, new State.Draining(false));
+                draft.emit(EventKind.DRAIN_CHANGED, node);
+            }
+            return node;
+        });
+        return of(node);
+    }
+
+    /** Ends it: extents may be placed on the node again. What has left stays away; homes that join in its place are promoted beside it or dropped. */
+    public void cancel(String node) {
+        ledger.change(draft -> {
+            draft.requireNode(node);
+            if (draft.drains.remove(node)) {
+                draft.emit(EventKind.DRAIN_CHANGED, node);
+            }
+            return node;
+        });
+    }
+
+    /** How far a node has been emptied, whether it is to be drained or not. */
+    public Drain of(String id) {
+        Draft view = new Draft(ledger.state());
+        Node node = view.requireNode(id);
+        long extents = 0;
+        List<String> reasons = new ArrayList<>();
+        for (Space space : view.spaces.values()) {
+            List<Extent> held = held(view, space, node);
+            extents += held.size();
+            if (!held.isEmpty()) {
+                reasons.add("space '%s' (id %d), %d extents: %s"
+                        .formatted(space.name(), space.id(), held.size(), reason(view, space, held)));
+            }
+        }
+        long bytes = node.pool().exportedBytes() - FreeSpace.of(node, view).freeBytes();
+        if (extents == 0 && bytes > 0) {
+            reasons.add("%d bytes are being zeroed".formatted(bytes));
+        }
+        if (!isDraining(view, id)) {
+            reasons.addFirst("the node is not being drained; coordinator drain %s begins that".formatted(id));
+        }
+        return new Drain(id, isDraining(view, id) && bytes == 0, extents, bytes, reasons);
+    }
+
+    private static List<Extent> held(Draft draft, Space space, Node node) {
+        return Drops.extents(draft, space).stream()
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .filter(extent -> extent.places()
+                        .anyMatch(place -> place.node().equals(node.id())
+                                && place.incarnation().equals(node.poolId())))
+                .toList();
+    }
+
+    private static String reason(Draft draft, Space space, List<Extent> held) {
+        if (space.deleting()) {
+            return "the space is being deleted";
+        }
+        if (Repairs.writer(draft, space).isEmpty()) {
+            return attachedWithout(draft, space);
+        }
+        long joining =
+                held.stream().filter(extent -> extent.joining().isPresent()).count();
+        if (joining > 0) {
+            return "%d are being copied".formatted(joining);
+        }
+        return held.stream()
+                .filter(extent -> Repairs.needsHome(draft, space, extent))
+                .findFirst()
+                .map(extent -> {
+                    NewHome home = new NewHome(draft, extent, Repairs.kept(draft, extent), space.pageSize());
+                    return home.choose(_ -> false).isPresent() ? "the next home is being chosen" : home.obstacle();
+                })
+                .orElse("the writer has not acknowledged that the node is dropped");
+    }
+
+    private static String attachedWithout(Draft draft, Space space) {
+        List<Attachment> attached = Attachments.of(draft, space);
+        if (attached.isEmpty()) {
+            return "no agent is attached that could copy the pages; attach a guest, or save the space, delete it and load it into a new one";
+        }
+        Attachment one = attached.getFirst();
+        return switch (one.mode()) {
+            case SHARED ->
+                "node '%s' has the space attached for its page tool, and pages are copied under a guest only"
+                        .formatted(one.node());
+            case EXCLUSIVE ->
+                one.mayRepair()
+                        ? "node '%s' is being cut off from the space".formatted(one.node())
+                        : "the agent of node '%s' is too old to copy pages (it does not name the feature repair); update it"
+                                .formatted(one.node());
+        };
+    }
+
+    /** Tells once of each node that was to be drained and holds nothing any more. */
+    static void tell(Draft draft) {
+        for (Node node : draft.nodes.values()) {
+            State.Draining draining = draft.drains.find(node.id()).orElse(null);
+            if (draining == null || node.status() == NodeStatus.FAILED) {
+                continue;
+            }
+            boolean empty = FreeSpace.of(node, draft).freeBytes() == node.pool().exportedBytes();
+            if (empty != draining.told()) {
+                draft.drains.put(node.id(), new State.Draining(empty));
+                if (empty) {
+                    draft.emit(EventKind.NODE_DRAINED, node.id());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Hands on what homes grant to the nodes that are attached to their spaces. A grant is sealed for its node, counts as long as the attachment and
+ * both incarnations, and is kept in memory only: after a restart of the coordinator the homes publish again. Thread-safe.
+ */
+public final class Grants {
+    private static final int FEWEST_BEFORE_PRUNING = 256;
+    private static final int HEAP_SHARE = 16;
+
+    private final Ledger ledger;
+    private final Map<Key, Grant> published = new ConcurrentHashMap<>();
+    /** Within a change of the ledger only, as {@link #characters}. */
+    private int pruneAt = FEWEST_BEFORE_PRUNING;
+
+    private long characters;
+
+    private record Key(String home, long space, String node) {}
+
+    /** Works on a ledger. */
+    public Grants(Ledger ledger) {
+        this.ledger = ledger;
+    }
+
+    /**
+     * Publishes a grant, in the place of any earlier one. Publishing the same grant again changes nothing and emits no event.
+     *
+     * @throws ProblemException if the home hosts nothing of the space, or the node is not attached to it
+     */
+    public Grant publish(String home, long space, String node, GrantRequest said) {
+        return ledger.change(draft -> {
+            draft.requireNode(home, said.homeIncarnation());
+            draft.requireNode(node, said.incarnation());
+            Space known = draft.spaces
+                    .find(State.idKey(space))
+                    .orElseThrow(() -> ProblemException.notFound("there is no space with id %d".formatted(space)));
+            if (!Hosting.homes(draft, known).contains(home)) {
+                throw ProblemException.conflict(
+                        "not-home", "node '%s' has no page of space '%s' (id %d)".formatted(home, known.name(), space));
+            }
+            Grant grant = new Grant(space, home, said.homeIncarnation(), node, said.incarnation(), said.sealed());
+            if (!isAttached(draft.attachments.find(Attachments.key(known, node)), grant)) {
+                throw ProblemException.conflict(
+                        "not-attached",
+                        "incarnation %s of node '%s' is not attached to space '%s' (id %d)"
+                                .formatted(said.incarnation(), node, known.name(), space));
+            }
+            Key key = new Key(home, space, node);
+            if (!grant.equals(published.get(key))) {
+                put(key, grant);
+                draft.emit(EventKind.GRANT_PUBLISHED, Optional.of(home), Optional.of(node), known);
+            }
+            return grant;
+        });
+    }
+
+    private static boolean isAttached(Optional<Attachment> attachment, Grant grant) {
+        return attachment
+                .filter(a -> a.incarnation().equals(grant.incarnation()))
+                .isPresent();
+    }
+
+    private void put(Key key, Grant grant) {
+        long most = Runtime.getRuntime().maxMemory() / HEAP_SHARE;
+        if (published.size() >= pruneAt || characters + grant.sealed().length() > most) {
+            published.values().removeIf(old -> !isCurrent(old));
+            characters = published.values().stream()
+                    .mapToLong(each -> each.sealed().length())
+                    .sum();
+            pruneAt = Math.max(FEWEST_BEFORE_PRUNING, 2 * published.size());
+        }
+        Grant before = published.get(key);
+        long after = characters
+                + grant.sealed().length()
+                - (before == null ? 0 : before.sealed().length());
+        if (after > most) {
+            throw new ProblemException(
+                    507,
+                    "limit",
+                    "that would make %d characters of grants, and %d are allowed, by the size of the heap (-Xmx)"
+                            .formatted(after, most));
+        }
+        characters = after;
+        published.put(key, grant);
+    }
+
+    /** Withdraws a grant, if there is one. */
+    public void withdraw(String home, long space, String node, Incarnation homeIncarnation) {
+        ledger.change(draft -> {
+            draft.requireNode(home, homeIncarnation);
+            Grant gone = published.remove(new Key(home, space, node));
+            if (gone != null) {
+                characters -= gone.sealed().length();
+            }
+            return home;
+        });
+    }
+
+    /** Withdraws all grants of a space for a node whose attachment has ended. Their keys are dead, also if the node attaches again. */
+    public void withdrawAll(long space, String node) {
+        ledger.change(draft -> {
+            for (Iterator<Grant> all = published.values().iterator(); all.hasNext(); ) {
+                Grant grant = all.next();
+                if (grant.space() == space && grant.node().equals(node)) {
+                    all.remove();
+                    characters -= grant.sealed().length();
+                }
+            }
+            return node;
+        });
+    }
+
+    /** A grant that counts. */
+    public Grant grant(String home, long space, String node) {
+        return find(home, space, node)
+                .orElseThrow(() -> ProblemException.notFound(
+                        "home '%s' has granted node '%s' nothing of the space with id %d, or the node is not attached to it any more"
+                                .formatted(home, node, space)));
+    }
+
+    /** A grant, if it was published and counts. */
+    Optional<Grant> find(String home, long space, String node) {
+        return Optional.ofNullable(published.get(new Key(home, space, node))).filter(this::isCurrent);
+    }
+
+    private boolean isCurrent(Grant grant) {
+        State state = ledger.state();
+        return isRegistered(state, grant.home(), grant.homeIncarnation())
+                && isRegistered(state, grant.node(), grant.incarnation())
+                && Optional.ofNullable(state.spaces().get(State.idKey(grant.space())))
+                        .filter(space -> isAttached(
+                                Optional.ofNullable(state.attachments().get(Attachments.key(space, grant.node()))),
+                                grant))
+                        .isPresent();
+    }
+
+    private static boolean isRegistered(State state, String node, Incarnation incarnation) {
+        return Optional.ofNullable(state.nodes().get(node))
+                .map(Node::incarnation)
+                .filter(incarnation::equals)
+                .isPresent();
+    }
+}

@@ -1,0 +1,164 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Node;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Chooses the homes of a new space. The homes of an extent are in different failure domains. Few distinct groups of homes are used, since the loss of
+ * any whole group loses pages: a group takes as much as it can hold, and a group that other spaces use already goes first. If that leaves a rest that
+ * only other groups can hold, all is placed again in small pieces, each with the nodes that have most room.
+ */
+final class Placement {
+
+    /** Pieces of the second attempt, for each node. */
+    private static final int PIECES = 16;
+
+    private final List<FreeSpace> rooms;
+    private final int copies;
+    private final int pageSize;
+
+    /**
+     * @param rooms of the nodes that may be homes, the preferred one first
+     * @param copies homes of each extent
+     */
+    Placement(List<FreeSpace> rooms, int copies, int pageSize) {
+        this.rooms = rooms;
+        this.copies = copies;
+        this.pageSize = pageSize;
+    }
+
+    /** Different failure domains among the nodes that have room for a page. */
+    int domains() {
+        return (int) rooms.stream()
+                .map(room -> room.node().failureDomain())
+                .distinct()
+                .count();
+    }
+
+    /** The groups of homes that extents have now. */
+    static Set<Set<String>> groups(Draft draft, int copies) {
+        if (copies == 1) {
+            return Set.of();
+        }
+        return draft.extents.values().stream()
+                .flatMap(extents -> extents.list().stream())
+                .filter(extent -> extent.homes().size() == copies && extent.state() == ExtentState.OK)
+                .map(extent -> extent.homes().stream().map(ExtentHome::node).collect(Collectors.toSet()))
+                .collect(Collectors.toSet());
+    }
+
+    /** The extents of a space of so many pages; empty if there is no room. */
+    Optional<List<Extent>> place(long pages, Set<Set<String>> known) {
+        Optional<List<Extent>> inFewGroups = place(pages, pages, known);
+        if (inFewGroups.isPresent() || copies == 1) {
+            return inFewGroups;
+        }
+        return place(pages, Math.ceilDiv(pages, (long) PIECES * rooms.size()), Set.of());
+    }
+
+    /** @param most pages of one extent */
+    private Optional<List<Extent>> place(long pages, long most, Set<Set<String>> known) {
+        List<Room> left = rooms.stream().map(room -> new Room(room, pageSize)).collect(Collectors.toList());
+        Set<Set<String>> groups = new HashSet<>(known);
+        List<Extent> extents = new ArrayList<>();
+        long next = 0;
+        while (next < pages) {
+            left.removeIf(Room::isFull);
+            List<Room> group = group(left, groups);
+            if (group.size() < copies) {
+                return Optional.empty();
+            }
+            groups.add(group.stream().map(Room::id).collect(Collectors.toSet()));
+            long count = group.stream().mapToLong(Room::contiguousPages).min().orElseThrow();
+            count = Math.min(Math.min(count, most), pages - next);
+            List<ExtentHome> homes = new ArrayList<>();
+            for (Room room : group) {
+                homes.add(room.take(count));
+            }
+            extents.add(new Extent(next, count, homes, ExtentState.OK));
+            next += count;
+        }
+        return Optional.of(extents);
+    }
+
+    /** Homes for the next extent: of one copy the first node that has room, of several those with most room, one in each domain. */
+    private List<Room> group(List<Room> left, Set<Set<String>> groups) {
+        if (copies == 1) {
+            return left.stream().limit(1).toList();
+        }
+        List<Room> byRoom = left.stream()
+                .sorted(Comparator.comparingLong(Room::freePages).reversed().thenComparing(Room::id))
+                .toList();
+        List<Room> chosen = new ArrayList<>();
+        while (chosen.size() < copies) {
+            Optional<Room> next = byRoom.stream()
+                    .filter(room -> chosen.stream().noneMatch(room::isInDomainOf))
+                    .min(Comparator.comparing(room -> !isWithin(groups, chosen, room)));
+            if (next.isEmpty()) {
+                return chosen;
+            }
+            chosen.add(next.get());
+        }
+        return chosen;
+    }
+
+    private static boolean isWithin(Set<Set<String>> groups, List<Room> chosen, Room next) {
+        return chosen.isEmpty()
+                || groups.stream()
+                        .anyMatch(group -> group.contains(next.id())
+                                && chosen.stream().allMatch(room -> group.contains(room.id())));
+    }
+
+    /** What is left of a node's room. */
+    private static final class Room {
+        private final Node node;
+        private final int pageSize;
+        private final Deque<FreeSpace.Gap> gaps;
+
+        Room(FreeSpace of, int pageSize) {
+            node = of.node();
+            this.pageSize = pageSize;
+            gaps = new ArrayDeque<>(of.gaps(pageSize));
+        }
+
+        String id() {
+            return node.id();
+        }
+
+        boolean isInDomainOf(Room other) {
+            return node.failureDomain().equals(other.node.failureDomain());
+        }
+
+        boolean isFull() {
+            return gaps.isEmpty();
+        }
+
+        long freePages() {
+            return gaps.stream().mapToLong(FreeSpace.Gap::length).sum() / pageSize;
+        }
+
+        long contiguousPages() {
+            return gaps.getFirst().length() / pageSize;
+        }
+
+        ExtentHome take(long pages) {
+            FreeSpace.Gap gap = gaps.removeFirst();
+            long bytes = pages * pageSize;
+            if (bytes < gap.length()) {
+                gaps.addFirst(new FreeSpace.Gap(gap.offset() + bytes, gap.length() - bytes));
+            }
+            return new ExtentHome(node.id(), node.poolId(), gap.offset());
+        }
+    }
+}

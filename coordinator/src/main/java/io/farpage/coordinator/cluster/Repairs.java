@@ -1,0 +1,220 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
+ * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. If a home joins in
+ * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. Thread-safe.
+ */
+public final class Repairs {
+
+    /** Extents of one space that have a joining home at a time: each costs another WRITE for every page that is evicted. */
+    static final int JOINING_AT_ONCE = 16;
+
+    /** A home that was dropped while it joined is not chosen for the same space before so long has passed. */
+    static final Duration PAUSE = Duration.ofSeconds(5);
+
+    /** A pass over a state that has not changed since: room may be free, or a pause over. */
+    private static final Duration REPEAT = Duration.ofSeconds(1);
+
+    private final Ledger ledger;
+    private final Time time;
+    /** Joining homes at the last pass, by space, first page and node: those that are gone without being promoted have failed. */
+    private Set<Joining> joined = Set.of();
+
+    /** Revision of the last pass. */
+    private long seen = -1;
+
+    private long seenAt;
+    private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
+
+    private record Joining(long space, long firstPage, ExtentHome home) {}
+
+    /** Works on a ledger. */
+    public Repairs(Ledger ledger, Time time) {
+        this.ledger = ledger;
+        this.time = time;
+    }
+
+    /** Has homes join extents that need one, and tells of nodes that are drained. To be called often; one thread. Returns how many joined. */
+    public int step() {
+        long revision = ledger.revision();
+        if (seen == revision && time.nanos() - seenAt < REPEAT.toNanos()) {
+            return 0;
+        }
+        seen = revision;
+        seenAt = time.nanos();
+        State now = ledger.state();
+        observe(now);
+        Draft view = new Draft(now);
+        change(view);
+        return view.changes().isEmpty() ? 0 : ledger.change(this::change);
+    }
+
+    private void observe(State state) {
+        Set<Joining> now = new HashSet<>();
+        Set<Joining> homes = new HashSet<>();
+        for (Space space : state.spaces().values()) {
+            for (Extent extent : state.extentsOf(space)) {
+                extent.joining().ifPresent(home -> now.add(new Joining(space.id(), extent.firstPage(), home)));
+                extent.homes().forEach(home -> homes.add(new Joining(space.id(), extent.firstPage(), home)));
+            }
+        }
+        for (Joining before : joined) {
+            if (!now.contains(before) && !homes.contains(before)) {
+                failedAt.put(key(before.space(), before.home().node()), time.nanos());
+            }
+        }
+        joined = now;
+        failedAt.values().removeIf(at -> time.nanos() - at > PAUSE.toNanos());
+    }
+
+    private static String key(long space, String node) {
+        return space + "/" + node;
+    }
+
+    private int change(Draft draft) {
+        int joined = 0;
+        for (Space space : draft.spaces.values()) {
+            joined += repair(draft, space);
+        }
+        Drains.tell(draft);
+        return joined;
+    }
+
+    private int repair(Draft draft, Space space) {
+        if (space.deleting() || !needsChange(draft, space)) {
+            return 0;
+        }
+        if (writer(draft, space).isEmpty()) {
+            return 0;
+        }
+        List<Extent> extents = new ArrayList<>(Drops.extents(draft, space));
+        int left = JOINING_AT_ONCE
+                - (int) extents.stream()
+                        .filter(extent -> extent.joining().isPresent())
+                        .count();
+        Set<String> told = new HashSet<>();
+        int count = 0;
+        for (int i = 0; i < extents.size(); i++) {
+            Extent extent = extents.get(i);
+            if (isJoiningInVain(draft, space, extent)) {
+                ExtentHome joining = extent.joining().orElseThrow();
+                extents.set(i, extent.drop(joining));
+                draft.extents.put(State.idKey(space.id()), new State.Extents(extents));
+                told.add(joining.node());
+                continue;
+            }
+            if (left <= 0 || !needsHome(draft, space, extent)) {
+                continue;
+            }
+            Optional<ExtentHome> home = new NewHome(draft, extent, kept(draft, extent), space.pageSize())
+                    .choose(node -> failedAt.containsKey(key(space.id(), node)));
+            if (home.isPresent()) {
+                extents.set(i, extent.join(home.get()));
+                draft.extents.put(State.idKey(space.id()), new State.Extents(extents));
+                told.add(home.get().node());
+                left--;
+                count++;
+            }
+        }
+        told.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        return count;
+    }
+
+    private static boolean needsChange(Draft draft, Space space) {
+        return Drops.extents(draft, space).stream()
+                .anyMatch(extent -> needsHome(draft, space, extent) || isJoiningInVain(draft, space, extent));
+    }
+
+    /** Whether a home joins although enough homes stay, since a drain was cancelled, or the pages are lost. */
+    private static boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
+        return extent.joining().isPresent()
+                && (extent.state() == ExtentState.LOST || kept(draft, extent).size() >= space.copies());
+    }
+
+    /** Whether an extent has too few homes that stay, and none joins yet. */
+    static boolean needsHome(Draft draft, Space space, Extent extent) {
+        return extent.state() == ExtentState.OK
+                && extent.joining().isEmpty()
+                && kept(draft, extent).size() < space.copies();
+    }
+
+    /** The homes of an extent that are neither drained nor on a node whose lease has run out. */
+    static List<ExtentHome> kept(Draft draft, Extent extent) {
+        return extent.homes().stream().filter(home -> stays(draft, home)).toList();
+    }
+
+    private static boolean stays(Draft draft, ExtentHome home) {
+        return !Drains.isDraining(draft, home.node())
+                && draft.nodes
+                        .find(home.node())
+                        .filter(node -> node.status() != NodeStatus.FAILED)
+                        .isPresent();
+    }
+
+    /** The node that copies pages of a space, if one is attached that can. */
+    static Optional<Attachment> writer(Draft draft, Space space) {
+        return Attachments.of(draft, space).stream()
+                .filter(Attachment::mayRepair)
+                .filter(attachment -> Fences.awaited(draft, space, attachment).isEmpty())
+                .findFirst();
+    }
+
+    /** The writer has copied all pages: the joining homes of these extents are homes from now on. Of all or of none. */
+    public void promote(String idOrName, String node, PromoteRequest request) {
+        ledger.change(draft -> {
+            Space space =
+                    Drops.requireWriter(draft, Spaces.require(ledger.state(), idOrName), node, request.incarnation());
+            List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
+            Set<String> fresh = new HashSet<>();
+            Set<String> gone = new HashSet<>();
+            for (ExtentEpoch named : request.extents()) {
+                int at = Drops.indexOf(after, space, named);
+                Extent extent = Drops.inEpoch(after.get(at), space, named);
+                ExtentHome joining = extent.joining()
+                        .filter(_ -> !isJoiningInVain(draft, space, extent))
+                        .orElseThrow(() -> ProblemException.conflict(
+                                "no-such-home",
+                                "no home joins the extent at page %d of space '%s'"
+                                        .formatted(extent.firstPage(), space.name())));
+                List<ExtentHome> replaced = replaced(draft, space, extent);
+                after.set(at, extent.promote(replaced));
+                fresh.add(joining.node());
+                replaced.forEach(home -> gone.add(home.node()));
+            }
+            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+            gone.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+            fresh.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+            fresh.forEach(home -> draft.emit(EventKind.EXTENTS_REPAIRED, Optional.of(home), space));
+            return space;
+        });
+    }
+
+    /** The homes that are dropped with a promotion: those that are drained or have failed, as far as enough others are left. */
+    private static List<ExtentHome> replaced(Draft draft, Space space, Extent extent) {
+        int spare = extent.homes().size() + 1 - space.copies();
+        return extent.homes().stream()
+                .filter(home -> !stays(draft, home))
+                .limit(Math.max(0, spare))
+                .toList();
+    }
+}

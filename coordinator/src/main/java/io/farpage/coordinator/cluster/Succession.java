@@ -1,0 +1,164 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.LongPredicate;
+
+/**
+ * Passes exclusive attachments from an incarnation that was killed to the one that has adopted its guests. The homes cut the former off first, as they do
+ * for any incarnation that ends without detaching; then the attachment is the successor's, and the space is not torn. Until then no other node can attach
+ * to the space.
+ */
+final class Succession {
+
+    private Succession() {}
+
+    /** The attachments that an incarnation has, or is about to get from one before it. */
+    static List<Attachment> attachedBy(Draft draft, String node, Incarnation incarnation) {
+        List<Attachment> found = new ArrayList<>();
+        for (Space space : draft.spaces.values()) {
+            draft.attachments
+                    .find(Attachments.key(space, node))
+                    .filter(attachment -> attachment.incarnation().equals(incarnation)
+                            || attachment.heir().filter(incarnation::equals).isPresent())
+                    .ifPresent(found::add);
+        }
+        return found;
+    }
+
+    /**
+     * An incarnation was killed, and another one has its pool.
+     *
+     * @param adopts the spaces whose guests run on; the other attachments end as they do with any incarnation
+     */
+    static void begin(Draft draft, Attachments attachments, Node before, Node now, LongPredicate adopts) {
+        for (Attachment attachment : attachedBy(draft, before.id(), before.incarnation())) {
+            Space space = draft.spaces.find(State.idKey(attachment.space())).orElseThrow();
+            if (!adopts.test(space.id()) || !mayPass(draft, space, attachment)) {
+                attachments.depart(draft, attachment, "was started again");
+                continue;
+            }
+            Attachment passed = attachment.withHeir(now.incarnation());
+            draft.attachments.put(Attachments.key(space, before.id()), passed);
+            Fences.begin(draft, space, passed);
+        }
+    }
+
+    /** Whether an attachment has not been ended: an incarnation that is being cut off without an heir is to lose its space. */
+    private static boolean mayPass(Draft draft, Space space, Attachment attachment) {
+        return attachment.mode() == AttachMode.EXCLUSIVE
+                && !space.deleting()
+                && (attachment.heir().isPresent() || !Fences.isCutOff(draft, space, attachment));
+    }
+
+    /**
+     * Drops homes that have not cut a killed incarnation off and whose leases have run out, so that an attachment can pass without them. No writer has the
+     * space that could ask for it. A home is dropped only if each of its extents has another home whose lease runs: all homes of an extent have every page that
+     * is not in the guest's memory.
+     *
+     * @param awaited the homes that have not cut it off
+     * @return whether no home is waited for any more; if not, nothing has changed
+     */
+    static boolean dropFailed(Draft draft, Space space, Collection<String> awaited) {
+        if (!awaited.stream().allMatch(home -> isFailed(draft, home))) {
+            return false;
+        }
+        List<Extent> before = Drops.extents(draft, space);
+        List<Extent> after = new ArrayList<>();
+        Set<String> dropped = new TreeSet<>();
+        for (Extent extent : before) {
+            Extent left = extent;
+            for (ExtentHome home : extent.homes()) {
+                if (awaited.contains(home.node())) {
+                    if (extent.state() == ExtentState.LOST || !hasAnother(draft, extent, awaited)) {
+                        return false;
+                    }
+                    left = left.drop(home);
+                    dropped.add(home.node());
+                }
+            }
+            after.add(left);
+        }
+        if (!dropped.isEmpty()) {
+            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+            dropped.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        }
+        return true;
+    }
+
+    private static boolean hasAnother(Draft draft, Extent extent, Collection<String> than) {
+        return extent.homes().stream()
+                .map(ExtentHome::node)
+                .anyMatch(home -> !than.contains(home) && !isFailed(draft, home));
+    }
+
+    private static boolean isFailed(Draft draft, String home) {
+        return draft.nodes
+                .find(home)
+                .filter(node -> node.status() == NodeStatus.FAILED)
+                .isPresent();
+    }
+
+    /** The homes have cut off the incarnation that had an attachment: it is the heir's now. */
+    static void pass(Draft draft, Space space, Attachment attachment) {
+        // Its copies to joining homes have ended with it.
+        Attachments.remove(draft, space, attachment.node());
+        Attachment passed = new Attachment(
+                space.id(),
+                attachment.node(),
+                attachment.heir().orElseThrow(),
+                attachment.mode(),
+                attachment.repairs());
+        draft.attachments.put(Attachments.key(space, attachment.node()), passed);
+        draft.emit(EventKind.GUEST_ADOPTED, Optional.of(passed.node()), space);
+    }
+
+    /** The attachment that a request names as adopted, once it has passed to the incarnation that asks. */
+    static Attachment adopted(Draft draft, Space space, String node, AttachRequest request) {
+        Attachment known = draft.attachments
+                .find(Attachments.key(space, node))
+                .filter(attachment -> attachment.mode() == AttachMode.EXCLUSIVE)
+                .filter(attachment -> attachment.incarnation().equals(request.incarnation())
+                        || attachment
+                                .heir()
+                                .filter(request.incarnation()::equals)
+                                .isPresent())
+                .orElseThrow(() -> ProblemException.conflict(
+                        "not-adopted",
+                        "the exclusive attachment of space '%s' (id %d) by incarnation %s of node '%s' was ended or taken over, and does not pass to incarnation %s: the guest cannot go on; end its VMM"
+                                .formatted(
+                                        space.name(),
+                                        space.id(),
+                                        request.adopts().orElseThrow(),
+                                        node,
+                                        request.incarnation())));
+        if (!known.incarnation().equals(request.incarnation())) {
+            throw ProblemException.conflict(
+                    "fencing",
+                    "the attachment of space '%s' passes to incarnation %s of node '%s' when %s has cut off incarnation %s, or its lease has run out and other homes have its pages; try again then, or remove a home that is dead"
+                            .formatted(
+                                    space.name(),
+                                    request.incarnation(),
+                                    node,
+                                    Fences.names(Fences.awaited(draft, space, known)),
+                                    known.incarnation()));
+        }
+        return known;
+    }
+}

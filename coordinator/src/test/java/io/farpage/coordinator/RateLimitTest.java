@@ -1,0 +1,148 @@
+package io.farpage.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import io.farpage.access.Role;
+import io.farpage.coordinator.access.Tokens;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.cluster.FakeTime;
+import io.farpage.coordinator.model.Stamp;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Rate limits of a real coordinator, and what its client makes of them. */
+@Timeout(60)
+class RateLimitTest {
+
+    private static final String NODES = "/api/v1/nodes";
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void shouldAnswer429WithRetryAfterWhenAnAddressAsksTooOften() throws Exception {
+        try (Running running = new Running(
+                directory, new FakeTime(), Map.of("limits.address_rate", "1", "limits.address_burst", "5"))) {
+            for (int i = 0; i < 5; i++) {
+                assertEquals(200, running.send("GET", NODES, "").statusCode());
+            }
+            HttpResponse<String> refused = running.send("GET", NODES, "");
+            assertEquals(429, refused.statusCode());
+            assertEquals("1", refused.headers().firstValue("Retry-After").orElseThrow());
+            assertEquals(
+                    "application/problem+json",
+                    refused.headers().firstValue("Content-Type").orElseThrow());
+            assertTrue(refused.body().contains("127.0.0.1 has made too many requests"), refused.body());
+            assertTrue(Stamp.read(refused.headers()::firstValue).isPresent());
+            Thread.sleep(1_100);
+            String metrics = running.send("GET", "/metrics", "").body();
+            assertTrue(metrics.contains("farpage_coordinator_http_limited_total{limit=\"address\"} 1.0"), metrics);
+        }
+    }
+
+    @Test
+    void shouldLetTheClientWaitInsteadOfFail() throws Exception {
+        try (Running running = new Running(
+                directory, new FakeTime(), Map.of("limits.address_rate", "1", "limits.address_burst", "2"))) {
+            long began = System.nanoTime();
+            for (int i = 0; i < 4; i++) {
+                assertTrue(running.client.nodes().isEmpty());
+            }
+            assertTrue(System.nanoTime() - began > Duration.ofMillis(1_500).toNanos());
+        }
+    }
+
+    @Test
+    void shouldTakeACoordinatorWithoutTimeForOneThatIsAway() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        HttpServer busy = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        busy.createContext("/", exchange -> {
+            asked.incrementAndGet();
+            byte[] problem =
+                    "{\"type\":\"urn:farpage:problem:too-many-requests\",\"title\":\"x\",\"status\":429,\"detail\":\"x\",\"instance\":\"/\"}"
+                            .getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders().add("Content-Type", "application/problem+json");
+            exchange.getResponseHeaders().add("Retry-After", "1");
+            exchange.sendResponseHeaders(429, problem.length);
+            exchange.getResponseBody().write(problem);
+            exchange.close();
+        });
+        busy.start();
+        try (CoordinatorClient client = new CoordinatorClient(
+                URI.create("http://127.0.0.1:" + busy.getAddress().getPort()), Duration.ofMillis(2_500))) {
+            CoordinatorUnreachableException e = assertThrows(CoordinatorUnreachableException.class, client::nodes);
+            assertTrue(String.valueOf(e.getMessage()).contains("status 429, try again in 1 s"), e.getMessage());
+            assertEquals(3, asked.get());
+            assertEquals(Optional.empty(), client.allegiance().status().refusal());
+        } finally {
+            busy.stop(0);
+        }
+    }
+
+    @Test
+    void shouldNotLetOneNodeUseUpWhatAnotherHas() throws Exception {
+        try (Secured secured =
+                        new Secured(directory, Map.of("limits.identity_rate", "1", "limits.identity_burst", "5"));
+                HttpClient a = secured.node("a");
+                HttpClient b = secured.node("b")) {
+            Map<Integer, Integer> answers = new TreeMap<>();
+            for (int i = 0; i < 30; i++) {
+                answers.merge(secured.send(a, "GET", NODES, "").statusCode(), 1, Integer::sum);
+            }
+            int served = answers.getOrDefault(200, 0);
+            assertTrue(served >= 5 && served < 15, answers.toString());
+            assertEquals(30 - served, answers.getOrDefault(429, 0), answers.toString());
+            assertEquals(200, secured.send(b, "GET", NODES, "").statusCode());
+        }
+    }
+
+    @Test
+    void shouldNotLookAtTokensOfAnAddressThatHasShownTooManyThatDoNotCount() throws Exception {
+        try (Secured secured = new Secured(
+                        directory, Map.of("limits.failures_per_minute", "3", "limits.failure_pause", "2s"));
+                HttpClient node = secured.node("a")) {
+            String token = new Tokens(directory.resolve("store")).create("ann", Role.VIEWER, Optional.empty());
+            for (int i = 0; i < 3; i++) {
+                assertEquals(
+                        401, secured.sendWithToken("guess" + i, "GET", NODES).statusCode());
+            }
+            HttpResponse<String> refused = secured.sendWithToken(token, "GET", NODES);
+            assertEquals(429, refused.statusCode(), refused.body());
+            assertTrue(
+                    Integer.parseInt(refused.headers().firstValue("Retry-After").orElseThrow()) <= 2);
+            assertEquals(200, secured.send(node, "GET", NODES, "").statusCode(), "certificates are not affected");
+            Thread.sleep(2_100);
+            assertEquals(200, secured.sendWithToken(token, "GET", NODES).statusCode());
+        }
+    }
+
+    @Test
+    void shouldCountALongPollOnce() throws Exception {
+        try (Running running = new Running(
+                directory, new FakeTime(), Map.of("limits.address_rate", "1", "limits.address_burst", "2"))) {
+            assertEquals(
+                    200,
+                    running.send("GET", "/api/v1/events?index=0&wait=2500ms", "")
+                            .statusCode());
+            assertEquals(200, running.send("GET", NODES, "").statusCode());
+            assertEquals(200, running.send("GET", NODES, "").statusCode());
+        }
+    }
+}

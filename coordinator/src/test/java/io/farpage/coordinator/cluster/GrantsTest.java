@@ -1,0 +1,170 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What homes grant is handed on as long as attachment and incarnations last. */
+@Timeout(60)
+class GrantsTest {
+    private static final Incarnation HOME = new Incarnation(1);
+    private static final Incarnation A = new Incarnation(2);
+
+    private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
+    private final Grants grants = new Grants(with.ledger);
+    private final Hosting hosting = new Hosting(with.ledger, grants);
+    private long vm;
+
+    @BeforeEach
+    void attach() {
+        with.membership.register("home", Fixture.node(1, 8192));
+        with.membership.register("a", Fixture.node(2, 0));
+        with.membership.register("b", Fixture.node(3, 0));
+        vm = with.spaces.create(SpaceRequest.of("vm", 8192)).id();
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
+    }
+
+    private static GrantRequest sealed(String text) {
+        return new GrantRequest(HOME, A, text);
+    }
+
+    private void requireGone() {
+        ProblemException gone = assertThrows(ProblemException.class, () -> grants.grant("home", vm, "a"));
+        assertTrue(gone.problem("").is("not-found"), gone::getMessage);
+        assertEquals(Optional.empty(), grants.find("home", vm, "a"));
+    }
+
+    private List<Event> events(EventKind kind) throws InterruptedException {
+        return with.ledger.events().after(0, Duration.ZERO).events().stream()
+                .filter(event -> event.kind() == kind)
+                .toList();
+    }
+
+    @Test
+    void shouldTellTheAttachedNodeOnceOfEachGrant() throws Exception {
+        assertFalse(hosting.of("home").attachments().getFirst().granted());
+        grants.publish("home", vm, "a", sealed("one"));
+        grants.publish("home", vm, "a", sealed("one"));
+        assertEquals("one", grants.grant("home", vm, "a").sealed());
+        assertTrue(hosting.of("home").attachments().getFirst().granted());
+        grants.publish("home", vm, "a", sealed("two"));
+        assertEquals("two", grants.grant("home", vm, "a").sealed());
+        List<Event> told = events(EventKind.GRANT_PUBLISHED);
+        assertEquals(2, told.size());
+        assertEquals(Optional.of("home"), told.getFirst().node());
+        assertEquals(Optional.of("a"), told.getFirst().peer());
+        assertEquals(vm, told.getFirst().spaceId().orElseThrow());
+    }
+
+    @Test
+    void shouldRefuseAGrantOfANodeThatHostsNothingAndOneForANodeThatIsNotAttached() {
+        ProblemException notHome = assertThrows(
+                ProblemException.class,
+                () -> grants.publish("b", vm, "a", new GrantRequest(new Incarnation(3), A, "x")));
+        assertTrue(notHome.problem("").is("not-home"), notHome::getMessage);
+        ProblemException notAttached = assertThrows(
+                ProblemException.class,
+                () -> grants.publish("home", vm, "b", new GrantRequest(HOME, new Incarnation(3), "x")));
+        assertTrue(notAttached.problem("").is("not-attached"), notAttached::getMessage);
+        assertThrows(
+                ProblemException.class,
+                () -> grants.publish("home", vm, "a", new GrantRequest(new Incarnation(9), A, "x")));
+        assertThrows(
+                ProblemException.class,
+                () -> grants.publish("home", vm, "a", new GrantRequest(HOME, new Incarnation(9), "x")));
+        assertThrows(ProblemException.class, () -> grants.publish("home", vm + 1, "a", sealed("x")));
+        requireGone();
+    }
+
+    @Test
+    void shouldDropAGrantWithTheAttachment() throws Exception {
+        grants.publish("home", vm, "a", sealed("one"));
+        attachments.detach("vm", "a", A, Optional.empty());
+        requireGone();
+        assertEquals(2, events(EventKind.ATTACHMENTS_CHANGED).size());
+        assertEquals(
+                Optional.of("home"),
+                events(EventKind.ATTACHMENTS_CHANGED).getLast().node());
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
+        grants.publish("home", vm, "a", sealed("two"));
+        assertEquals("two", grants.grant("home", vm, "a").sealed());
+    }
+
+    @Test
+    void shouldNotHandOnTheGrantOfAnEarlierAttachment() {
+        grants.publish("home", vm, "a", sealed("one"));
+        attachments.detach("vm", "a", A, Optional.empty());
+        hosting.detached(vm, "a");
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
+        requireGone();
+        assertFalse(hosting.of("home").attachments().getFirst().granted());
+    }
+
+    @Test
+    void shouldDropAGrantWithEitherIncarnation() {
+        grants.publish("home", vm, "a", sealed("one"));
+        with.membership.register("a", Fixture.node(20, 0));
+        requireGone();
+        new Fences(with.ledger).acknowledge("home", new FenceAck(HOME, "a", A));
+        attachments.attach("vm", "a", new AttachRequest(new Incarnation(20), AttachMode.SHARED));
+        requireGone();
+        grants.publish("home", vm, "a", new GrantRequest(HOME, new Incarnation(20), "two"));
+        with.membership.register("home", Fixture.node(10, 8192));
+        requireGone();
+    }
+
+    @Test
+    void shouldDropAGrantThatTheHomeWithdraws() {
+        grants.publish("home", vm, "a", sealed("one"));
+        assertThrows(ProblemException.class, () -> grants.withdraw("home", vm, "a", A));
+        grants.withdraw("home", vm, "a", HOME);
+        requireGone();
+    }
+
+    @Test
+    void shouldEndTheWaitForADetachmentWhenTheHomeHasAcknowledgedIt() throws Exception {
+        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision()));
+        attachments.detach("vm", "a", A, Optional.empty());
+        Thread waiting = Thread.ofVirtual().start(() -> {
+            try {
+                hosting.awaitAcknowledged(Set.of("home", "b"));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        assertFalse(waiting.join(Duration.ofMillis(300)), "the home has not revoked the access");
+        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision()));
+        assertTrue(waiting.join(Duration.ofSeconds(1)));
+    }
+
+    @Test
+    void shouldWaitForASilentHomeOnce() throws Exception {
+        hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision()));
+        attachments.detach("vm", "a", A, Optional.empty());
+        hosting.awaitAcknowledged(Set.of("home"));
+        long began = System.nanoTime();
+        hosting.awaitAcknowledged(Set.of("home"));
+        assertTrue(
+                System.nanoTime() - began < Duration.ofSeconds(1).toNanos(), "a home that is away delays one request");
+    }
+}

@@ -1,0 +1,388 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Drain;
+import io.farpage.coordinator.model.DropAck;
+import io.farpage.coordinator.model.DropRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class RepairsTest {
+
+    private static final int PAGE = 4096;
+    private static final long POOL = 16L * PAGE;
+    private static final Incarnation WRITER = new Incarnation(2);
+
+    private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
+    private final Drops drops = new Drops(with.ledger);
+    private final Repairs repairs = new Repairs(with.ledger, with.time);
+    private final Drains drains = new Drains(with.ledger);
+
+    private void homes(String... nodes) {
+        for (String node : nodes) {
+            with.membership.register(node, Fixture.node(10 + node.charAt(1), POOL));
+        }
+        with.membership.register("w", Fixture.node(2, 0));
+    }
+
+    private void inDomain(String node, String domain) {
+        Registration said = Fixture.node(10 + node.charAt(1), POOL);
+        with.membership.register(
+                node,
+                new Registration(
+                        said.incarnation(),
+                        said.hostname(),
+                        said.address(),
+                        said.cpus(),
+                        said.memoryBytes(),
+                        said.devices(),
+                        said.pool(),
+                        said.transports(),
+                        said.linkKey(),
+                        said.status(),
+                        Optional.of(domain)));
+    }
+
+    private void create(long pages, int replicas, String... homes) {
+        with.spaces.create(new SpaceRequest("vm", pages * PAGE, OptionalInt.empty(), Optional.of(List.of(homes)))
+                .withReplicas(replicas));
+    }
+
+    private void attach() {
+        attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
+    }
+
+    private List<Extent> extents() {
+        return with.spaces.extents("vm").extents();
+    }
+
+    private Extent first() {
+        return extents().getFirst();
+    }
+
+    private static Set<String> names(Extent extent) {
+        return extent.homes().stream().map(ExtentHome::node).collect(Collectors.toSet());
+    }
+
+    private Optional<String> joining() {
+        return first().joining().map(ExtentHome::node);
+    }
+
+    private void drop(String node) {
+        ExtentHome home = first().targets()
+                .filter(each -> each.node().equals(node))
+                .findFirst()
+                .orElseThrow();
+        drops.drop("vm", "w", new DropRequest(WRITER, node, home.incarnation(), List.of(ExtentEpoch.of(first()))));
+    }
+
+    private void acknowledge() {
+        drops.acknowledge(
+                "vm",
+                "w",
+                new DropAck(WRITER, extents().stream().map(ExtentEpoch::of).toList()));
+    }
+
+    private void promote() {
+        repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+    }
+
+    private void zero(String node) {
+        with.spaces.acknowledge(
+                node,
+                new ReleaseAck(
+                        with.membership.node(node).orElseThrow().incarnation(),
+                        with.spaces.releases(node).stream().map(Release::id).toList()));
+    }
+
+    private static boolean refusedAs(String word, Runnable refused) {
+        return assertThrows(ProblemException.class, refused::run).problem("").is(word);
+    }
+
+    @Test
+    void shouldBringAnExtentBackToItsNumberOfHomes() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        assertEquals(0, repairs.step());
+        drop("h1");
+        long epoch = first().epochNumber();
+        assertEquals(1, repairs.step());
+        assertEquals(Optional.of("h3"), joining());
+        assertEquals(epoch + 1, first().epochNumber());
+        assertEquals(Set.of("h2"), names(first()), "a home that joins has not got the pages yet");
+        assertEquals(8L * PAGE, Backlog.bytes(with.ledger.state()));
+        promote();
+        assertEquals(Set.of("h2", "h3"), names(first()));
+        assertEquals(epoch + 2, first().epochNumber());
+        assertEquals(0, Backlog.bytes(with.ledger.state()));
+        assertEquals(0, repairs.step());
+    }
+
+    @Test
+    void shouldPromoteOnlyInTheEpochInWhichThePagesWereCopied() {
+        homes("h1", "h2", "h3", "h4");
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        ExtentEpoch copied = ExtentEpoch.of(first());
+        drop("h3");
+        with.time.advance(Duration.ofSeconds(2));
+        repairs.step();
+        assertEquals(Optional.of("h4"), joining());
+        assertTrue(refusedAs(
+                "stale-epoch", () -> repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied)))));
+        assertTrue(refusedAs(
+                "not-attached",
+                () -> repairs.promote(
+                        "vm",
+                        "h2",
+                        new PromoteRequest(
+                                with.membership.node("h2").orElseThrow().incarnation(), List.of(copied)))));
+        promote();
+        assertEquals(Set.of("h2", "h4"), names(first()));
+    }
+
+    @Test
+    void shouldNotHaveTwoHomesOfAnExtentInOneFailureDomain() {
+        inDomain("h1", "rack1");
+        inDomain("h2", "rack2");
+        inDomain("h3", "rack2");
+        inDomain("h4", "rack3");
+        homes();
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        assertEquals(Optional.of("h4"), joining());
+    }
+
+    @Test
+    void shouldHaveNoHomeJoinUnderAnAgentThatCannotCopy() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attachments.attach(
+                "vm",
+                "w",
+                new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.empty(), Optional.of(List.of("replicas"))));
+        drop("h1");
+        assertEquals(0, repairs.step());
+        drains.begin("h2");
+        assertTrue(
+                drains.of("h2").reasons().getFirst().contains("too old"),
+                () -> drains.of("h2").toString());
+    }
+
+    @Test
+    void shouldDropTheJoiningHomeWhenItsWriterHasDetached() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        attachments.detach("vm", "w", WRITER, Optional.empty());
+        assertEquals(Optional.empty(), joining());
+        assertEquals(Set.of("h2"), names(first()));
+        assertEquals(1, with.spaces.releases("h3").size(), "its frames hold pages, and are zeroed");
+        assertEquals(0, repairs.step());
+    }
+
+    @Test
+    void shouldKeepTheFramesOfAJoiningHomeThatIsDropped() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        drop("h3");
+        assertEquals(0, with.spaces.releases("h3").size());
+        acknowledge();
+        assertEquals(1, with.spaces.releases("h3").size());
+    }
+
+    @Test
+    void shouldForgetAJoiningHomeWhoseMemoryIsGone() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        with.membership.register("h3", Fixture.node(99, POOL));
+        assertEquals(Optional.empty(), joining());
+        assertEquals(ExtentState.OK, first().state());
+        assertEquals(Set.of("h2"), names(first()));
+    }
+
+    @Test
+    void shouldMoveTheOnlyCopyFromANodeThatIsDrainedInOneEpoch() {
+        homes("h1", "h2");
+        create(8, 1, "h1");
+        attach();
+        drains.begin("h1");
+        drains.begin("h1");
+        repairs.step();
+        assertEquals(Optional.of("h2"), joining());
+        assertFalse(drains.of("h1").drained());
+        promote();
+        assertEquals(Set.of("h2"), names(first()));
+        assertEquals(
+                List.of("h1"),
+                first().droppedHomes().stream().map(home -> home.node()).toList());
+        assertFalse(drains.of("h1").drained(), "the writer may have WRITEs under way");
+        acknowledge();
+        assertFalse(drains.of("h1").drained(), "the pages are not zeroed");
+        zero("h1");
+        assertTrue(drains.of("h1").drained());
+        assertTrue(refusedAs(
+                "home-draining",
+                () -> with.spaces.create(
+                        new SpaceRequest("other", PAGE, OptionalInt.empty(), Optional.of(List.of("h1"))))));
+        drains.cancel("h1");
+        drains.cancel("h1");
+        assertFalse(drains.of("h1").drained());
+    }
+
+    @Test
+    void shouldDropTheHomeThatIsDrainedWithThePromotionOfAnother() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        drains.begin("h2");
+        repairs.step();
+        assertEquals(Optional.of("h3"), joining());
+        promote();
+        assertEquals(Set.of("h1", "h3"), names(first()));
+    }
+
+    @Test
+    void shouldDropTheJoiningHomeWhenADrainIsCancelled() {
+        homes("h1", "h2");
+        create(8, 1, "h1");
+        attach();
+        drains.begin("h1");
+        repairs.step();
+        ExtentEpoch copied = ExtentEpoch.of(first());
+        drains.cancel("h1");
+        assertTrue(refusedAs(
+                "no-such-home", () -> repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied)))));
+        repairs.step();
+        assertEquals(Optional.empty(), joining());
+        assertEquals(Set.of("h1"), names(first()));
+    }
+
+    @Test
+    void shouldSayWhatKeepsANodeFromBeingDrained() {
+        homes("h1", "h2");
+        create(16, 1, "h1");
+        Drain unattached = drains.begin("h1");
+        assertTrue(unattached.reasons().getFirst().contains("no agent is attached"), unattached::toString);
+        attach();
+        with.spaces.create(new SpaceRequest("other", PAGE, OptionalInt.empty(), Optional.of(List.of("h2"))));
+        assertEquals(0, repairs.step());
+        Drain noRoom = drains.of("h1");
+        assertTrue(noRoom.reasons().getFirst().contains("free bytes in one piece ('h2' has 61440)"), noRoom::toString);
+        drains.begin("h2");
+        Drain noNode = drains.of("h1");
+        assertTrue(noNode.reasons().getFirst().contains("no other active node"), noNode::toString);
+    }
+
+    @Test
+    void shouldNotChooseAHomeAtOnceThatHasFailedWhileItJoined() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        drop("h3");
+        acknowledge();
+        zero("h3");
+        zero("h1");
+        repairs.step();
+        assertEquals(Optional.of("h1"), joining(), "h3 has just failed");
+    }
+
+    @Test
+    void shouldReplaceAHomeWhoseLeaseHasRunOutBeforeItsWriterNotices() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        failAllBut("h2", "h3", "w");
+        repairs.step();
+        assertEquals(Optional.of("h3"), joining());
+        assertEquals(Set.of("h1", "h2"), names(first()), "the pages are at both as long as the writer reaches them");
+        promote();
+        assertEquals(Set.of("h2", "h3"), names(first()));
+    }
+
+    @Test
+    void shouldDropTheJoiningHomeWhenTheFailedOneIsBack() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        failAllBut("h2", "h3", "w");
+        repairs.step();
+        with.membership.heartbeat("h1", with.membership.node("h1").orElseThrow().incarnation());
+        repairs.step();
+        assertEquals(Optional.empty(), joining());
+        assertEquals(Set.of("h1", "h2"), names(first()));
+    }
+
+    private void failAllBut(String... alive) {
+        for (int i = 0; i < 2; i++) {
+            with.time.advance(Fixture.LEASE.minusSeconds(1));
+            for (String node : alive) {
+                with.membership.heartbeat(
+                        node, with.membership.node(node).orElseThrow().incarnation());
+            }
+        }
+        with.membership.expire();
+    }
+
+    @Test
+    void shouldPlaceNothingOnANodeThatIsDrained() {
+        homes("h1", "h2");
+        drains.begin("h1");
+        with.spaces.create(new SpaceRequest("vm", 4L * PAGE, OptionalInt.empty(), Optional.empty()));
+        assertEquals(Set.of("h2"), names(first()));
+    }
+
+    @Test
+    void shouldGoOnDrainingAndJoiningAfterARestart() {
+        homes("h1", "h2");
+        create(8, 1, "h1");
+        attach();
+        drains.begin("h1");
+        repairs.step();
+        State before = with.ledger.state();
+        with.restart();
+        assertEquals(before.extents(), with.ledger.state().extents());
+        assertEquals(before.drains(), with.ledger.state().drains());
+        new Repairs(with.ledger, with.time)
+                .promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+        assertEquals(Set.of("h2"), names(first()));
+    }
+}

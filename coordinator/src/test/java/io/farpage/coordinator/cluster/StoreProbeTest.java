@@ -1,0 +1,116 @@
+package io.farpage.coordinator.cluster;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.store.StoreException;
+import io.farpage.rest.Health.Part;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What {@code /health} says of the store: whether it can be written now, and not only whether it could once. */
+@Timeout(30)
+class StoreProbeTest {
+    private static final Duration LONGER_THAN_FRESH = Duration.ofSeconds(11);
+
+    private final Fixture with = new Fixture();
+    private final AtomicLong passed = new AtomicLong();
+    private final StoreProbe probe = new StoreProbe(with.ledger, () -> System.nanoTime() + passed.get());
+
+    private static void requireOk(String detail, Part part) {
+        assertEquals(Part.ok("store", detail), part);
+    }
+
+    private static Instant requireFailed(String detail, Part part) {
+        assertEquals(new Part("store", "failed", detail, part.since()), part);
+        return Instant.parse(part.since().orElseThrow());
+    }
+
+    private void waitUntilTheLastCommitIsOld() {
+        passed.addAndGet(LONGER_THAN_FRESH.toNanos());
+    }
+
+    @Test
+    void shouldWriteNothingWithinTenSecondsOfACommit() {
+        requireOk("it was written within the last 10 s", probe.part());
+        assertEquals(0, with.store.begun());
+    }
+
+    @Test
+    void shouldCommitWhenTheLastCommitIsOlder() {
+        waitUntilTheLastCommitIsOld();
+        requireOk("a commit was written just now", probe.part());
+        assertEquals(1, with.store.begun());
+    }
+
+    @Test
+    void shouldFailAsLongAsTheStoreCannotBeWrittenAndSaySinceWhen() {
+        waitUntilTheLastCommitIsOld();
+        with.store.fill(true);
+        Instant first = requireFailed("the disk is full", probe.part());
+        awaitMillisecondAfter(first);
+        assertEquals(first, requireFailed("the disk is full", probe.part()), "since the first failure");
+        with.store.fill(false);
+        requireOk("a commit was written just now", probe.part());
+
+        waitUntilTheLastCommitIsOld();
+        with.store.fill(true);
+        assertNotEquals(first, requireFailed("the disk is full", probe.part()), "a failure of its own");
+    }
+
+    private static void awaitMillisecondAfter(Instant moment) {
+        await().until(() -> Instant.now().isAfter(moment.plusMillis(2)));
+    }
+
+    /** A change has failed a moment ago, so that an earlier commit shows nothing. */
+    @Test
+    void shouldProbeAfterAChangeThatFailedHoweverFreshTheLastCommitIs() {
+        with.store.fill(true);
+        assertThrows(StoreException.class, () -> with.membership.register("a", Fixture.node(1, 4096)));
+        requireFailed("the disk is full", probe.part());
+        assertEquals(2, with.store.begun());
+    }
+
+    @Test
+    void shouldFailAndProbeAgainAfterAFailureThatIsNoneOfTheStores() {
+        waitUntilTheLastCommitIsOld();
+        with.store.failWith(new ClassCastException("a defect"));
+        requireFailed("a commit failed: java.lang.ClassCastException: a defect", probe.part());
+        with.store.fill(false);
+        requireOk("a commit was written just now", probe.part());
+    }
+
+    @Test
+    void shouldAnswerWithinTwoSecondsWithOneCommitUnderWayWhenTheDiskDoesNotAnswer() throws Exception {
+        CountDownLatch disk = new CountDownLatch(1);
+        with.store.await(disk);
+        waitUntilTheLastCommitIsOld();
+        FutureTask<Part> other = new FutureTask<>(probe::part);
+        Thread.ofPlatform().daemon().start(other);
+        long began = System.nanoTime();
+        Instant since = requireFailed("a commit has not ended; the disk may not answer", probe.part());
+        requireFailed("a commit has not ended; the disk may not answer", other.get());
+        long took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+        assertTrue(took >= 1_500 && took < 4_000, "two requests at once took " + took + " ms");
+
+        began = System.nanoTime();
+        assertEquals(since, requireFailed("a commit has not ended; the disk may not answer", probe.part()));
+        took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+        assertTrue(took < 1_000, "the commit is late already, and the next request took " + took + " ms");
+        assertEquals(1, with.store.begun());
+
+        disk.countDown();
+        await().until(() -> probe.part().state().equals("ok"));
+        assertEquals(Optional.empty(), probe.part().since());
+    }
+}

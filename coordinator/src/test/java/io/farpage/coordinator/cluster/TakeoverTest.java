@@ -1,0 +1,164 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How a node takes a space over from one that has failed: node a has it, homes are h1 and h2, node b takes it over. */
+class TakeoverTest {
+    private static final int PAGE = 4096;
+    private static final Incarnation A = new Incarnation(2);
+    private static final Incarnation B = new Incarnation(3);
+
+    private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
+    private final Fences fences = new Fences(with.ledger);
+
+    @BeforeEach
+    void attachASpace() {
+        with.membership.register("h1", Fixture.node(11, 4 * PAGE));
+        with.membership.register("h2", Fixture.node(12, 4 * PAGE));
+        with.membership.register("a", Fixture.node(2, 0));
+        with.membership.register("b", Fixture.node(3, 0));
+        with.spaces.create(new SpaceRequest("vm", 8L * PAGE, OptionalInt.empty(), Optional.of(List.of("h1", "h2"))));
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.EXCLUSIVE));
+    }
+
+    @Test
+    void shouldPassTheSpaceOnWhenAllHomesHaveCutTheFailedNodeOff() {
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+        ProblemException waiting = refused("fencing", () -> takeOver("b", B, true));
+        assertTrue(String.valueOf(waiting.getMessage()).contains("which 'h2' must"), waiting::getMessage);
+        acknowledge("h2", 12);
+
+        refused("space-torn", () -> takeOver("b", B, false));
+        takeOver("b", B, true);
+        assertEquals(
+                List.of("b"),
+                attachments.of("vm").stream().map(Attachment::node).toList());
+    }
+
+    @Test
+    void shouldTellTheFailedNodeOnce() throws InterruptedException {
+        fail("a");
+        long before = with.ledger.state().index();
+        refused("fencing", () -> takeOver("b", B, true));
+        refused("fencing", () -> takeOver("b", B, true));
+        List<Event> told = with.ledger.events().after(before, Duration.ZERO).events().stream()
+                .filter(event -> event.kind() == EventKind.SPACE_TAKEN_OVER)
+                .toList();
+        assertEquals(1, told.size(), told::toString);
+        assertEquals(Optional.of("a"), told.getFirst().node());
+        assertEquals(Optional.of("b"), told.getFirst().peer());
+    }
+
+    @Test
+    void shouldLeaveTheSpaceToANodeThatRenewsItsLease() {
+        ProblemException refused = refused("attached", () -> takeOver("b", B, true));
+        assertTrue(
+                String.valueOf(refused.getMessage()).contains("node 'a', which renews its lease"), refused::getMessage);
+        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(Optional.empty(), with.spaces.require("vm").torn());
+    }
+
+    @Test
+    void shouldLeaveTheSpaceToAFailedNodeUnlessARequestTakesItOver() {
+        fail("a");
+        refused("attached", () -> attachments.attach("vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE)));
+        refused("invalid", () -> attachments.attach("vm", "b", new AttachRequest(B, AttachMode.SHARED).withTakeover()));
+        assertEquals(List.of(), fences.of("h1"));
+    }
+
+    @Test
+    void shouldRefuseATakeoverByANodeThatMayNotAttachTheSpace() {
+        with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a"))));
+        fail("a");
+        refused("node-not-allowed", () -> takeOver("b", B, true));
+        assertEquals(List.of(), fences.of("h1"));
+    }
+
+    @Test
+    void shouldRefuseTheNodeThatWasCutOffUntilItHasDetached() {
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        with.membership.heartbeat("a", A);
+        // One home has cut it off and the other has not: it can neither confirm its attachment nor take the space back.
+        acknowledge("h1", 11);
+        refused("taken-over", () -> attachments.attach("vm", "a", new AttachRequest(A, AttachMode.EXCLUSIVE)));
+        acknowledge("h2", 12);
+        takeOver("b", B, true);
+        refused("taken-over", () -> takeOver("a", A, true));
+
+        attachments.detach("vm", "a", A, Optional.empty());
+        assertEquals(List.of(), fences.of("h1"));
+        assertEquals(Optional.empty(), with.spaces.require("vm").torn(), "what a says is not of the space that b has");
+        refused("attached", () -> takeOver("a", A, true));
+    }
+
+    @Test
+    void shouldTakeOverFromANodeThatHadTheSpaceShared() {
+        attachments.detach("vm", "a", A, Optional.empty());
+        attachments.attach("vm", "a", new AttachRequest(A, AttachMode.SHARED));
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, false));
+        acknowledge("h1", 11);
+        acknowledge("h2", 12);
+        takeOver("b", B, false);
+    }
+
+    @Test
+    void shouldGoOnWithATakeoverAfterARestartOfTheCoordinator() {
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        with.restart();
+        Attachments later = new Attachments(with.ledger, with.time);
+        assertTrue(with.spaces.require("vm").torn().isPresent());
+        Fences after = new Fences(with.ledger);
+        after.acknowledge("h1", new FenceAck(new Incarnation(11), "a", A));
+        after.acknowledge("h2", new FenceAck(new Incarnation(12), "a", A));
+        later.attach("vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE, Optional.of(true)));
+    }
+
+    private void takeOver(String node, Incarnation incarnation, boolean force) {
+        attachments.attach(
+                "vm", node, new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.of(force)).withTakeover());
+    }
+
+    private static ProblemException refused(String type, Runnable change) {
+        ProblemException refused = assertThrows(ProblemException.class, change::run);
+        assertTrue(refused.problem("").is(type), refused::getMessage);
+        return refused;
+    }
+
+    private void fail(String failing) {
+        with.time.advance(Fixture.LEASE.minusSeconds(1));
+        with.membership.nodes().stream()
+                .filter(node -> !failing.equals(node.id()))
+                .forEach(node -> with.membership.heartbeat(node.id(), node.incarnation()));
+        with.time.advance(Duration.ofSeconds(2));
+        with.membership.expire();
+    }
+
+    private void acknowledge(String home, long incarnation) {
+        fences.acknowledge(home, new FenceAck(new Incarnation(incarnation), "a", A));
+    }
+}

@@ -1,0 +1,82 @@
+package io.farpage.coordinator.rebuild;
+
+import static io.farpage.coordinator.rebuild.Reports.PAGE;
+import static io.farpage.coordinator.rebuild.Reports.seen;
+import static io.farpage.coordinator.rebuild.Reports.space;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.config.HostPort;
+import io.farpage.coordinator.api.Rights;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.store.MvStore;
+import io.farpage.coordinator.store.Store;
+import io.farpage.rest.Entrance;
+import io.farpage.rest.Json;
+import io.farpage.rest.RestServer;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The REST interface of a rebuild. */
+class RebuildServerTest {
+
+    private final Store store;
+
+    RebuildServerTest(@TempDir Path directory) {
+        this.store = MvStore.open(directory.resolve("store"));
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    private State state() {
+        return new Ledger(store, 10, nanos -> {}).state();
+    }
+
+    @Test
+    void shouldTakeAReportOfMoreThan4MiBThroughRest() throws Exception {
+        int spaces = 16_000;
+        List<SpaceExtents> all = LongStream.rangeClosed(1, spaces)
+                .mapToObj(id -> space(id, "a-space-with-a-name-" + id, "b", id - 1, 1))
+                .toList();
+        NodeReport long16000 = new NodeReport(
+                Optional.of(seen(100)),
+                Fixture.node(2, (long) spaces * PAGE),
+                new Hosted(100, all, List.of()),
+                List.of(),
+                List.of(),
+                List.of());
+        int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
+        assertTrue(bytes > 4 << 20, bytes + " bytes");
+        RestServer.Options options =
+                new RestServer.Options("test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 4 << 20);
+        try (RebuildServer server = new RebuildServer(options, store, Set.of("b"));
+                CoordinatorClient client =
+                        new CoordinatorClient(URI.create("http://" + server.listening()), Duration.ofSeconds(30))) {
+            assertEquals(
+                    new TreeSet<>(Rights.rebuildTable().routes()),
+                    new TreeSet<>(server.registered()),
+                    "every route has an entry in Rights");
+            assertTrue(client.report("b", long16000).finished());
+            server.awaitFinished();
+        }
+        assertEquals(spaces, state().spaces().size());
+    }
+}

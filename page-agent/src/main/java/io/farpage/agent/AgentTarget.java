@@ -5,48 +5,40 @@ import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import io.farpage.rest.Problem;
 import io.farpage.tls.ClientOptions;
-import io.farpage.tls.Peer;
 import io.farpage.tls.TlsException;
-import io.farpage.tls.TlsFailure;
 import java.io.IOException;
-import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
 /** The agent and the space that a command is for. */
 final class AgentTarget {
-    static final String DEFAULT = "http://127.0.0.1:7401";
+    /** Of the option {@code --agent}. */
+    static final String AGENT =
+            "The agent: the id of a node on this host, unix:PATH, or http(s)://HOST:PORT; or FARPAGE_AGENT. When left out, the one agent"
+                    + " that has its socket in /run/farpage or in this user's directory";
+
     static final String JSON = "application/json";
     static final String BYTES = "application/octet-stream";
 
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    @Option(
-            names = "--agent",
-            paramLabel = "URL",
-            defaultValue = DEFAULT,
-            description = "REST API of the agent (default: ${DEFAULT-VALUE})")
-    private String agent = "";
+    /** Between two requests of which the first was refused for the time being. */
+    private static final Duration RETRY = Duration.ofMillis(200);
+
+    @Option(names = "--agent", paramLabel = "AGENT", defaultValue = "${env:FARPAGE_AGENT}", description = AGENT)
+    private @Nullable String agent;
 
     @ArgGroup(exclusive = false)
     private ClientOptions security = new ClientOptions();
 
     @Option(names = "--space", required = true, description = "Name of the space")
     private String space = "";
-
-    /** The path of a resource below the space. */
-    URI uri(String below) {
-        return URI.create(agent + space() + below);
-    }
 
     /** Name of the space. */
     String name() {
@@ -58,68 +50,82 @@ final class AgentTarget {
         return "/api/v1/spaces/" + encode(space);
     }
 
+    /** The agent, and what is shown to it. */
+    Caller caller() {
+        return new Caller(agent, security);
+    }
+
     /** Sends a request. Prints the problem and gives null if it was refused. */
     byte @Nullable [] send(String method, String path, String type, byte[] body) throws InterruptedException {
-        return send(new Caller(agent, security), method, path, type, body);
+        return send(caller(), method, path, type, body);
     }
 
-    /** The agent at a URL, and what is shown to it. */
-    record Caller(String agent, ClientOptions security) {}
-
-    /** A client for requests to the agent. */
-    HttpClient client() {
-        return client(security);
-    }
-
-    private static HttpClient client(ClientOptions security) {
-        HttpClient.Builder builder = HttpClient.newBuilder().connectTimeout(TIMEOUT);
-        security.credentials().context(Peer.AGENT).ifPresent(builder::sslContext);
-        return builder.build();
+    /**
+     * The agent that a command is for, and what is shown to it.
+     *
+     * @param agent as the option gives it; null: the agent of this host
+     */
+    record Caller(@Nullable String agent, ClientOptions security) {
+        /**
+         * Connects to the agent.
+         *
+         * @throws NoAgentException if the option leads to none
+         * @throws TlsException if the certificates cannot be used
+         */
+        AgentClient open(Duration timeout) {
+            return AgentClient.open(AgentAddress.of(agent), security, timeout);
+        }
     }
 
     static byte @Nullable [] send(Caller to, String method, String path, String type, byte[] body)
             throws InterruptedException {
-        String agent = to.agent();
-        HttpRequest request = HttpRequest.newBuilder(URI.create(agent + path))
-                .timeout(TIMEOUT)
-                .header("Content-Type", type)
-                .method(method, body.length == 0 ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body))
-                .build();
-        try (HttpClient client = client(to.security())) {
-            HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
-            if (response.statusCode() / 100 == 2) {
-                response.headers()
-                        .firstValue(AgentApi.TORN)
-                        .ifPresent(why -> System.err.println(
-                                "page-agent: warning: the space is torn, its pages are older and newer ones: " + why));
-                return response.body();
+        return send(to, method, path, type, body, problem -> false);
+    }
+
+    /**
+     * Sends a request, and sends it again while the answer is a problem that {@code again} says yes to.
+     *
+     * @return null if it was refused, after the problem was printed
+     */
+    static byte @Nullable [] send(
+            Caller to, String method, String path, String type, byte[] body, Predicate<Problem> again)
+            throws InterruptedException {
+        try (AgentClient client = to.open(TIMEOUT)) {
+            while (true) {
+                try (AgentClient.Answer answer = client.send(method, path, type, new AgentClient.Bytes(body))) {
+                    byte[] content = answer.body().readAllBytes();
+                    if (answer.status() / 100 == 2) {
+                        answer.header(AgentApi.TORN)
+                                .ifPresent(why -> System.err.println(
+                                        "page-agent: warning: the space is torn, its pages are older and newer ones: "
+                                                + why));
+                        return content;
+                    }
+                    if (problem(content).filter(again).isEmpty()) {
+                        System.err.println("page-agent: " + detail(answer.status(), content));
+                        return null;
+                    }
+                } catch (IOException e) {
+                    System.err.println("page-agent: no answer from the agent at " + client.explain(e));
+                    return null;
+                }
+                Thread.sleep(RETRY);
             }
-            System.err.println("page-agent: " + detail(response));
-            return null;
-        } catch (IOException e) {
-            System.err.println("page-agent: no answer from the agent at " + agent + ": " + reason(agent, e));
-            return null;
-        } catch (TlsException e) {
+        } catch (NoAgentException | TlsException e) {
             System.err.println("page-agent: " + e.getMessage());
             return null;
         }
     }
 
-    private static String reason(String agent, IOException e) {
-        return TlsFailure.explain(e, agent.startsWith("https:"))
-                .orElseGet(() -> e.getMessage() == null ? "nothing listens there; is it running?" : e.getMessage());
-    }
-
-    /** The message of an answer that is no success. */
-    static String detail(HttpResponse<byte[]> response) {
-        return detail(response.statusCode(), response.body());
-    }
-
     static String detail(int status, byte[] body) {
+        return problem(body).map(problem -> Printable.of(problem.detail())).orElse("the agent answered " + status);
+    }
+
+    private static Optional<Problem> problem(byte[] body) {
         try {
-            return Printable.of(Json.LENIENT.readValue(body, Problem.class).detail());
+            return Optional.of(Json.LENIENT.readValue(body, Problem.class));
         } catch (RuntimeException e) {
-            return "the agent answered " + status;
+            return Optional.empty();
         }
     }
 

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
@@ -17,38 +16,52 @@ import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.pool.PagePool;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.PortAttributes;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Function;
 
 /**
  * This node's registration and regions, for the devices that are open.
  *
- * @param address where others reach the REST API
+ * @param address where others reach the REST API; port 0 if they do not
  * @param keys of links
+ * @param domain failure domain, if it is not the node itself
+ * @param adopts the spaces of guests that the process before has left
  */
-record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Transports transports, LinkKeys keys) {
+record Announcement(
+        Incarnation incarnation,
+        HostPort address,
+        PagePool pool,
+        Transports transports,
+        LinkKeys keys,
+        Optional<String> domain,
+        List<Long> adopts) {
     Registration registration() {
-        return new Registration(
+        Registration plain = new Registration(
                 incarnation,
                 Host.name(),
                 address.toString(),
                 Host.cpus(),
                 Host.memoryBytes(),
                 transports.devices().stream().map(Announcement::info).toList(),
-                new PoolInfo(pool.exported().byteSize(), pool.frameBytes()),
+                new PoolInfo(
+                        pool.exported().byteSize(),
+                        pool.frameBytes(),
+                        Optional.of(new Incarnation(pool.id())).filter(id -> !id.equals(incarnation))),
                 transports.devices().stream().map(OpenDevice::transport).toList(),
                 Optional.of(keys.published()),
-                Optional.of(NodeStatus.ACTIVE));
+                Optional.of(NodeStatus.ACTIVE),
+                domain);
+        return plain.withAdopted(adopts);
     }
 
     Map<String, RegionRequest> regions() {
-        return Map.of(LinkControl.HEADER_REGION, region(OpenDevice::header), Region.POOL, region(OpenDevice::exported));
+        return Map.of(LinkControl.HEADER_REGION, header());
     }
 
-    private RegionRequest region(Function<OpenDevice, MemoryRegion> which) {
-        MemoryRegion any = which.apply(transports.devices().getFirst());
+    private RegionRequest header() {
+        MemoryRegion any = transports.devices().getFirst().header();
         return new RegionRequest(
                 incarnation,
                 new RemoteAddress(any.address()),
@@ -56,7 +69,7 @@ record Announcement(Incarnation incarnation, HostPort address, PagePool pool, Tr
                 transports.devices().stream()
                         .map(open -> new RegionKey(
                                 open.device().name(),
-                                Integer.toUnsignedLong(which.apply(open).rkey())))
+                                Integer.toUnsignedLong(open.header().rkey())))
                         .toList());
     }
 

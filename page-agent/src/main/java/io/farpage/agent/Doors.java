@@ -1,15 +1,22 @@
 package io.farpage.agent;
 
+import io.farpage.access.AccessTable;
 import io.farpage.access.Identity;
 import io.farpage.access.TokenRefusedException;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.control.socket.SocketAccess;
+import io.farpage.agent.rest.ApiSocket;
 import io.farpage.agent.rest.Rights;
+import io.farpage.agent.rest.SocketRoles;
+import io.farpage.audit.Audit;
+import io.farpage.audit.AuditKeys;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
-import io.farpage.config.HostPort;
+import io.farpage.limit.LimitKeys;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.Entrance;
+import io.farpage.rest.RequestAudit;
 import io.farpage.tls.Credentials;
 import io.farpage.tls.Exposure;
 import io.farpage.tls.Tls;
@@ -25,11 +32,18 @@ final class Doors implements AutoCloseable {
     private final Config config;
     private final Optional<Tls> tls;
     private final String node;
+    private final Audit audit;
 
     private Doors(Config config, Optional<Tls> tls, String node) {
         this.config = config;
         this.tls = tls;
         this.node = node;
+        this.audit = AuditKeys.open(
+                config,
+                new Audit.Source("page-agent", node),
+                config.isSet(AgentKeys.SEAL_DIRECTORY)
+                        ? Optional.of(config.get(AgentKeys.SEAL_DIRECTORY))
+                        : Optional.empty());
     }
 
     /**
@@ -54,16 +68,32 @@ final class Doors implements AutoCloseable {
         }
     }
 
+    /** The id of the node that is configured, without opening anything. */
+    static String nodeOf(Config config) {
+        try (Closer closer = new Closer(TlsKeys.open(config))) {
+            return node(config, closer.tls());
+        }
+    }
+
+    /** Closes what was opened to look at it. */
+    private record Closer(Optional<Tls> tls) implements AutoCloseable {
+        @Override
+        public void close() {
+            tls.ifPresent(Tls::close);
+        }
+    }
+
     private static void checkExposure(Config config) {
         if (config.get(AgentKeys.COORDINATOR_URL).startsWith("https:")) {
             throw new ConfigException(List.of(
                     "coordinator.url: '%s' is not valid without tls.certificate, tls.key and tls.ca; 'page-agent join' gets them"
                             .formatted(config.get(AgentKeys.COORDINATOR_URL))));
         }
-        HostPort listen = config.get(AgentKeys.API_LISTEN);
         String tcp = config.get(AgentKeys.TCP_ADDRESS);
         List<Exposure.Address> addresses = new ArrayList<>();
-        addresses.add(new Exposure.Address(AgentKeys.API_LISTEN.name(), listen.toString(), listen.host()));
+        config.get(AgentKeys.API_LISTEN)
+                .ifPresent(listen -> addresses.add(
+                        new Exposure.Address(AgentKeys.API_LISTEN.name(), listen.toString(), listen.host())));
         addresses.add(new Exposure.Address(AgentKeys.TCP_ADDRESS.name(), tcp, tcp));
         Exposure.check(config, addresses);
     }
@@ -92,6 +122,11 @@ final class Doors implements AutoCloseable {
         return node;
     }
 
+    /** What the agent does and refuses is written to it. */
+    Audit audit() {
+        return audit;
+    }
+
     Optional<Tls> tls() {
         return tls;
     }
@@ -104,22 +139,54 @@ final class Doors implements AutoCloseable {
         return Credentials.of(tls);
     }
 
-    /** How the agent serves its REST API. Tokens are the coordinator's; an agent takes certificates. */
-    Entrance entrance() {
-        HostPort listen = config.get(AgentKeys.API_LISTEN);
+    /**
+     * Makes the path of the REST API's Unix socket ready.
+     *
+     * @throws io.farpage.rest.ListenException if it cannot be listened on
+     * @throws IllegalArgumentException if its owner is not known on this host
+     */
+    ApiSocket socket() {
+        SocketAccess access = SocketAccess.of(
+                AgentKeys.API_SOCKET_OWNER.name(),
+                Integer.parseInt(config.get(AgentKeys.API_SOCKET_MODE), 8),
+                config.get(AgentKeys.API_SOCKET_OWNER));
+        return ApiSocket.prepare(config.get(AgentKeys.API_SOCKET), node, access);
+    }
+
+    /** How the agent serves its REST API: on its Unix socket, and on a TCP address if it has one. */
+    Entrance entrance(ApiSocket socket) {
+        AccessTable table = Rights.table(node);
+        return new Entrance(
+                config.get(AgentKeys.API_LISTEN),
+                tls,
+                guarded(tcpControl(table)
+                        .withSocket(
+                                table,
+                                SocketRoles.of(
+                                        AgentKeys.API_SOCKET_ROLES.name(), config.get(AgentKeys.API_SOCKET_ROLES)))),
+                Optional.of(socket.bindAt()));
+    }
+
+    private AccessControl guarded(AccessControl control) {
+        return control.limitedBy(LimitKeys.open(config)).auditedBy(new RequestAudit(audit, AgentAudit.routes()));
+    }
+
+    /** Tokens are the coordinator's; an agent takes certificates. */
+    private AccessControl tcpControl(AccessTable table) {
         if (tls.isPresent()) {
-            return new Entrance(listen, tls, AccessControl.of(Rights.table(node), token -> {
+            return AccessControl.of(table, token -> {
                 throw new TokenRefusedException("an agent takes certificates and no tokens");
-            }));
+            });
         }
         List<String> names = new ArrayList<>(config.get(AgentKeys.API_NAMES));
-        names.add(listen.host());
+        config.get(AgentKeys.API_LISTEN).ifPresent(listen -> names.add(listen.host()));
         config.get(AgentKeys.API_ADVERTISE).ifPresent(names::add);
-        return new Entrance(listen, tls, AccessControl.open(names));
+        return AccessControl.open(names);
     }
 
     @Override
     public void close() {
         tls.ifPresent(Tls::close);
+        audit.close();
     }
 }

@@ -3,12 +3,14 @@ package io.farpage.agent;
 import io.farpage.agent.control.guest.GuestRequest;
 import io.farpage.agent.control.guest.GuestStatus;
 import io.farpage.agent.control.guest.LocalLimit;
-import io.farpage.config.ValueTypes;
+import io.farpage.config.BytesOption;
+import io.farpage.config.DurationOption;
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;
 import io.farpage.tls.ClientOptions;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -17,30 +19,17 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
 /** {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of a running agent. */
 final class GuestCommands {
     private static final int REFUSED = 1;
 
+    /** The type of the problem while homes have not cut a former user of the space off. */
+    private static final String FENCING = "fencing";
+
     private GuestCommands() {}
-
-    /** Sizes with units, such as 512MiB. */
-    static final class Bytes implements ITypeConverter<Long> {
-        private static final long MAX_BYTES = 1L << 48;
-
-        @Override
-        public Long convert(String value) {
-            try {
-                return ValueTypes.bytes(1, MAX_BYTES).parse(value);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException("'" + value + "' is not a size: " + e.getMessage());
-            }
-        }
-    }
 
     private static byte[] json(Object body) {
         return Json.STRICT.writeValueAsBytes(body);
@@ -65,14 +54,14 @@ final class GuestCommands {
         @Option(
                 names = "--size",
                 paramLabel = "SIZE",
-                converter = Bytes.class,
+                converter = BytesOption.class,
                 description = "Size of the guest's memory, such as 512MiB; creates the space if it does not exist")
         private @Nullable Long size;
 
         @Option(
                 names = "--page-size",
                 paramLabel = "SIZE",
-                converter = Bytes.class,
+                converter = BytesOption.class,
                 description = "Size of a page: 4KiB or 2MiB (default: 4KiB)")
         private @Nullable Long pageSize;
 
@@ -83,9 +72,16 @@ final class GuestCommands {
         private @Nullable List<String> homes;
 
         @Option(
+                names = "--replicas",
+                paramLabel = "COUNT",
+                description =
+                        "Homes of each page of a space that is created, 1 to 3, in different failure domains (default: 1)")
+        private @Nullable Integer replicas;
+
+        @Option(
                 names = "--local",
                 paramLabel = "SIZE",
-                converter = Bytes.class,
+                converter = BytesOption.class,
                 description = "How much of the memory may be resident, such as 64MiB (default: all)")
         private @Nullable Long local;
 
@@ -121,6 +117,21 @@ final class GuestCommands {
         private boolean force;
 
         @Option(
+                names = "--takeover",
+                description =
+                        "Take the space over from a node that has failed: its homes cut that node off first. Pages that it had changed and not"
+                                + " written are lost, so this also takes --force")
+        private boolean takeover;
+
+        @Option(
+                names = "--timeout",
+                paramLabel = "DURATION",
+                converter = DurationOption.class,
+                defaultValue = "30s",
+                description = "How long the homes may take to cut the failed node off (default: ${DEFAULT-VALUE})")
+        private Duration timeout = Duration.ofSeconds(30);
+
+        @Option(
                 names = "--encrypted",
                 description =
                         "Seal the pages for their homes, with a key of this agent; a space that exists must be encrypted")
@@ -144,16 +155,25 @@ final class GuestCommands {
                     size == null ? OptionalLong.empty() : OptionalLong.of(size),
                     pageSize == null ? OptionalInt.empty() : OptionalInt.of((int) Math.min(pageSize, 1 << 30)),
                     Optional.ofNullable(homes),
+                    replicas == null ? OptionalInt.empty() : OptionalInt.of(replicas),
                     local == null ? OptionalLong.empty() : OptionalLong.of(local),
                     prefetch == null ? OptionalInt.empty() : OptionalInt.of(prefetch),
                     noReplay ? Optional.of(false) : Optional.empty(),
                     Optional.ofNullable(socketMode),
                     Optional.ofNullable(socketOwner),
                     force ? Optional.of(true) : Optional.empty(),
+                    takeover ? Optional.of(true) : Optional.empty(),
                     encrypted ? Optional.of(true) : Optional.empty(),
                     Optional.ofNullable(keyId),
                     reset ? Optional.of(true) : Optional.empty());
-            byte[] answer = target.send("PUT", target.space() + "/guest", AgentTarget.JSON, json(request));
+            long deadline = System.nanoTime() + timeout.toNanos();
+            byte[] answer = AgentTarget.send(
+                    target.caller(),
+                    "PUT",
+                    target.space() + "/guest",
+                    AgentTarget.JSON,
+                    json(request),
+                    problem -> takeover && problem.is(FENCING) && deadline - System.nanoTime() > 0);
             if (answer == null) {
                 return REFUSED;
             }
@@ -192,7 +212,7 @@ final class GuestCommands {
                 names = "--local",
                 required = true,
                 paramLabel = "SIZE",
-                converter = Bytes.class,
+                converter = BytesOption.class,
                 description = "How much of the memory may be resident, such as 64MiB")
         private long local;
 
@@ -208,10 +228,10 @@ final class GuestCommands {
     static final class Show implements Callable<Integer> {
         @Option(
                 names = "--agent",
-                paramLabel = "URL",
-                defaultValue = AgentTarget.DEFAULT,
-                description = "REST API of the agent (default: ${DEFAULT-VALUE})")
-        private String agent = "";
+                paramLabel = "AGENT",
+                defaultValue = "${env:FARPAGE_AGENT}",
+                description = AgentTarget.AGENT)
+        private @Nullable String agent;
 
         @Mixin
         private final ClientOptions security = new ClientOptions();

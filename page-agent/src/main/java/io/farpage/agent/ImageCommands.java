@@ -1,12 +1,8 @@
 package io.farpage.agent;
 
+import io.farpage.tls.TlsException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -54,22 +50,22 @@ final class ImageCommands {
         @Override
         public Integer call() throws InterruptedException {
             Path part = file.resolveSibling(file.getFileName() + ".part");
-            HttpRequest request = HttpRequest.newBuilder(target.uri(force ? "/memory?force=true" : "/memory"))
-                    .timeout(TIMEOUT)
-                    .build();
-            try (HttpClient client = target.client()) {
-                HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
-                try (InputStream body = response.body()) {
-                    if (response.statusCode() != 200) {
-                        return refuse(AgentTarget.detail(response.statusCode(), body.readAllBytes()));
+            String path = target.space() + (force ? "/memory?force=true" : "/memory");
+            try (AgentClient client = target.caller().open(TIMEOUT)) {
+                try (AgentClient.Answer answer = client.send("GET", path, AgentTarget.BYTES, AgentClient.Bytes.NONE)) {
+                    if (answer.status() != 200) {
+                        return refuse(AgentTarget.detail(
+                                answer.status(), answer.body().readAllBytes()));
                     }
-                    write(body, part);
+                    write(answer.body(), part);
                 }
                 Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
                 return 0;
             } catch (IOException e) {
                 delete(part);
                 return refuse("space " + target.name() + " is not saved: " + e.getMessage());
+            } catch (NoAgentException | TlsException e) {
+                return refuse(String.valueOf(e.getMessage()));
             }
         }
 
@@ -122,16 +118,15 @@ final class ImageCommands {
 
         @Override
         public Integer call() throws InterruptedException {
-            try (HttpClient client = target.client()) {
-                HttpRequest request = HttpRequest.newBuilder(target.uri("/memory"))
-                        .timeout(TIMEOUT)
-                        .header("Content-Type", AgentTarget.BYTES)
-                        .PUT(BodyPublishers.ofFile(file))
-                        .build();
-                HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
-                return response.statusCode() / 100 == 2 ? 0 : refuse(AgentTarget.detail(response));
+            try (AgentClient client = target.caller().open(TIMEOUT);
+                    AgentClient.Answer answer = client.send(
+                            "PUT", target.space() + "/memory", AgentTarget.BYTES, new AgentClient.Content(file))) {
+                byte[] content = answer.body().readAllBytes();
+                return answer.status() / 100 == 2 ? 0 : refuse(AgentTarget.detail(answer.status(), content));
             } catch (IOException e) {
                 return refuse("space " + target.name() + " is not loaded: " + e);
+            } catch (NoAgentException | TlsException e) {
+                return refuse(String.valueOf(e.getMessage()));
             }
         }
     }

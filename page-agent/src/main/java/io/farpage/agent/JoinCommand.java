@@ -3,6 +3,7 @@ package io.farpage.agent;
 import io.farpage.certs.Keys;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.certs.SigningRequest;
+import io.farpage.config.DurationOption;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.JoinRequest;
 import io.farpage.rest.Json;
@@ -20,6 +21,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
@@ -42,7 +44,6 @@ import picocli.CommandLine.Option;
                         + " never leaves this host, the certificate and a configuration.")
 final class JoinCommand implements Callable<Integer> {
     private static final int REFUSED = 1;
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     @Option(names = "--coordinator", required = true, paramLabel = "URL", description = "The coordinator, https://")
     private URI coordinator = URI.create("");
@@ -70,9 +71,9 @@ final class JoinCommand implements Callable<Integer> {
     @Option(
             names = "--api-port",
             paramLabel = "PORT",
-            defaultValue = "7401",
-            description = "Port of the agent's REST API; default ${DEFAULT-VALUE}")
-    private int apiPort = 7401;
+            description =
+                    "Also serve the agent's REST API over TCP, on this port; when left out, on its Unix socket only")
+    private @Nullable Integer apiPort;
 
     @Option(
             names = "--dir",
@@ -81,24 +82,35 @@ final class JoinCommand implements Callable<Integer> {
             description = "Where agent.pem, agent.key, agent-ca.pem and agent.yaml go; default ${DEFAULT-VALUE}")
     private Path directory = Path.of("/etc/farpage");
 
+    @Option(
+            names = "--timeout",
+            paramLabel = "DURATION",
+            converter = DurationOption.class,
+            defaultValue = "30s",
+            description =
+                    "How long the coordinator may take to answer; raise it on a slow host (default ${DEFAULT-VALUE})")
+    private Duration timeout = Duration.ofSeconds(30);
+
     @Option(names = "--run", description = "Then run the agent with that configuration")
     private boolean run;
 
     @Option(
             names = "--port-file",
             paramLabel = "FILE",
-            description = "With --run: write the REST API's port to this file once it listens, for scripts")
+            description =
+                    "With --run and --api-port: write the port to this file once the REST API is served, for scripts")
     private @Nullable Path portFile;
 
     /** The files that are written. */
-    private record Written(Path certificate, Path key, Path ca, Path yaml) {
+    private record Written(Path certificate, Path key, Path ca, Path yaml, Path audit) {
         static Written in(Path directory) {
             Path at = directory.toAbsolutePath().normalize();
             return new Written(
                     at.resolve("agent.pem"),
                     at.resolve("agent.key"),
                     at.resolve("agent-ca.pem"),
-                    at.resolve("agent.yaml"));
+                    at.resolve("agent.yaml"),
+                    at.resolve("agent-audit.json"));
         }
     }
 
@@ -168,7 +180,7 @@ final class JoinCommand implements Callable<Integer> {
 
     private IssuedCertificate ask(CaPin pin, JoinRequest request) throws IOException, InterruptedException {
         HttpClient.Builder builder =
-                HttpClient.newBuilder().connectTimeout(TIMEOUT).sslContext(pin.context());
+                HttpClient.newBuilder().connectTimeout(timeout).sslContext(pin.context());
         if (address != null) {
             // From the address that the certificate is to have: that shows the coordinator that it is this host's.
             builder.localAddress(InetAddress.getByName(address));
@@ -176,15 +188,20 @@ final class JoinCommand implements Callable<Integer> {
         try (HttpClient client = builder.build()) {
             HttpResponse<byte[]> response = client.send(
                     HttpRequest.newBuilder(coordinator.resolve("/api/v1/join"))
-                            .timeout(TIMEOUT)
+                            .timeout(timeout)
                             .header("Content-Type", AgentTarget.JSON)
                             .POST(BodyPublishers.ofByteArray(Json.LENIENT.writeValueAsBytes(request)))
                             .build(),
                     BodyHandlers.ofByteArray());
             if (response.statusCode() / 100 != 2) {
-                throw new TlsException(AgentTarget.detail(response));
+                throw new TlsException(AgentTarget.detail(response.statusCode(), response.body()));
             }
             return Json.LENIENT.readValue(response.body(), IssuedCertificate.class);
+        } catch (HttpTimeoutException e) {
+            throw new TlsException(
+                    "no answer from the coordinator at %s within %d ms; raise --timeout if it is slow"
+                            .formatted(coordinator, timeout.toMillis()),
+                    e);
         } catch (IOException e) {
             throw new TlsException(
                     "no answer from the coordinator at %s: %s"
@@ -198,20 +215,21 @@ final class JoinCommand implements Callable<Integer> {
 
     private String configuration(Written files, String own) {
         String host = own.indexOf(':') >= 0 ? "[" + own + "]" : own;
+        String api = apiPort == null ? "" : "api:%n  listen: \"%s:%d\"%n".formatted(host, apiPort);
         return """
                 node:
                   id: "%s"
                 coordinator:
                   url: "%s"
-                api:
-                  listen: "%s:%d"
-                tcp:
+                %stcp:
                   address: "%s"
                 tls:
                   certificate: "%s"
                   key: "%s"
                   ca: "%s"
                   renew: true
-                """.formatted(node, coordinator, host, apiPort, own, files.certificate(), files.key(), files.ca());
+                audit:
+                  file: "%s"
+                """.formatted(node, coordinator, api, own, files.certificate(), files.key(), files.ca(), files.audit());
     }
 }

@@ -27,6 +27,9 @@ import picocli.CommandLine.Spec;
             SpaceCommand.class,
             PageCommand.class,
             DoctorCommand.class,
+            UpgradeCommand.class,
+            KeeperCommands.Run.class,
+            KeeperCommands.Drop.class,
             Main.ConfigReference.class
         })
 public final class Main implements Callable<Integer> {
@@ -45,7 +48,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor or config-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor, upgrade, keeper, keeper-drop or config-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -6,11 +6,15 @@ import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.ShardPulse;
 import io.farpage.agent.control.device.DeviceWatch;
-import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.grant.HomeGrants;
+import io.farpage.agent.control.grant.ReceivedGrants;
 import io.farpage.agent.control.guest.Guests;
+import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.member.CertificateRenewal;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.agent.control.member.EventWatch;
@@ -21,19 +25,21 @@ import io.farpage.agent.control.member.RebuildReports;
 import io.farpage.agent.control.member.Releases;
 import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.page.SpaceImage;
+import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
+import io.farpage.agent.rest.ApiSocket;
 import io.farpage.agent.rest.CoordinatorMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
+import io.farpage.agent.rest.HandoverApi;
 import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.rest.ShardApi;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
-import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.Incarnation;
@@ -44,12 +50,13 @@ import io.farpage.pool.PoolException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
-import java.security.SecureRandom;
+import io.farpage.verbs.soft.SoftProvider;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -63,7 +70,6 @@ public final class PageAgent implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(PageAgent.class);
     private static final int MAX_BODY = 4 << 20;
     private static final String VERSION = "0.1.0";
-
     private static final Duration DRAIN = Duration.ofSeconds(20);
 
     private final CloseStack parts;
@@ -72,6 +78,7 @@ public final class PageAgent implements AutoCloseable {
 
     private final String node;
     private final Incarnation incarnation;
+    private final PoolKeeping keeping;
     private final PagePool pool;
     private final Transports transports;
     private final CoordinatorClient coordinator;
@@ -81,44 +88,84 @@ public final class PageAgent implements AutoCloseable {
     private final Hosting hosting;
     private final Releases releases;
     private final Fences fences;
+    private final ReceivedGrants grants;
+    private final Optional<SealSweep> seals;
     private final Membership membership;
+    private final ApiSocket socket;
     private final RestServer rest;
     private final Announcement announcement;
+    private final AgentHealth health;
 
-    private PageAgent(CloseStack parts, CloseStack movers, Config config, Providers providers, Consumer<Ending> ended)
-            throws PoolException {
+    private PageAgent(CloseStack parts, CloseStack movers, Start start) throws PoolException {
+        Config config = start.config();
+        Providers providers = start.providers();
+        Consumer<Ending> ended = start.ended();
         this.parts = parts;
         this.movers = movers;
         Doors doors = parts.add(Doors.open(config));
         node = doors.node();
+        AgentAudit audit = new AgentAudit(doors.audit());
         List<OptionalInt> cpus = AgentOptions.shardCpus(config);
-        incarnation = newIncarnation();
-        pool = PagePool.open(AgentOptions.pool(config, node, incarnation.value()));
+        incarnation = Incarnation.draw();
+        keeping = parts.add(PoolKeeping.open(config, node, incarnation, start.claimed()));
+        pool = keeping.pool();
         MappedPool mapped = parts.add(new MappedPool(pool));
+        if (providers.tcp() instanceof SoftProvider soft) {
+            soft.onRefusal(audit);
+        }
         transports = mapped.usedBy(parts.add(
                 Transports.open(config.get(AgentKeys.TRANSPORT_MODE), providers.rdma(), providers.tcp(), pool)));
+        if (config.get(AgentKeys.LINK_ENCRYPTION) == LinkEncryption.REQUIRE) {
+            log.info(
+                    "every link of this agent is encrypted (TLS 1.3), and RDMA is not used: link.encryption is require");
+        }
         coordinator = parts.add(new CoordinatorClient(
-                doors.coordinator(), config.get(AgentKeys.COORDINATOR_TIMEOUT), new Allegiance(), doors.credentials()));
+                doors.coordinator(),
+                config.get(AgentKeys.COORDINATOR_TIMEOUT),
+                keeping.allegiance(),
+                doors.credentials()));
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
         Notifier noticed = new Notifier();
-        shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed::run)));
+        shards = mapped.usedBy(movers.add(new Shards(config, cpus, pool, transports, noticed)));
         LinkKeys keys = LinkKeys.generate(node, incarnation, doors.tls());
         LocalNode self = new LocalNode(node, incarnation, pool, coordinator, keys);
         links = movers.add(new LinkControl(self, transports, shards.all(), AgentOptions.links(config)));
-        noticed.target = links::noticed;
+        noticed.setTarget(links::noticed);
+        links.onChange(audit);
+        // Closed after the guests, which may wait for a grant to write their last pages.
+        grants = movers.add(new ReceivedGrants(self, spaces, links));
         PageTool pages = new PageTool(
                 self,
                 shards.loops().getFirst(),
                 peer -> links.link(peer, 0),
                 config.get(AgentKeys.FETCH_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE));
-        Guests guests = movers.add(new Guests(self, spaces, shards.loops(), links::link, AgentOptions.guests(config)));
-        hosting = movers.add(new Hosting(coordinator, node, incarnation));
-        releases = movers.add(new Releases(coordinator, node, incarnation, pool, hosting));
-        fences = movers.add(new Fences(coordinator, node, incarnation, links));
+        Guests guests = movers.add(new Guests(
+                self,
+                spaces,
+                shards.loops(),
+                links::link,
+                AgentOptions.guests(config, keeping.guests(node, incarnation))));
+        guests.onChange(audit);
+        HomeGrants given = new HomeGrants(self, transports);
+        hosting = movers.add(new Hosting(coordinator, node, incarnation, given));
+        hosting.succeed(keeping.hosted(), keeping::hosts);
+        releases = movers.add(new Releases(self, hosting));
+        fences = movers.add(new Fences(coordinator, node, incarnation, links, given));
+        seals = AgentOptions.sealDirectory(config).map(directory -> parts.add(new SealSweep(directory, coordinator)));
         EventWatch events = movers.add(new EventWatch(coordinator, new Events()));
 
+        health = movers.add(new AgentHealth(
+                new ShardPulse(shards.loops()),
+                new AgentHealth.Sources(
+                        this::isRegistered,
+                        () -> coordinator.allegiance().status().refusal(),
+                        links::status,
+                        () -> pool.backing() + keeping.describe(),
+                        () -> config.get(AgentKeys.KEEPER_STANDBY)
+                                ? keeping.keeper().map(KeptMemory::standby)
+                                : Optional.empty())));
         Metrics metrics = new Metrics("farpage_agent");
         Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher());
         AgentMetrics.register(metrics.registry(), fetchers, links, pool);
@@ -126,29 +173,33 @@ public final class PageAgent implements AutoCloseable {
         GuestMetrics.register(metrics.registry(), guests);
         ShardApi shardApi = new ShardApi(shards.loops());
         shardApi.register(metrics.registry());
+        socket = parts.add(doors.socket());
         rest = parts.add(RestServer.start(
                 new RestServer.Options(
                         "page-agent",
                         VERSION,
-                        doors.entrance(),
+                        doors.entrance(socket),
                         MAX_BODY,
                         () -> DescriptorReserve.leavesRoom(DescriptorReserve.ORDINARY)),
                 Stream.of(
                                 new AgentApi(transports, links, spaces, pages).routes(),
                                 new GuestApi(guests).routes(),
                                 shardApi.routes(),
+                                new HandoverApi(new Handover(keeping.keeper(), guests, ended)::begin).routes(),
                                 new ImageApi(spaces, new SpaceImage(spaces, pages)).routes())
                         .flatMap(List::stream)
                         .toList(),
                 metrics,
                 this::health));
-        HostPort listening = rest.listening();
+        socket.publish();
         announcement = new Announcement(
                 incarnation,
-                new HostPort(config.get(AgentKeys.API_ADVERTISE).orElse(listening.host()), listening.port()),
+                AgentOptions.published(config, rest.address()),
                 pool,
                 transports,
-                keys);
+                keys,
+                config.get(AgentKeys.NODE_DOMAIN),
+                guests.adopted());
         membership = parts.add(
                 new Membership(coordinator, node, announcement.registration(), announcement.regions(), ended));
 
@@ -157,24 +208,29 @@ public final class PageAgent implements AutoCloseable {
                 node,
                 announcement::registration,
                 new RebuildReports.Known(hosting, spaces, fences, links::superseded)));
-        // The link key is registered again, signed with the certificate that is in use now.
-        doors.tls()
-                .ifPresent(tls ->
-                        tls.onChange(() -> membership.update(announcement.registration(), announcement.regions())));
-        if (config.get(AgentKeys.TLS_RENEW)) {
-            doors.tls()
-                    .ifPresent(tls -> parts.add(new CertificateRenewal(coordinator, node, tls))
-                            .start());
-        }
-        DeviceWatch devices = movers.add(new DeviceWatch(transports, new Devices()));
+        doors.tls().ifPresent(tls -> {
+            tls.onChange(audit::certificateChanged);
+            // The link key is registered again, signed with the certificate that is in use now.
+            tls.onChange(() -> membership.update(announcement.registration(), announcement.regions()));
+            if (config.get(AgentKeys.TLS_RENEW)) {
+                parts.add(new CertificateRenewal(coordinator, node, tls)).start();
+            }
+        });
+        health.start();
+        DeviceWatch devices = movers.add(
+                new DeviceWatch(transports, new DeviceChanges(shards, links, membership, announcement, hosting)));
         shards.start();
         devices.start();
         releases.start();
         hosting.start();
         reports.start();
         fences.start();
+        grants.start();
         spaces.start();
+        seals.ifPresent(SealSweep::start);
+        keeping.begin();
         membership.start();
+        guests.adopt(membership::isRegistered);
         links.start();
         events.start();
     }
@@ -185,33 +241,43 @@ public final class PageAgent implements AutoCloseable {
      * @param ended called when this agent must be closed because the cluster has ended this incarnation
      * @throws PoolException if the pool cannot be opened as configured
      * @throws io.farpage.verbs.VerbsException if the transport cannot be opened as configured
-     * @throws io.farpage.rest.ListenException if the REST API's port is taken
+     * @throws io.farpage.rest.ListenException if the REST API's socket or port is taken
      * @throws IllegalArgumentException if a configured value does not fit this machine
      */
     public static PageAgent open(Config config, Providers providers, Consumer<Ending> ended) throws PoolException {
+        return open(new Start(config, providers, ended, Optional.empty()));
+    }
+
+    /**
+     * What an agent begins with.
+     *
+     * @param ended called when the agent must be closed
+     * @param claimed what it was given at its keeper as a standby
+     */
+    record Start(Config config, Providers providers, Consumer<Ending> ended, Optional<KeptMemory> claimed) {}
+
+    /** As {@link #open(Config, Providers, Consumer)}. What was claimed is closed if this fails. */
+    static PageAgent open(Start start) throws PoolException {
         CloseStack parts = new CloseStack();
         CloseStack movers = new CloseStack();
         try {
-            return new PageAgent(parts, movers, config, providers, ended);
+            return new PageAgent(parts, movers, start);
         } catch (PoolException | RuntimeException e) {
             movers.closeAfter(e);
             parts.closeAfter(e);
+            start.claimed().ifPresent(KeptMemory::close);
             throw e;
         }
     }
 
-    private static Incarnation newIncarnation() {
-        long value = 0;
-        while (value == 0) {
-            value = new SecureRandom().nextLong();
-        }
-        return new Incarnation(value);
+    /** Whether the coordinator answered the last call and knows this node. */
+    boolean isRegistered() {
+        return membership.isRegistered();
     }
 
     private Health health() {
         boolean registered = membership.isRegistered();
-        return new Health(
-                true,
+        return Health.of(
                 "page-agent",
                 VERSION,
                 Map.of(
@@ -233,7 +299,8 @@ public final class PageAgent implements AutoCloseable {
                                         .map(reason -> "not obeyed: " + reason)
                                         .orElse("obeyed"),
                         "transport", transports.preferred().toString(),
-                        "pool", pool.backing().toString()));
+                        "pool", pool.backing().toString()),
+                health.parts());
     }
 
     public String node() {
@@ -265,14 +332,22 @@ public final class PageAgent implements AutoCloseable {
         return transports;
     }
 
-    /** URL of the REST API, for a client on this machine. */
-    public String url() {
-        return rest.url();
+    /** Path of the Unix socket that serves the REST API. */
+    public Path socket() {
+        return socket.path();
     }
 
-    /** Where the REST API listens. */
-    public HostPort listening() {
-        return rest.listening();
+    /** TCP address of the REST API, if it is served on one. */
+    public Optional<HostPort> listening() {
+        return rest.address();
+    }
+
+    /** Where the REST API is served, as the option {@code --agent} takes it: the Unix socket first. */
+    public List<String> urls() {
+        return Stream.concat(
+                        Stream.of(AgentAddress.UNIX + socket.path()),
+                        rest.address().stream().map(_ -> rest.url()))
+                .toList();
     }
 
     /**
@@ -284,54 +359,19 @@ public final class PageAgent implements AutoCloseable {
     public void close() {
         membership.leave();
         rest.close();
+        socket.close();
         boolean stopped = movers.closeWithin(DRAIN) && shards.haveStopped();
         if (stopped && !membership.isOver()) {
             spaces.detachAll();
         }
         membership.close();
+        if (membership.isPoolVoid()) {
+            keeping.drop();
+        }
         if (stopped) {
             parts.closeLogged();
         } else {
             log.error("pages may still be moved {} after the agent began to end; its memory stays mapped", DRAIN);
-        }
-    }
-
-    /** Breaks the cycle between the shards, which signal notices to the links, and the links, which need the shards. */
-    private static final class Notifier {
-        private volatile Runnable target = () -> {};
-
-        void run() {
-            target.run();
-        }
-    }
-
-    private final class Devices implements DeviceWatch.Listener {
-        @Override
-        public void found(OpenDevice device) {
-            shards.add(device);
-            informPeers();
-            links.devicesChanged();
-        }
-
-        @Override
-        public void removed(OpenDevice device) {
-            informPeers();
-        }
-
-        private void informPeers() {
-            if (!transports.devices().isEmpty()) {
-                membership.update(announcement.registration(), announcement.regions());
-            }
-        }
-
-        @Override
-        public void changed(OpenDevice device) {
-            links.devicesChanged();
-        }
-
-        @Override
-        public CompletableFuture<Void> abandon(OpenDevice device) {
-            return links.abandon(device);
         }
     }
 
@@ -349,23 +389,36 @@ public final class PageAgent implements AutoCloseable {
                 case SPACE_DELETING, SPACE_DELETED -> {
                     hosting.refresh();
                     event.spaceId().ifPresent(spaces::deleted);
+                    seals.ifPresent(SealSweep::refresh);
                 }
-                case EXTENTS_LOST -> {
+                case EXTENTS_LOST, HOMES_CHANGED, SPACE_ALLOWED -> {
                     hosting.refresh();
                     event.spaceId().ifPresent(spaces::changed);
                 }
-                case RELEASES_PENDING -> {
-                    if (event.node().filter(node::equals).isPresent()) {
-                        releases.refresh();
-                    }
-                }
-                case FENCES_CHANGED -> {
-                    if (event.node().filter(node::equals).isPresent()) {
-                        fences.refresh();
+                case SPACE_TAKEN_OVER -> ifOfThisNode(event, spaces::resync);
+                case RELEASES_PENDING -> ifOfThisNode(event, releases::refresh);
+                case FENCES_CHANGED -> ifOfThisNode(event, fences::refresh);
+                case ATTACHMENTS_CHANGED -> ifOfThisNode(event, hosting::refresh);
+                case GRANT_PUBLISHED -> {
+                    if (event.peer().filter(node::equals).isPresent()) {
+                        grants.published(
+                                event.node().orElseThrow(), event.spaceId().orElseThrow());
                     }
                 }
                 case SPACE_CREATED, SPACE_TORN, SPACE_SEALED -> hosting.refresh();
-                case CLUSTER_FORMED, CLUSTER_DISSOLVED, UNKNOWN -> {}
+                case CLUSTER_FORMED,
+                        CLUSTER_DISSOLVED,
+                        EXTENTS_REPAIRED,
+                        DRAIN_CHANGED,
+                        NODE_DRAINED,
+                        GUEST_ADOPTED,
+                        UNKNOWN -> {}
+            }
+        }
+
+        private void ifOfThisNode(Event event, Runnable task) {
+            if (event.node().filter(node::equals).isPresent()) {
+                task.run();
             }
         }
 
@@ -376,6 +429,8 @@ public final class PageAgent implements AutoCloseable {
             releases.refresh();
             fences.refresh();
             hosting.refresh();
+            grants.resync();
+            seals.ifPresent(SealSweep::refresh);
         }
     }
 }

@@ -2,9 +2,12 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.agent.control.keeper.KeeperException;
+import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
+import io.farpage.config.HostPort;
 import io.farpage.pool.PoolException;
 import io.farpage.rest.ListenException;
 import io.farpage.verbs.VerbsException;
@@ -12,6 +15,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +39,7 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--port-file",
             paramLabel = "FILE",
-            description = "Write the REST API's port to this file once it listens, for scripts")
+            description = "Write the port of api.listen to this file once the REST API is served, for scripts")
     private @Nullable Path portFile;
 
     private final Object lock = new Object();
@@ -48,14 +53,20 @@ final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "stop"));
+        boolean first = true;
         while (true) {
             CompletableFuture<Ending> ended = new CompletableFuture<>();
             try {
-                open(ended);
+                Config config = load();
+                // An agent that is opened again has kept its place at the keeper.
+                Optional<KeptMemory> claimed = first ? WarmStart.await(config) : Optional.empty();
+                first = false;
+                open(new PageAgent.Start(config, Providers.of(config), ended::complete, claimed));
             } catch (ConfigException
                     | PoolException
                     | VerbsException
                     | ListenException
+                    | KeeperException
                     | IOException
                     | IllegalArgumentException e) {
                 ending = true;
@@ -69,6 +80,13 @@ final class RunCommand implements Callable<Integer> {
                     System.err.println("page-agent: " + reason);
                     return SUPERSEDED;
                 }
+                case Ending.HandedOver(String reason) -> {
+                    log.info("{}", reason);
+                    // As if it were killed: what the successor needs is at the keeper at each moment, and what this
+                    // process
+                    // would still do could only be in its way.
+                    Runtime.getRuntime().halt(0);
+                }
                 case Ending.Forgotten(String reason) -> {
                     log.warn("{}; starting again with empty memory, as a new incarnation", reason);
                     close();
@@ -77,17 +95,28 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    private void open(CompletableFuture<Ending> ended) throws PoolException, IOException {
+    private Config load() {
         synchronized (lock) {
             Config config = configuration.load();
-            PageAgent agent = PageAgent.open(config, Providers.of(config), ended::complete);
+            if (portFile != null && config.get(AgentKeys.API_LISTEN).isEmpty()) {
+                throw new ConfigException(
+                        List.of("--port-file needs api.listen: without it the REST API has a Unix socket and no port"));
+            }
+            return config;
+        }
+    }
+
+    private void open(PageAgent.Start start) throws PoolException, IOException {
+        synchronized (lock) {
+            PageAgent agent = PageAgent.open(start);
             running = agent;
             // An agent that is opened again listens on the same port.
-            configuration.set(AgentKeys.API_LISTEN, agent.listening().toString());
-            if (portFile != null) {
-                write(portFile, agent.listening().port());
+            Optional<HostPort> listening = agent.listening();
+            listening.ifPresent(address -> configuration.set(AgentKeys.API_LISTEN, address.toString()));
+            if (portFile != null && listening.isPresent()) {
+                write(portFile, listening.get().port());
             }
-            System.out.println("page-agent " + agent.node() + " listening on " + agent.url());
+            System.out.println("page-agent " + agent.node() + " listening on " + String.join(" and ", agent.urls()));
         }
     }
 

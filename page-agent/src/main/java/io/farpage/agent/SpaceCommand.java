@@ -1,7 +1,7 @@
 package io.farpage.agent;
 
 import io.farpage.agent.control.guest.NewSpace;
-import io.farpage.coordinator.model.Encryption;
+import io.farpage.config.BytesOption;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.Json;
 import java.nio.charset.StandardCharsets;
@@ -40,17 +40,10 @@ final class SpaceCommand implements Callable<Integer> {
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
-        @Option(
-                names = "--size",
-                required = true,
-                converter = GuestCommands.Bytes.class,
-                description = "Size, such as 512MiB")
+        @Option(names = "--size", required = true, converter = BytesOption.class, description = "Size, such as 512MiB")
         private long size;
 
-        @Option(
-                names = "--page-size",
-                converter = GuestCommands.Bytes.class,
-                description = "4KiB or 2MiB (default: 4KiB)")
+        @Option(names = "--page-size", converter = BytesOption.class, description = "4KiB or 2MiB (default: 4KiB)")
         private @Nullable Long pageSize;
 
         @Option(
@@ -58,6 +51,12 @@ final class SpaceCommand implements Callable<Integer> {
                 paramLabel = "NODE",
                 description = "Node to take the memory from; may be repeated (default: all nodes except this one)")
         private @Nullable List<String> homes;
+
+        @Option(
+                names = "--replicas",
+                paramLabel = "COUNT",
+                description = "Homes of each page, 1 to 3, in different failure domains (default: 1)")
+        private @Nullable Integer replicas;
 
         @Option(names = "--encrypted", description = "Have agents seal its pages, with a key of this agent")
         private boolean encrypted;
@@ -68,6 +67,13 @@ final class SpaceCommand implements Callable<Integer> {
                 description = "Key of an encrypted space (default: the agent's key for new spaces)")
         private @Nullable String keyId;
 
+        @Option(
+                names = "--nodes",
+                paramLabel = "NODE",
+                split = ",",
+                description = "Nodes that may attach it (default: all)")
+        private @Nullable List<String> nodes;
+
         @Override
         public Integer call() throws InterruptedException {
             NewSpace space = new NewSpace(
@@ -75,14 +81,16 @@ final class SpaceCommand implements Callable<Integer> {
                     size,
                     pageSize == null ? OptionalInt.empty() : OptionalInt.of((int) Math.min(pageSize, 1 << 30)),
                     Optional.ofNullable(homes),
+                    replicas == null ? OptionalInt.empty() : OptionalInt.of(replicas),
                     encrypted ? Optional.of(true) : Optional.empty(),
-                    Optional.ofNullable(keyId));
+                    Optional.ofNullable(keyId),
+                    Optional.ofNullable(nodes));
             byte[] answer =
                     target.send("POST", "/api/v1/spaces", AgentTarget.JSON, Json.STRICT.writeValueAsBytes(space));
             if (answer == null) {
                 return REFUSED;
             }
-            System.out.println(describe(Json.LENIENT.readValue(answer, Space.class)));
+            System.out.println(Json.LENIENT.readValue(answer, Space.class).describe());
             return 0;
         }
     }
@@ -105,32 +113,8 @@ final class SpaceCommand implements Callable<Integer> {
             System.out.println(
                     asJson
                             ? new String(answer, StandardCharsets.UTF_8)
-                            : describe(Json.LENIENT.readValue(answer, Space.class)));
+                            : Json.LENIENT.readValue(answer, Space.class).describe());
             return 0;
         }
-    }
-
-    private static String describe(Space space) {
-        StringBuilder text = new StringBuilder("space %s (id %d): %d bytes in pages of %d, %s"
-                .formatted(
-                        space.name(),
-                        space.id(),
-                        space.sizeBytes(),
-                        space.pageSize(),
-                        space.deleting()
-                                ? "being deleted"
-                                : space.state().name().toLowerCase(java.util.Locale.ROOT)));
-        space.torn().ifPresent(torn -> text.append("%n  torn since %s: %s".formatted(torn.at(), torn.reason())));
-        if (space.encryption().isEmpty()) {
-            return text.append("%n  not encrypted".formatted()).toString();
-        }
-        Encryption encryption = space.encryption().get();
-        text.append("%n  encrypted with key %s".formatted(encryption.keyId()));
-        text.append(encryption
-                .sealed()
-                .map(left -> "; its tags are in space-%d.seal of node %s, mark %s"
-                        .formatted(space.id(), left.node(), left.mark()))
-                .orElse("; no guest has used it yet"));
-        return text.toString();
     }
 }

@@ -1,22 +1,28 @@
 package io.farpage.agent.config;
 
 import io.farpage.agent.control.device.TransportMode;
+import io.farpage.agent.control.keeper.KeeperMode;
+import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.data.shard.IdleStrategy;
+import io.farpage.audit.AuditKeys;
 import io.farpage.config.HostPort;
 import io.farpage.config.Key;
 import io.farpage.config.Schema;
 import io.farpage.config.ValueTypes;
+import io.farpage.limit.LimitKeys;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.tls.TlsKeys;
+import io.farpage.verbs.GidRange;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Every key of {@code page-agent}. */
 public final class AgentKeys {
@@ -24,8 +30,37 @@ public final class AgentKeys {
             "node.id",
             ValueTypes.matching("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, . and -"),
             "Name of this node in the cluster. The one in `tls.certificate` if left out, or the host name.");
-    public static final Key<HostPort> API_LISTEN = Key.hostPort(
-            "api.listen", "127.0.0.1:7401", "Where the agent's REST API listens. Port 0 lets the system choose.");
+    public static final Key<Optional<String>> NODE_DOMAIN = Key.optional(
+            "node.domain",
+            ValueTypes.matching("[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9, . and -"),
+            "Failure domain, such as a rack: copies of a page are placed in different ones. The node itself if left out.");
+    public static final Key<Optional<HostPort>> API_LISTEN = Key.optional(
+            "api.listen",
+            ValueTypes.hostPort(),
+            "TCP address on which the agent serves its REST API besides its Unix socket, such as 127.0.0.1:7401 for Prometheus. Port 0 lets"
+                    + " the system choose. None if left out.");
+    public static final Key<Optional<Path>> API_SOCKET = Key.optional(
+            "api.socket",
+            ValueTypes.path(),
+            "Unix socket on which the agent serves its REST API, at most 107 bytes long. If left out: `NODE.sock` in `/run/farpage` if the"
+                    + " agent runs as root, otherwise in `$XDG_RUNTIME_DIR/farpage`, or in `/tmp/farpage-UID` without that.");
+    public static final Key<String> API_SOCKET_MODE = Key.of(
+            "api.socket_mode",
+            ValueTypes.matching("0?[0-7]{3}", "three octal digits, such as 0660"),
+            "0600",
+            "Permissions of that socket: users that may write to it may connect.");
+    public static final Key<Optional<String>> API_SOCKET_OWNER = Key.optional(
+            "api.socket_owner",
+            ValueTypes.text(),
+            "Owner of that socket as `USER`, `USER:GROUP` or `:GROUP`, by name or number; the agent's user and group if left out.");
+    public static final Key<List<String>> API_SOCKET_ROLES = Key.of(
+            "api.socket_roles",
+            ValueTypes.listOf(ValueTypes.matching(
+                    ":?[^=:]+=(admin|operator|viewer|metrics)",
+                    "USER=ROLE or :GROUP=ROLE, with the role admin, operator, viewer or metrics")),
+            "",
+            "What users may do that connect to that socket, such as `prometheus=metrics,:kvm=operator`; the highest of several roles"
+                    + " counts. Root and the agent's user may do everything, users without a role nothing.");
     public static final Key<Optional<String>> API_ADVERTISE = Key.optional(
             "api.advertise",
             ValueTypes.text(),
@@ -57,7 +92,7 @@ public final class AgentKeys {
     public static final Key<HugepagePolicy> POOL_HUGEPAGES = Key.choice(
             "pool.hugepages",
             HugepagePolicy.PREFER,
-            "`require` hugetlb pages, `prefer` them (and say what is missing), or `off`.");
+            "`require`: hugetlb pages only. `prefer`: ordinary pages if there are too few, and the log says how many are missing. `off`: ordinary pages.");
     public static final Key<HugepageSize> POOL_HUGEPAGE_SIZE =
             Key.of("pool.hugepage_size", new HugepageSizeType(), "2MiB", "Size of a hugepage.");
     public static final Key<LockPolicy> POOL_LOCK =
@@ -66,6 +101,24 @@ public final class AgentKeys {
             "pool.numa_node",
             ValueTypes.integer(0, 1023),
             "NUMA node that the pool is bound to, such as the device's.");
+
+    public static final Key<KeeperMode> KEEPER_MODE = Key.choice(
+            "keeper.mode",
+            KeeperMode.OFF,
+            "Where the pool, and what guests need, outlive the agent's process. `off`: nowhere; pages in the pool of an agent that is killed are lost. `process`: at"
+                    + " the `page-agent keeper` that listens at `keeper.socket`; an agent that is killed and started again has all pages, and serves its guests again.");
+    public static final Key<Optional<Path>> KEEPER_SOCKET = Key.optional(
+            "keeper.socket",
+            ValueTypes.path(),
+            "Unix socket of this node's keeper, at most 107 bytes long. If left out: `NODE.keeper` in the directory of `api.socket`'s"
+                    + " default.");
+
+    public static final Key<Boolean> KEEPER_STANDBY = Key.bool(
+            "keeper.standby",
+            false,
+            "Whether `page-agent run` becomes a warm standby while another process of this node is the agent, instead of ending with an error. A standby has"
+                    + " loaded its classes and checked its configuration, and takes over at once when the agent is killed or hands over (`page-agent upgrade`)."
+                    + " Run two such services with the same configuration. Needs `keeper.mode` `process`.");
 
     public static final Key<TransportMode> TRANSPORT_MODE = Key.choice(
             "transport.mode",
@@ -84,7 +137,7 @@ public final class AgentKeys {
             1,
             1,
             LinkOptions.MAX_SHARDS,
-            "Threads that move pages. Guests are spread over them; a guest whose VMM hands over several userfaultfds, too.");
+            "Threads that move pages. Guests are spread over them, and so are the parts of a guest whose VMM hands over several userfaultfds.");
     public static final Key<List<Integer>> SHARD_CPU = Key.of(
             "shard.cpu",
             ValueTypes.listOf(ValueTypes.integer(0, 1023)),
@@ -104,8 +157,8 @@ public final class AgentKeys {
     public static final Key<PinPolicy.Mode> GUEST_PINS = Key.choice(
             "guest.pins",
             PinPolicy.Mode.HOLD,
-            "How a guest is treated whose VMM may pin its memory (O_DIRECT, VFIO, RDMA): `hold` keeps what may be pinned resident,"
-                    + " whatever the limit; `refuse` refuses the handoff.");
+            "What a guest gets if its VMM may pin its memory (O_DIRECT, VFIO, RDMA). `hold`: pages that may be pinned stay resident, beyond"
+                    + " the limit if need be. `refuse`: the handoff is refused.");
     public static final Key<Duration> GUEST_PIN_LINGER = Key.duration(
             "guest.pin_linger",
             "10s",
@@ -121,8 +174,8 @@ public final class AgentKeys {
     public static final Key<Path> SEAL_DIRECTORY = Key.path(
             "seal.directory",
             "/var/lib/farpage/seal",
-            "Where the tags of encrypted spaces are kept between two guests; made if need be. A space that is to be used on another"
-                    + " node needs its file there.");
+            "Where the tags of encrypted spaces are kept between two guests; created if missing. Another node that is to use a space needs"
+                    + " the file of that space in its own directory.");
     public static final Key<Optional<Path>> SEAL_KEYS = Key.optional(
             "seal.keys",
             ValueTypes.path(),
@@ -149,6 +202,29 @@ public final class AgentKeys {
             "10m",
             "How long a transfer may take, waiting for a link that is being rebuilt included.");
 
+    public static final Key<Duration> MIRROR_HEDGE = Key.duration(
+            "mirror.hedge",
+            "20ms",
+            "1ms",
+            "10m",
+            "How long a home of a page that has several may take to send it before another one is asked as well; about three times the"
+                    + " 99th percentile.");
+    public static final Key<Duration> MIRROR_DROP_AFTER = Key.duration(
+            "mirror.drop_after",
+            "1s",
+            "10ms",
+            "10m",
+            "How long a home of a page that has several may leave a write-back unanswered before it is dropped. One whose link breaks is"
+                    + " dropped at once if the page cannot be evicted otherwise.");
+
+    public static final Key<Long> MIRROR_REPAIR_RATE = Key.bytes(
+            "mirror.repair_rate",
+            "100MiB",
+            "64KiB",
+            "1TiB",
+            "Bytes a second, at most, that each pager of a guest copies to a home that joins an extent: to replace one that was lost, or one on a node that"
+                    + " is drained.");
+
     public static final Key<Integer> LINK_MAX =
             Key.integer("link.max", 64, 1, 1024, "Peers that this agent may be linked with at once.");
     public static final Key<Duration> LINK_GRACE = Key.duration(
@@ -165,12 +241,30 @@ public final class AgentKeys {
             "5m",
             "How long a link stays on TCP after RDMA failed before RDMA is tried beside it; doubles up to 5m.");
 
+    public static final Key<List<String>> LINK_ALLOWED_PEERS = Key.texts(
+            "link.allowed_peers",
+            "",
+            "Ids of the nodes that this agent links with, whatever the coordinator says; all of the cluster, if left out.");
+    public static final Key<LinkEncryption> LINK_ENCRYPTION = Key.choice(
+            "link.encryption",
+            LinkEncryption.OFF,
+            "`require`: this agent's links are encrypted (TLS 1.3), and none of them uses RDMA, which does not encrypt. `off`: a link is"
+                    + " encrypted if its peer requires that.");
+    public static final Key<Optional<Path>> LINK_SSL_LIBRARY = Key.optional(
+            "link.ssl_library", ValueTypes.path(), "libssl to load; the system's `libssl.so.3`, if left out.");
+
     public static final Key<String> TCP_ADDRESS = Key.text(
             "tcp.address",
             "127.0.0.1",
             "IP address to listen on, under which peers reach this node's memory over TCP.");
     public static final Key<Integer> TCP_PORT = Key.port(
             "tcp.port", 0, "TCP port for peers. 0 lets the system choose; peers learn it from the coordinator.");
+    public static final Key<List<GidRange>> TCP_ALLOWED_ADDRESSES = Key.of(
+            "tcp.allowed_addresses",
+            ValueTypes.listOf(new GidRangeType()),
+            "",
+            "Addresses and prefixes, such as `10.0.0.0/8`, that peers reach this node's memory from and offer theirs under over TCP; all, if"
+                    + " left out.");
     public static final Key<Optional<IdleStrategy>> TCP_RESPONDER_IDLE = Key.optional(
             "tcp.responder_idle",
             ValueTypes.choice(IdleStrategy.class),
@@ -192,11 +286,16 @@ public final class AgentKeys {
             ValueTypes.orWord("auto", ValueTypes.integer(0, 255)),
             "auto",
             "Index into the port's GID table; `auto` prefers RoCE v2 with an IPv4-mapped address.");
+    public static final Key<List<GidRange>> RDMA_ALLOWED_GIDS = Key.of(
+            "rdma.allowed_gids",
+            ValueTypes.listOf(new GidRangeType()),
+            "",
+            "GIDs and prefixes, such as `fe80::/10` or `10.0.0.0/8`, of peers' RDMA ports that queue pairs are connected to; all, if left out.");
     public static final Key<Integer> RDMA_MTU = Key.of(
             "rdma.mtu",
             new MtuType(),
             "4096",
-            "Path MTU in bytes, at most the port's; the smaller of the two ends' ones counts.");
+            "Path MTU in bytes, at most the port's. A queue pair takes the smaller value of its two ends.");
     public static final Key<Integer> RDMA_MAX_SEND_WR =
             Key.integer("rdma.max_send_wr", 128, 1, 16384, "Transfers outstanding on one queue pair.");
     public static final Key<Integer> RDMA_MAX_RD_ATOMIC = Key.integer(
@@ -204,7 +303,7 @@ public final class AgentKeys {
             16,
             1,
             255,
-            "READs in flight on one queue pair, in either direction; the smaller of the two ends' ones counts.");
+            "READs in flight on one queue pair, in either direction. A queue pair takes the smaller value of its two ends.");
     public static final Key<Integer> RDMA_TIMEOUT = Key.integer(
             "rdma.timeout", 14, 1, 31, "Local ACK timeout: 4.096 us times two to the power of this; 14 is 67 ms.");
     public static final Key<Integer> RDMA_RETRY_CNT =
@@ -220,11 +319,15 @@ public final class AgentKeys {
     public static final Key<Integer> RDMA_SERVICE_LEVEL =
             Key.integer("rdma.service_level", 0, 0, 15, "Service level (RoCE: VLAN priority).");
 
-    private static final Schema KEYS = Schema.of(
-            "page-agent",
+    private static final List<Key<?>> OWN = List.of(
             TlsKeys.INSECURE,
             NODE_ID,
+            NODE_DOMAIN,
             API_LISTEN,
+            API_SOCKET,
+            API_SOCKET_MODE,
+            API_SOCKET_OWNER,
+            API_SOCKET_ROLES,
             API_ADVERTISE,
             API_NAMES,
             TlsKeys.CERTIFICATE,
@@ -240,6 +343,9 @@ public final class AgentKeys {
             POOL_HUGEPAGE_SIZE,
             POOL_LOCK,
             POOL_NUMA_NODE,
+            KEEPER_MODE,
+            KEEPER_SOCKET,
+            KEEPER_STANDBY,
             TRANSPORT_MODE,
             SHARD_COUNT,
             SHARD_IDLE,
@@ -258,17 +364,25 @@ public final class AgentKeys {
             SEAL_REQUIRE,
             FETCH_DEPTH,
             FETCH_DEADLINE,
+            MIRROR_HEDGE,
+            MIRROR_DROP_AFTER,
+            MIRROR_REPAIR_RATE,
             LINK_MAX,
             LINK_GRACE,
             LINK_RDMA_PAUSE,
+            LINK_ALLOWED_PEERS,
+            LINK_ENCRYPTION,
+            LINK_SSL_LIBRARY,
             TCP_ADDRESS,
             TCP_PORT,
+            TCP_ALLOWED_ADDRESSES,
             TCP_RESPONDER_IDLE,
             TCP_RESPONDER_CPU,
             RDMA_LIBRARY,
             RDMA_DEVICE,
             RDMA_PORT,
             RDMA_GID_INDEX,
+            RDMA_ALLOWED_GIDS,
             RDMA_MTU,
             RDMA_MAX_SEND_WR,
             RDMA_MAX_RD_ATOMIC,
@@ -279,6 +393,10 @@ public final class AgentKeys {
             RDMA_HOP_LIMIT,
             RDMA_TRAFFIC_CLASS,
             RDMA_SERVICE_LEVEL);
+
+    private static final Schema KEYS = Schema.of(
+            "page-agent",
+            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL).flatMap(List::stream).toList());
 
     /** All keys, in the order of the reference page. */
     public static final Schema SCHEMA = KEYS.withRetired(Map.of(

@@ -1,11 +1,16 @@
 package io.farpage.agent.config;
 
+import io.farpage.agent.control.guest.GuestKeeping;
 import io.farpage.agent.control.guest.Guests;
+import io.farpage.agent.control.link.AllowedPeers;
+import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.Seals;
+import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.shard.IdleStrategy;
 import io.farpage.config.Config;
+import io.farpage.config.HostPort;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.PoolConfig;
 import io.farpage.verbs.AccessFlag;
@@ -15,12 +20,14 @@ import io.farpage.verbs.soft.SoftOptions;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 
 /** Makes the options of each part from the configuration. */
 public final class AgentOptions {
@@ -56,6 +63,19 @@ public final class AgentOptions {
         return numaNode.isPresent() ? pool.withNumaNode(numaNode.get()) : pool;
     }
 
+    /**
+     * The address of the REST API that the node registers.
+     *
+     * @param listening the TCP address on which it is served; empty: the address of the node's pages with port 0, which says that it is not
+     *     served over TCP
+     */
+    public static HostPort published(Config config, Optional<HostPort> listening) {
+        String host = config.get(AgentKeys.API_ADVERTISE)
+                .or(() -> listening.map(HostPort::host))
+                .orElseGet(() -> config.get(AgentKeys.TCP_ADDRESS));
+        return new HostPort(host, listening.map(HostPort::port).orElse(0));
+    }
+
     /** The options of queue pairs. Agents post no receives, move a page with one entry and send nothing inline. */
     public static QpOptions queuePairs(Config config) {
         return new QpOptions(
@@ -75,13 +95,25 @@ public final class AgentOptions {
     }
 
     /** The options of every guest. */
-    public static Guests.Options guests(Config config) {
+    public static Guests.Options guests(Config config, GuestKeeping keeping) {
         return new Guests.Options(
                 config.get(AgentKeys.GUEST_DEPTH),
                 config.get(AgentKeys.FETCH_DEADLINE),
                 config.get(AgentKeys.GUEST_FLUSH_DEADLINE),
                 new PinPolicy(config.get(AgentKeys.GUEST_PINS), config.get(AgentKeys.GUEST_PIN_LINGER)),
-                new Seals(seals(config)));
+                new Seals(seals(config)),
+                new Drops.Options(
+                        config.get(AgentKeys.MIRROR_HEDGE),
+                        config.get(AgentKeys.MIRROR_DROP_AFTER),
+                        config.get(AgentKeys.MIRROR_REPAIR_RATE)),
+                keeping);
+    }
+
+    /** The directory with the tags of encrypted spaces; empty if this agent has no keys, and so none of them. */
+    public static Optional<Path> sealDirectory(Config config) {
+        boolean keys = config.get(AgentKeys.SEAL_KEYS).isPresent()
+                || !config.get(AgentKeys.SEAL_KEY_COMMAND).isEmpty();
+        return keys ? Optional.of(config.get(AgentKeys.SEAL_DIRECTORY)) : Optional.empty();
     }
 
     private static Seals.Options seals(Config config) {
@@ -97,10 +129,19 @@ public final class AgentOptions {
     /** The options of links. */
     public static LinkOptions links(Config config) {
         return LinkOptions.of(
-                queuePairs(config),
-                config.get(AgentKeys.LINK_MAX),
-                config.get(AgentKeys.LINK_GRACE),
-                config.get(AgentKeys.LINK_RDMA_PAUSE));
+                        queuePairs(config),
+                        config.get(AgentKeys.LINK_MAX),
+                        config.get(AgentKeys.LINK_GRACE),
+                        config.get(AgentKeys.LINK_RDMA_PAUSE))
+                .withAllowed(new AllowedPeers(
+                        Set.copyOf(config.get(AgentKeys.LINK_ALLOWED_PEERS)),
+                        config.get(AgentKeys.RDMA_ALLOWED_GIDS),
+                        config.get(AgentKeys.TCP_ALLOWED_ADDRESSES)));
+    }
+
+    /** Whether no link may go in the clear. */
+    static boolean requiresEncryption(Config config) {
+        return config.get(AgentKeys.LINK_ENCRYPTION) == LinkEncryption.REQUIRE;
     }
 
     /**
@@ -143,7 +184,8 @@ public final class AgentOptions {
                         config.get(AgentKeys.SHARD_SPIN),
                         config.get(AgentKeys.TCP_RESPONDER_CPU).map(List::of).orElse(List.of()),
                         config.get(AgentKeys.SHARD_PRIORITY).orElse(AUTO_PRIORITY)),
-                SoftOptions.DEFAULT.admission());
+                SoftOptions.DEFAULT.admission().withAllowed(config.get(AgentKeys.TCP_ALLOWED_ADDRESSES)),
+                new SoftOptions.Encryption(requiresEncryption(config), config.get(AgentKeys.LINK_SSL_LIBRARY)));
     }
 
     /** The lowest: above every ordinary thread, below every other real-time priority. */

@@ -18,7 +18,8 @@ import java.util.Set;
 public record Providers(VerbsProvider rdma, VerbsProvider tcp) {
     /** Both, as configured. */
     public static Providers of(Config config) {
-        return new Providers(rdma(config), tcp(config));
+        VerbsProvider rdma = AgentOptions.requiresEncryption(config) ? new NoRdma() : rdma(config);
+        return new Providers(rdma, tcp(config));
     }
 
     /** RDMA devices through libibverbs, as configured. */

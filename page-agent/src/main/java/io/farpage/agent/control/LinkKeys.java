@@ -18,7 +18,9 @@ import java.security.spec.X509EncodedKeySpec;
 import java.util.Optional;
 import javax.crypto.KDF;
 import javax.crypto.KeyAgreement;
+import javax.crypto.SecretKey;
 import javax.crypto.spec.HKDFParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
 
 /**
  * This agent's key pair for links. Each agent registers its public key; two agents derive the secret of their link from the one's private and the
@@ -95,6 +97,20 @@ public final class LinkKeys {
      * @throws VerbsException if the peer has registered no key, one that is none, or one that its node has not signed
      */
     public LinkSecret with(Node peer) {
+        return new LinkSecret(derive(peer, "farpage link 1 "));
+    }
+
+    /**
+     * The key that seals what this agent and a peer tell each other through the coordinator: AES of 256 bits, derived as the secret of the link and
+     * independent of it.
+     *
+     * @throws VerbsException as {@link #with}
+     */
+    public SecretKey sealing(Node peer) {
+        return new SecretKeySpec(derive(peer, "farpage grant 1 "), "AES");
+    }
+
+    private byte[] derive(Node peer, String label) {
         LinkKey key = peer.linkKey()
                 .orElseThrow(
                         () -> new VerbsException(
@@ -105,10 +121,10 @@ public final class LinkKeys {
             KeyAgreement agreement = KeyAgreement.getInstance(CURVE);
             agreement.init(pair.getPrivate());
             agreement.doPhase(decode(key), true);
-            return new LinkSecret(KDF.getInstance("HKDF-SHA256")
+            return KDF.getInstance("HKDF-SHA256")
                     .deriveData(HKDFParameterSpec.ofExtract()
                             .addIKM(agreement.generateSecret())
-                            .thenExpand(context(peer), LinkSecret.SIZE)));
+                            .thenExpand(context(peer, label), LinkSecret.SIZE));
         } catch (GeneralSecurityException e) {
             throw new VerbsException(
                     "link to %s: its link key is not an X25519 public key: %s; its agent is faulty, or what it registered was altered"
@@ -120,12 +136,12 @@ public final class LinkKeys {
         return KeyFactory.getInstance(CURVE).generatePublic(new X509EncodedKeySpec(key.encoded()));
     }
 
-    /** Both ends, in the same order on both. */
-    private byte[] context(Node peer) {
+    /** What the key is for, and both ends, in the same order on both. */
+    private byte[] context(Node peer, String label) {
         String mine = node + "/" + incarnation;
         String theirs = peer.id() + "/" + peer.incarnation();
         boolean first = mine.compareTo(theirs) < 0;
-        String context = "farpage link 1 " + (first ? mine + " " + theirs : theirs + " " + mine);
+        String context = label + (first ? mine + " " + theirs : theirs + " " + mine);
         return context.getBytes(StandardCharsets.US_ASCII);
     }
 }

@@ -14,4 +14,9 @@ import io.farpage.pool.PagePool;
  * @param keys of its links
  */
 public record LocalNode(
-        String id, Incarnation incarnation, PagePool pool, CoordinatorClient coordinator, LinkKeys keys) {}
+        String id, Incarnation incarnation, PagePool pool, CoordinatorClient coordinator, LinkKeys keys) {
+    /** The pool, as extents and releases name it: the incarnation that made it. */
+    public Incarnation poolId() {
+        return new Incarnation(pool.id());
+    }
+}

@@ -76,7 +76,11 @@ public final class Doctor {
                 .one(HostChecks::governor)
                 .one(HostChecks::clock)
                 .one(HostChecks::realTimePriority)
-                .one(_ -> ServiceChecks.listen("api.listen", config.get(AgentKeys.API_LISTEN)))
+                .one(SealChecks::libcrypto)
+                .one(LinkChecks::libssl)
+                .all(_ -> config.get(AgentKeys.API_LISTEN).stream()
+                        .map(listen -> ServiceChecks.listen("api.listen", listen))
+                        .toList())
                 .one(_ -> ServiceChecks.listen(
                         "tcp.port", new HostPort(config.get(AgentKeys.TCP_ADDRESS), config.get(AgentKeys.TCP_PORT))))
                 .one(ServiceChecks::coordinator)

@@ -74,7 +74,7 @@ final class HostChecks {
         Line.Check check = check("paging.kvm", "kvm");
         if (!host.tree().exists("/dev/kvm")) {
             return check.warn(
-                    "/dev/kvm is not there: no virtual machine runs on this node, but it can export memory",
+                    "/dev/kvm does not exist: no virtual machine runs on this node, but it can export memory",
                     "modprobe kvm_intel || modprobe kvm_amd");
         }
         return host.tree().isUsable("/dev/kvm")

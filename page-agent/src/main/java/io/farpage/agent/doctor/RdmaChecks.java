@@ -161,22 +161,20 @@ final class RdmaChecks {
                 .map(device -> MODULES.getOrDefault(device.driver(), device.driver()))
                 .distinct()
                 .forEach(
-                        name -> lines.add(check("rdma.module", "module " + name).ok("its devices are there")));
+                        name -> lines.add(check("rdma.module", "module " + name).ok("has devices")));
         missingModule(tree)
                 .ifPresent(name -> lines.add(check("rdma.module", "module " + name)
-                        .warn(
-                                "not loaded, and there is a network card that it would make an RDMA device of",
-                                "modprobe " + name)));
+                        .warn("not loaded, and it is the driver of a network card of this host", "modprobe " + name)));
         return lines;
     }
 
     private static Line module(Host host, String name, String trace) {
         Line.Check check = check("rdma.module", "module " + name);
         if (host.tree().exists(trace) || host.tree().hasModule(name)) {
-            return check.ok("there");
+            return check.ok("present");
         }
         if (!host.tree().exists("/proc/modules")) {
-            return check.ok("not there; this kernel has no loadable modules");
+            return check.ok("absent; this kernel has no loadable modules");
         }
         return host.used().isEmpty()
                 ? check.ok("not loaded; no RDMA device needs it")
@@ -209,7 +207,7 @@ final class RdmaChecks {
         String node = "/dev/infiniband/" + device.node().get();
         if (!tree.exists(node)) {
             return check.warn(
-                    node + " is not there; a container must be given it: --device=/dev/infiniband",
+                    node + " does not exist; a container must be given it: --device=/dev/infiniband",
                     "udevadm trigger --subsystem-match=infiniband_verbs && udevadm settle");
         }
         return tree.isUsable(node)

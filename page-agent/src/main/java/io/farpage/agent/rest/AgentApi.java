@@ -191,7 +191,7 @@ public final class AgentApi {
     private static ProblemException problem(PageException e) {
         String message = String.valueOf(e.getMessage());
         return switch (e.status()) {
-            case DEADLINE -> new ProblemException(504, "home-unreachable", message);
+            case DEADLINE, UNREACHABLE -> new ProblemException(504, "home-unreachable", message);
             case PAGE_LOST -> new ProblemException(410, "page-lost", message);
             case REFUSED -> new ProblemException(502, "home-refused", message);
             case CLOSED -> new ProblemException(503, "shutting-down", message);

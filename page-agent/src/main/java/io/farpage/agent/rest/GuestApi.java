@@ -138,6 +138,7 @@ public final class GuestApi {
             case NOT_FOUND -> ProblemException.notFound(message);
             case INVALID -> ProblemException.invalid(message);
             case CONFLICT -> ProblemException.conflict("guest", message);
+            case FORBIDDEN -> new ProblemException(403, "forbidden", message);
         };
     }
 }

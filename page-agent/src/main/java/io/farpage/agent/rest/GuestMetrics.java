@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
-/** The guests' metrics, each with the label {@code space}, read when they are scraped. */
+/** The guests' metrics, read when they are scraped; those of one guest have the label {@code space}. */
 public final class GuestMetrics {
     private static final String PREFIX = "farpage_agent_guest_";
     private static final double NANOS_PER_SECOND = 1e9;
@@ -39,8 +39,23 @@ public final class GuestMetrics {
     public static void register(PrometheusRegistry registry, Guests guests) {
         GuestMetrics metrics = new GuestMetrics(registry, guests);
         metrics.pages();
+        metrics.adoptions();
         metrics.faults();
         metrics.latencies();
+    }
+
+    private void adoptions() {
+        CounterWithCallback.builder()
+                .name("farpage_agent_guests_adopted_total")
+                .help("Guests of an earlier process of this agent that this one serves, or has served")
+                .callback(callback -> callback.call((double) guests.adoptions()))
+                .register(registry);
+        GaugeWithCallback.builder()
+                .name("farpage_agent_guests_unserved")
+                .help(
+                        "Guests of an earlier process of this agent that run and are not served: their threads stand still")
+                .callback(callback -> callback.call(guests.unserved()))
+                .register(registry);
     }
 
     private void pages() {
@@ -95,6 +110,14 @@ public final class GuestMetrics {
                 "integrity_failures_total",
                 "Pages of an encrypted space that came from their homes other than they were sealed",
                 g -> g.faults().integrityFailures());
+        count(
+                "hedged_reads_total",
+                "Reads of pages with several homes that took so long that another home was asked as well",
+                g -> g.faults().hedgedReads());
+        count(
+                "repaired_pages_total",
+                "Pages copied to homes that join, in place of lost homes or of those on nodes that are drained",
+                g -> g.faults().repairedPages());
         count(
                 "removed_pages_total",
                 "Pages that the guest discarded, such as by its balloon",

@@ -112,7 +112,7 @@ public final class ImageApi {
 
     private void loadOne(Context ctx) throws InterruptedException {
         try {
-            image.load(AgentApi.space(spaces, ctx), ctx.req().getInputStream());
+            image.load(AgentApi.space(spaces, ctx), Requests.stream(ctx));
         } catch (PageException e) {
             throw new ProblemException(502, "home-unreachable", String.valueOf(e.getMessage()));
         } catch (IOException e) {

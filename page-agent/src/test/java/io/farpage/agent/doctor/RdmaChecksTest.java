@@ -252,7 +252,7 @@ final class RdmaChecksTest {
         Line access = line(host.examine(DEFAULTS), "rdma.permission");
 
         assertEquals(Level.WARN, access.level());
-        assertTrue(access.detail().contains("/dev/infiniband/uverbs0 is not there"), access.detail());
+        assertTrue(access.detail().contains("/dev/infiniband/uverbs0 does not exist"), access.detail());
     }
 
     @Test

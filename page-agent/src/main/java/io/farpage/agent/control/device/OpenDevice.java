@@ -7,12 +7,14 @@ import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.VerbsException;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.Set;
 
 /**
- * An open device with the pool registered: the header page for peers to read, the exported frames for them to read and write, the
- * staging frames for this host alone.
+ * An open device with the pool registered: the header page for peers to read, and the staging frames for this host alone. Exported frames are registered
+ * in ranges, each with a key of its own, while a node is attached to the space that they hold.
  */
 public final class OpenDevice implements AutoCloseable {
     private static final Set<AccessFlag> STAGING = EnumSet.of(AccessFlag.LOCAL_WRITE);
@@ -26,7 +28,9 @@ public final class OpenDevice implements AutoCloseable {
     private final Device device;
     private final ProtectionDomain domain;
     private final MemoryRegion header;
-    private final MemoryRegion exported;
+    private final PagePool pool;
+    private final Set<Exported> exported = new HashSet<>();
+    private boolean closed;
     private final MemoryRegion staging;
     private volatile DeviceState state = DeviceState.USABLE;
 
@@ -39,15 +43,21 @@ public final class OpenDevice implements AutoCloseable {
         this.transport = transport;
         this.rail = rail;
         this.device = parts.add(device);
+        this.pool = pool;
         try {
             domain = parts.add(device.allocateProtectionDomain());
             header = parts.add(domain.registerMemory(pool.header(), HEADER));
-            exported = parts.add(domain.registerMemory(pool.exported(), EXPORTED));
+            requireExportable();
             staging = parts.add(domain.registerMemory(pool.staging(), STAGING));
         } catch (RuntimeException e) {
             parts.closeAfter(e);
             throw e;
         }
+    }
+
+    /** Finds out at once whether the device can register the whole pool (RLIMIT_MEMLOCK). The key is told to no node. */
+    private void requireExportable() {
+        domain.registerMemory(pool.exported(), EXPORTED).close();
     }
 
     public TransportKind transport() {
@@ -71,8 +81,60 @@ public final class OpenDevice implements AutoCloseable {
         return header;
     }
 
-    public MemoryRegion exported() {
-        return exported;
+    /**
+     * Registers a range of the exported frames for one peer to read and write. The device deregisters it when it is closed itself. Any thread.
+     *
+     * @param offset of the first byte from the start of the exported frames
+     * @param length in bytes, at least 1
+     * @return close it to revoke its key: afterwards no request with it is executed, also none that had begun
+     * @throws VerbsException if the device refuses, or is closed
+     */
+    public synchronized MemoryRegion export(long offset, long length) {
+        if (closed) {
+            throw new VerbsException("reg_mr on " + this + ": the device is closed");
+        }
+        Exported region =
+                new Exported(this, domain.registerMemory(pool.exported().asSlice(offset, length), EXPORTED));
+        exported.add(region);
+        return region;
+    }
+
+    private synchronized void revoke(Exported region) {
+        region.memory().close();
+        exported.remove(region);
+    }
+
+    /** A range of the exported frames. */
+    private record Exported(OpenDevice device, MemoryRegion memory) implements MemoryRegion {
+        @Override
+        public long address() {
+            return memory.address();
+        }
+
+        @Override
+        public long length() {
+            return memory.length();
+        }
+
+        @Override
+        public int lkey() {
+            return memory.lkey();
+        }
+
+        @Override
+        public int rkey() {
+            return memory.rkey();
+        }
+
+        @Override
+        public Set<AccessFlag> access() {
+            return memory.access();
+        }
+
+        @Override
+        public void close() {
+            device.revoke(this);
+        }
     }
 
     public MemoryRegion staging() {
@@ -98,7 +160,12 @@ public final class OpenDevice implements AutoCloseable {
      *     pool then
      */
     @Override
-    public void close() {
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            exported.forEach(region -> parts.add(region.memory()));
+            exported.clear();
+        }
         parts.close();
     }
 

@@ -71,6 +71,11 @@ final class Guest {
          */
         Paging admit(HandoffConnection.Message message) throws HandoffException;
 
+        /** The memory that an earlier process has served, if there is such; then no handoff is awaited. May be called once. */
+        default Optional<Paging> adopted() {
+            return Optional.empty();
+        }
+
         /**
          * Keeps what the next guest of an encrypted space needs. No page is sealed any more.
          *
@@ -93,6 +98,12 @@ final class Guest {
 
         /** It has ended, and these pages were resident. */
         void left(SpaceMap map, WorkingSet workingSet);
+
+        /** A process has handed memory over; the reason why it is refused, if it is. */
+        default void handoff(SpaceMap map, HandoffPeer peer, Optional<String> refusal) {}
+
+        /** The VMM or the agent has ended it. */
+        default void ended(SpaceMap map, PagerEnd end) {}
 
         /** Its space is no longer used. */
         void released(SpaceMap map);
@@ -129,16 +140,18 @@ final class Guest {
     /** The whole life of the guest: what its thread runs. */
     void run() {
         try {
-            Paging served = awaitHandoff();
+            Optional<Paging> adopted = admission.adopted();
+            Paging served = adopted.isPresent() ? adopted.get() : awaitHandoff();
             socket.stopListening();
             if (served == null) {
-                detail = use.isRevoked() ? "its space was deleted before a VMM came" : "detached before a VMM came";
+                detail = use.revocation().orElse("detached") + " before a VMM came";
                 return;
             }
             paging = served;
             setState(State.ATTACHED);
             PagerEnd end = awaitEnd(served);
             listener.left(use.map(), end.workingSet());
+            listener.ended(use.map(), end);
             detail = end.reason() + (end.saved() ? "" : "; what its memory held is not at its homes");
             if (!end.saved()) {
                 tear(end.reason());
@@ -210,15 +223,18 @@ final class Guest {
             try (HandoffConnection connection = next.get()) {
                 try {
                     if (!beginCheck()) {
-                        throw new HandoffException("the guest was detached, or its space deleted, before its VMM came");
+                        throw new HandoffException(
+                                use.revocation().orElse("the guest was detached") + " before its VMM came");
                     }
                     Paging admitted = admission.admit(connection.message());
                     detail = "";
+                    listener.handoff(use.map(), connection.peer(), Optional.empty());
                     return admitted;
                 } catch (HandoffException e) {
                     setState(State.WAITING);
                     detail = e.getMessage() == null ? "" : e.getMessage();
                     refusals.refused(space(), socket.path(), detail);
+                    listener.handoff(use.map(), connection.peer(), Optional.of(detail));
                     connection.refuse(detail);
                 }
             }
@@ -257,6 +273,11 @@ final class Guest {
             }
         } catch (InterruptedException e) {
             // The guest is told to stop.
+        } catch (IllegalStateException e) {
+            if (!stopping || !(e.getCause() instanceof InterruptedException)) {
+                throw e;
+            }
+            // It is told to stop while this thread waits for a shard.
         } finally {
             served.close();
         }
@@ -264,11 +285,11 @@ final class Guest {
                 "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
     }
 
-    /** If the space was deleted and no transfer of the guest can reach the homes any more, lets the homes reuse its frames. */
+    /** If the use was revoked and no transfer of the guest can reach the homes any more, lets the homes reuse its frames. */
     private void cutOffIfRevoked(Paging served) throws InterruptedException {
         if (!cutOff && use.isRevoked() && served.isCutOff()) {
             cutOff = true;
-            detail = "its space was deleted; the pages that are not resident are lost";
+            detail = use.revocation().orElseThrow() + "; the pages that are not resident are lost";
             log.warn("space {} (id {}) of process {}: {}", space(), spaceId(), served.pid(), detail);
             use.cutOff();
         }
@@ -292,6 +313,12 @@ final class Guest {
     int pid() {
         Paging now = paging;
         return now == null ? 0 : now.pid();
+    }
+
+    /** Whether another process can go on with it when this one has ended. */
+    boolean isKept() {
+        Paging now = paging;
+        return isAttached() && now != null && now.isKept();
     }
 
     boolean hasEnded() {

@@ -11,7 +11,9 @@ public final class GuestException extends Exception {
         /** The request is invalid whatever the state of the agent. */
         INVALID,
         /** The request conflicts with the present state. */
-        CONFLICT
+        CONFLICT,
+        /** The coordinator does not let this node do so. */
+        FORBIDDEN
     }
 
     private final Obstacle obstacle;

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.farpage.agent.control.socket.SocketAccess;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -14,12 +15,14 @@ import java.util.OptionalLong;
  * @param sizeBytes size of the space, if it is to be created
  * @param pageSize bytes of its pages, if it is to be created: 4096 (when left out) or 2097152
  * @param homes nodes whose pools hold its pages, if it is to be created; all nodes except this one, when left out
+ * @param replicas homes of each page, 1 to 3, if the space is to be created; 1 when left out
  * @param localBytes how much of the guest may be resident; all of it, when left out
  * @param prefetchPages pages that one fetch may transfer, 1 to 64; 32 when left out
  * @param replay whether to prefetch what was resident when the space's last guest ended; true when left out
  * @param socketMode permissions of the socket in octal, such as 0660 for a VMM of another user in the socket's group; 0600 when left out
  * @param socketOwner owner of the socket, as USER, USER:GROUP or :GROUP by name or number; the agent's user and group when left out
  * @param force whether to use a torn space, which holds older and newer pages, as it is, or an encrypted one with tags of an earlier moment; false when left out
+ * @param takeover whether to take the space over from a node that has failed, whose homes cut it off first; false when left out
  * @param encrypted whether the space, if it is to be made, is encrypted; one that exists must be, if true; false when left out
  * @param keyId the id of the key of an encrypted space that is to be made; the key for new spaces, when left out
  * @param reset whether to begin with zeros, whatever an encrypted space held; false when left out
@@ -29,12 +32,14 @@ public record GuestRequest(
         OptionalLong sizeBytes,
         OptionalInt pageSize,
         Optional<List<String>> homes,
+        OptionalInt replicas,
         OptionalLong localBytes,
         OptionalInt prefetchPages,
         Optional<Boolean> replay,
         Optional<String> socketMode,
         Optional<String> socketOwner,
         Optional<Boolean> force,
+        Optional<Boolean> takeover,
         Optional<Boolean> encrypted,
         Optional<String> keyId,
         Optional<Boolean> reset) {
@@ -52,7 +57,7 @@ public record GuestRequest(
             throw new IllegalArgumentException(
                     "socketMode: '%s' is not three octal digits such as 0660".formatted(mode));
         }
-        return SocketAccess.of(Integer.parseInt(mode, 8), socketOwner);
+        return SocketAccess.of("socketOwner", Integer.parseInt(mode, 8), socketOwner);
     }
 
     /** The socket's path. */

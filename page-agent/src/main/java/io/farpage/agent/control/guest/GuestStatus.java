@@ -59,7 +59,10 @@ public record GuestStatus(
      * @param waitedFaults that waited for a free frame
      * @param removedPages that the guest discarded, such as by its balloon
      * @param prefetchedPages installed before a fault asked for them
-     * @param integrityFailures pages of an encrypted space that came from their homes other than they were sealed; each is lost
+     * @param integrityFailures pages of an encrypted space that came from their homes other than they were sealed; each is lost, unless
+     *     another home has it
+     * @param hedgedReads reads of pages with several homes that took so long that another home was asked as well
+     * @param repairedPages copied to homes that join, in place of lost homes or of those on nodes that are drained
      * @param faultP50Ns median
      * @param faultP99Ns 99th percentile
      * @param faultP999Ns 99.9th percentile
@@ -79,6 +82,8 @@ public record GuestStatus(
             long removedPages,
             long prefetchedPages,
             long integrityFailures,
+            long hedgedReads,
+            long repairedPages,
             long faultP50Ns,
             long faultP99Ns,
             long faultP999Ns,
@@ -89,6 +94,6 @@ public record GuestStatus(
             long installP99Ns) {
 
         /** Before there is a guest. */
-        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

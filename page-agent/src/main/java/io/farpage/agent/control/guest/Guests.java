@@ -6,9 +6,12 @@ import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.seal.SpaceSeal;
+import io.farpage.agent.control.space.Claim;
+import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
@@ -20,6 +23,7 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Space;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -29,6 +33,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,7 +49,11 @@ public final class Guests implements AutoCloseable {
     private final Spaces spaces;
     private final PagerHosts hosts;
     private final Options options;
+    private volatile GuestWatch watch = GuestWatch.NONE;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
+    private final Adoptions adoptions;
+    /** Another process takes over: no guest may begin that this process would take along. Guarded by this. */
+    private boolean leaving;
 
     /** Working sets of spaces whose guests have ended. */
     private final WorkingSets workingSets = new WorkingSets();
@@ -61,9 +70,10 @@ public final class Guests implements AutoCloseable {
         List<PagerHost> each = new ArrayList<>();
         for (ShardLoop shard : shards) {
             int number = each.size();
-            each.add(new PagerHost(number, node, shard, peer -> links.link(peer, number), options));
+            each.add(new PagerHost(number, node, shard, peer -> links.link(peer, number), options, spaces.drops()));
         }
         hosts = new PagerHosts(each, options.pins());
+        adoptions = new Adoptions(options.keeping(), spaces, new Adopting());
     }
 
     /**
@@ -74,8 +84,37 @@ public final class Guests implements AutoCloseable {
      * @param flushDeadline how long, once a VMM has ended, no page may reach a home before the rest is discarded
      * @param pins policy for guests whose memory may be pinned
      * @param seals opens encrypted spaces
+     * @param mirrors treatment of pages with several homes
+     * @param keeping whether guests outlive this process
      */
-    public record Options(int depth, Duration deadline, Duration flushDeadline, PinPolicy pins, Seals seals) {}
+    public record Options(
+            int depth,
+            Duration deadline,
+            Duration flushDeadline,
+            PinPolicy pins,
+            Seals seals,
+            Drops.Options mirrors,
+            GuestKeeping keeping) {}
+
+    /** The spaces whose guests an earlier process has left running and this one is about to serve: part of the node's registration. */
+    public List<Long> adopted() {
+        return adoptions.spaces();
+    }
+
+    /** Starts to serve the guests that an earlier process has left running, once the coordinator has registered this one. */
+    public void adopt(BooleanSupplier isRegistered) {
+        adoptions.start(isRegistered);
+    }
+
+    /** Guests of an earlier process that this one has adopted. */
+    public long adoptions() {
+        return adoptions.adopted();
+    }
+
+    /** Guests of an earlier process that run and are not served: not yet, or not any more. */
+    public int unserved() {
+        return adoptions.unserved();
+    }
 
     /** The links to other nodes. */
     @FunctionalInterface
@@ -136,6 +175,12 @@ public final class Guests implements AutoCloseable {
     }
 
     private void requireNoGuest(long id) throws GuestException {
+        if (adoptions.isPending(id)) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "the space with id %d has a guest that an earlier process of this agent has left; the log says why it is not served; end its VMM"
+                            .formatted(id));
+        }
         Guest guest = guests.get(id);
         if (guest != null && !guest.hasEnded()) {
             throw new GuestException(
@@ -147,6 +192,10 @@ public final class Guests implements AutoCloseable {
 
     private synchronized GuestStatus attach(String name, GuestRequest request, HandoffSocket socket)
             throws CoordinatorException, GuestException {
+        if (leaving) {
+            throw new GuestException(
+                    Obstacle.CONFLICT, "this agent hands over to another process; try again when that one answers");
+        }
         OptionalLong known = spaces.resolve(name);
         if (known.isPresent()) {
             requireNoGuest(known.getAsLong());
@@ -160,9 +209,8 @@ public final class Guests implements AutoCloseable {
         Optional<Space> created = creation.createIfAbsent(name, request);
         OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : spaces.resolve(name);
         try {
-            Optional<SpaceUse> exclusive = id.isPresent()
-                    ? spaces.useExclusively(id.getAsLong(), request.force().orElse(false) || isReset(request))
-                    : Optional.empty();
+            Optional<SpaceUse> exclusive =
+                    id.isPresent() ? spaces.useExclusively(id.getAsLong(), claim(request)) : Optional.empty();
             SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
                     Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
             Guest guest = open(use, created.isPresent(), request, socket);
@@ -173,6 +221,12 @@ public final class Guests implements AutoCloseable {
         } catch (SpaceInUseException e) {
             throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
         }
+    }
+
+    private static Claim claim(GuestRequest request) {
+        return new Claim(
+                request.force().orElse(false) || isReset(request),
+                request.takeover().orElse(false));
     }
 
     private static boolean isReset(GuestRequest request) {
@@ -199,7 +253,8 @@ public final class Guests implements AutoCloseable {
                                     : WorkingSet.EMPTY,
                             seal),
                     options(request, use.map().pageSize()),
-                    hosts);
+                    hosts,
+                    new HandoffAdmission.Keeping(options.keeping(), socket.path()));
             Guest guest = new Guest(use, socket, admission, new GuestListener(), System::nanoTime);
             done = true;
             return guest;
@@ -313,14 +368,87 @@ public final class Guests implements AutoCloseable {
         return require(name).status();
     }
 
+    /**
+     * Another process takes over from now on, and no guest begins on this one any more.
+     *
+     * @return what that process could not go on with; then guests may begin as before
+     */
+    public synchronized Optional<String> leave() {
+        Optional<String> obstacle = guests.values().stream()
+                .filter(guest -> !guest.hasEnded() && !guest.isKept())
+                .map(guest -> guest.isAttached()
+                        ? "the guest of space '%s' (process %d) does not survive the end of this process, as the log has said at its handoff; end its VMM, or move it, first"
+                                .formatted(guest.space(), guest.pid())
+                        : "the guest of space '%s' waits for its VMM, or its pages are being saved; start the VMM, or detach the guest, first"
+                                .formatted(guest.space()))
+                .findFirst();
+        leaving = obstacle.isEmpty();
+        return obstacle;
+    }
+
     /** Ends all of them together; VMMs that run stall at their next fault. */
     @Override
     public void close() {
+        adoptions.close();
         guests.values().forEach(Guest::requestStop);
         guests.values().forEach(Guest::stop);
     }
 
+    /** Has what happens to guests from now on told to a watch. Any thread. */
+    public void onChange(GuestWatch next) {
+        watch = next;
+    }
+
+    private final class Adopting implements Adoptions.Server {
+        @Override
+        public void serve(LeftGuest left, SpaceUse use) throws KeptGuestException {
+            GuestRecord record = left.record().orElseThrow();
+            boolean done = false;
+            try {
+                Paging paging = left.serve(
+                        use,
+                        new PagerOptions(
+                                record.localPages(),
+                                record.prefetchPages(),
+                                PagerOptions.CYCLE_PAGES,
+                                options.flushDeadline()),
+                        hosts);
+                Guest guest = new Guest(
+                        use,
+                        HandoffSocket.ended(Path.of(record.socket())),
+                        new AdoptedMemory(paging),
+                        new GuestListener(),
+                        System::nanoTime);
+                guests.put(guest.spaceId(), guest);
+                guest.start();
+                done = true;
+                watch.adopted(record.name(), record.pid(), Optional.empty());
+            } finally {
+                if (!done) {
+                    use.tear("the guest that an earlier process has left cannot be served");
+                    use.close();
+                    spaces.detachWhenUnused(use.map().id());
+                }
+            }
+        }
+
+        @Override
+        public void refused(LeftGuest left, String why) {
+            watch.adopted(left.name(), left.pid(), Optional.of(why));
+        }
+    }
+
     private final class GuestListener implements Guest.Listener {
+        @Override
+        public void handoff(SpaceMap map, HandoffPeer peer, Optional<String> refusal) {
+            watch.handoff(map.name(), peer, refusal);
+        }
+
+        @Override
+        public void ended(SpaceMap map, PagerEnd end) {
+            watch.ended(map.name(), end.reason(), end.saved());
+        }
+
         @Override
         public void heat(SpaceMap map, HeatReport heat) {
             try {

@@ -10,6 +10,7 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Sockets;
 import io.farpage.linux.uffd.Userfaultfd;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -25,6 +26,15 @@ final class HandoffAdmission implements Guest.Admission {
     private final Past past;
     private final PagerOptions options;
     private final PagerHosts hosts;
+    private final Keeping keeping;
+
+    /**
+     * Whether the guest outlives this process.
+     *
+     * @param by keeps it, if it can be kept
+     * @param socket on which its VMM hands the memory over
+     */
+    record Keeping(GuestKeeping by, Path socket) {}
 
     /**
      * What earlier guests have left of a space.
@@ -36,7 +46,8 @@ final class HandoffAdmission implements Guest.Admission {
     record Past(boolean written, WorkingSet workingSet, Optional<SpaceSeal> seal) {}
 
     /** @param use of the space whose pages are the memory */
-    HandoffAdmission(SpaceUse use, Past past, PagerOptions options, PagerHosts hosts) {
+    HandoffAdmission(SpaceUse use, Past past, PagerOptions options, PagerHosts hosts, Keeping keeping) {
+        this.keeping = keeping;
         this.use = use;
         this.past = past;
         this.options = options;
@@ -47,6 +58,7 @@ final class HandoffAdmission implements Guest.Admission {
     public Paging admit(HandoffConnection.Message message) throws HandoffException {
         List<Integer> open = new ArrayList<>(message.descriptors());
         Backing backing = null;
+        Optional<KeptGuest> kept = Optional.empty();
         try {
             String space = use.map().name();
             int pageBytes = use.map().pageSize();
@@ -65,11 +77,14 @@ final class HandoffAdmission implements Guest.Admission {
             Optional<SealedSpace> sealed =
                     past.seal().isPresent() ? Optional.of(past.seal().get().begin()) : Optional.empty();
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
+            kept = keeping.by().keep(use, keeping.socket(), memory, options, past.written());
             Paging paging = new SlicedPaging(
-                    new SlicedPaging.Contents(space, use::map, pageBytes, past.written(), past.workingSet(), sealed),
+                    new SlicedPaging.Contents(
+                            space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
                     memory,
                     options,
                     hosts);
+            kept = Optional.empty();
             backing = null;
             open.clear();
             log.info(
@@ -83,6 +98,7 @@ final class HandoffAdmission implements Guest.Admission {
         } catch (SealException e) {
             throw new HandoffException(String.valueOf(e.getMessage()));
         } finally {
+            kept.ifPresent(KeptGuest::release);
             closeUnused(open, backing);
         }
     }

@@ -25,7 +25,7 @@ final class HandoffConnection implements AutoCloseable {
 
     private final int fd;
     private final Errno errno;
-    private final int pid;
+    private final HandoffPeer peer;
     private final Optional<String> refusal;
     private final long deadline;
     private final List<Integer> descriptors = new ArrayList<>();
@@ -54,9 +54,13 @@ final class HandoffConnection implements AutoCloseable {
     HandoffConnection(int fd, Errno errno, UnixSockets.Credentials peer, Optional<String> refusal, long deadline) {
         this.fd = fd;
         this.errno = errno;
-        this.pid = peer.pid();
+        this.peer = HandoffPeer.of(peer);
         this.refusal = refusal;
         this.deadline = deadline;
+    }
+
+    HandoffPeer peer() {
+        return peer;
     }
 
     int fd() {
@@ -137,7 +141,7 @@ final class HandoffConnection implements AutoCloseable {
         }
         List<Integer> received = List.copyOf(descriptors);
         descriptors.clear();
-        return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), received, pid);
+        return new Message(new String(bytes, 0, length, StandardCharsets.UTF_8), received, peer.pid());
     }
 
     /** Tells the VMM why its handoff is refused. If the handoff is accepted, the agent closes the connection without an answer. */

@@ -1,5 +1,7 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.socket.SocketAccess;
+import io.farpage.agent.control.socket.SocketPath;
 import io.farpage.linux.DescriptorReserve;
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
@@ -63,7 +65,8 @@ final class HandoffSocket implements AutoCloseable {
         int fd = Sockets.openUnix(errno);
         try {
             UnixSockets.bind(errno, fd, path, access.mode());
-            SocketUsers users = access.own(path);
+            access.own(path);
+            SocketUsers users = SocketUsers.of(path, access.mode());
             Sockets.listen(errno, fd, BACKLOG);
             Sockets.setBlocking(errno, fd, false);
             return new HandoffSocket(SocketPath.bound(path), users, fd);
@@ -71,6 +74,13 @@ final class HandoffSocket implements AutoCloseable {
             FileIo.close(errno, fd);
             throw new IOException("cannot listen on " + path + ": " + e.getMessage(), e);
         }
+    }
+
+    /** The socket of a guest whose VMM has handed its memory over to an earlier process: it listens no more. */
+    static HandoffSocket ended(Path path) {
+        HandoffSocket socket = new HandoffSocket(SocketPath.unbound(path), new SocketUsers(0, 0, 0), -1);
+        socket.listening = false;
+        return socket;
     }
 
     /**

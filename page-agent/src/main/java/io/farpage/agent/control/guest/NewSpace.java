@@ -12,13 +12,17 @@ import java.util.OptionalInt;
  * @param sizeBytes a multiple of the page size
  * @param pageSize bytes of a page: 4096 (when left out) or 2097152
  * @param homes the nodes to take its memory from; all others than this one, when left out
+ * @param replicas homes of each page, 1 to 3, in different failure domains; 1 when left out
  * @param encrypted whether agents seal its pages, so that its homes cannot read them; false when left out
  * @param keyId the id of the key to seal them with, which this agent must have; the key for new spaces, when left out
+ * @param nodes the nodes that may attach it; all may, when left out
  */
 public record NewSpace(
         @JsonProperty(required = true) String name,
         @JsonProperty(required = true) long sizeBytes,
         OptionalInt pageSize,
         Optional<List<String>> homes,
+        OptionalInt replicas,
         Optional<Boolean> encrypted,
-        Optional<String> keyId) {}
+        Optional<String> keyId,
+        Optional<List<String>> nodes) {}

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
@@ -35,12 +36,22 @@ final class PagerHost {
     private final Deque<Fetcher> idle = new ArrayDeque<>();
 
     private final Map<Pager, Fetcher> lent = new HashMap<>();
+    private final Map<Pager, Drops.Writer> writers = new HashMap<>();
+    private final Drops drops;
 
     /**
      * @param number of the shard
      * @param links the shard's side of the link to a node
+     * @param drops drops homes that fail
      */
-    PagerHost(int number, LocalNode node, ShardLoop shard, Function<String, PeerLink> links, Guests.Options options) {
+    PagerHost(
+            int number,
+            LocalNode node,
+            ShardLoop shard,
+            Function<String, PeerLink> links,
+            Guests.Options options,
+            Drops drops) {
+        this.drops = drops;
         this.number = number;
         this.node = node;
         this.shard = shard;
@@ -70,18 +81,23 @@ final class PagerHost {
                     ? shard.shard()
                             .newFetcher(options.depth(), options.deadline().toNanos())
                     : idle.pop();
+            SpaceMap first = map.get();
+            Drops.Writer writer = drops.writer(
+                    first, options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake);
             Pager pager;
             try {
                 pager = new Pager(
                         guest,
-                        new Pager.Backing(node.id(), node.incarnation().value(), map, links, fetcher, node.pool()),
+                        new Pager.Backing(node.id(), node.poolId().value(), map, links, fetcher, node.pool(), writer),
                         paging,
                         System::nanoTime,
                         ended::complete);
             } catch (RuntimeException e) {
                 idle.push(fetcher);
+                writer.close();
                 throw e;
             }
+            writers.put(pager, writer);
             pager.spinning(shard.spins());
             lent.put(pager, fetcher);
             shard.submit(new ShardCommand.AddCycle(pager));
@@ -126,8 +142,12 @@ final class PagerHost {
         onShard(() -> {
             shard.submit(new ShardCommand.RemoveCycle(pager));
             Fetcher fetcher = lent.remove(pager);
+            Drops.Writer writer = writers.remove(pager);
             if (fetcher != null && fetcher.inUse() == 0) {
                 idle.push(fetcher);
+                if (writer != null) {
+                    writer.close();
+                }
             }
             return pager;
         });

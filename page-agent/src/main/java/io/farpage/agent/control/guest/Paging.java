@@ -11,6 +11,11 @@ interface Paging {
     /** Process id of the VMM. */
     int pid();
 
+    /** Whether the guest goes on when this process is killed and another one succeeds it. Any thread. */
+    default boolean isKept() {
+        return false;
+    }
+
     /** Whether the VMM handed over its memory file, so that pages can be evicted. */
     boolean isEvictable();
 

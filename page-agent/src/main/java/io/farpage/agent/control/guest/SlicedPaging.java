@@ -39,6 +39,7 @@ final class SlicedPaging implements Paging {
     private final List<SlicePager> pagers = new ArrayList<>();
     private final PagerHosts hosts;
     private final VmmMemory memory;
+    private final Optional<KeptGuest> kept;
 
     /** Guarded by itself. */
     private final LocalShares shares;
@@ -55,6 +56,7 @@ final class SlicedPaging implements Paging {
      * @param written whether the pages may hold data at their homes
      * @param workingSet pages to prefetch
      * @param sealed what seals the pages; empty if the homes may read them
+     * @param kept what outlives this process; empty if nothing does
      */
     record Contents(
             String space,
@@ -62,7 +64,8 @@ final class SlicedPaging implements Paging {
             int pageBytes,
             boolean written,
             WorkingSet workingSet,
-            Optional<SealedSpace> sealed) {}
+            Optional<SealedSpace> sealed,
+            Optional<KeptGuest> kept) {}
 
     /**
      * Starts to serve.
@@ -73,6 +76,7 @@ final class SlicedPaging implements Paging {
     SlicedPaging(Contents contents, VmmMemory memory, PagerOptions options, PagerHosts hosts) throws HandoffException {
         this.hosts = hosts;
         this.memory = memory;
+        kept = contents.kept();
         List<Slice> slices = memory.slices();
         long min = LocalShares.minLimit(slices.size());
         if (options.localPages() < min) {
@@ -123,7 +127,8 @@ final class SlicedPaging implements Paging {
                             contents.written(),
                             contents.workingSet().slice(slice.firstPage(), slice.pages()),
                             backing == null ? Pins.NONE : backing.pins(),
-                            seal),
+                            seal,
+                            kept.map(one -> one.table(index)).orElse(null)),
                     isPart ? new SliceMap(contents.map(), slice) : contents.map(),
                     options,
                     ended);
@@ -172,6 +177,11 @@ final class SlicedPaging implements Paging {
     }
 
     @Override
+    public boolean isKept() {
+        return kept.filter(guest -> !guest.isReleased()).isPresent();
+    }
+
+    @Override
     public boolean isEvictable() {
         return memory.backing() != null;
     }
@@ -209,6 +219,7 @@ final class SlicedPaging implements Paging {
     /** Also moves limits to pagers that fault. */
     @Override
     public void probe() throws InterruptedException {
+        kept.ifPresent(KeptGuest::check);
         synchronized (shares) {
             if (pagers.size() == 1 || shares.isUnlimited()) {
                 pagers.forEach(one -> one.host().probe(one.pager()));
@@ -288,6 +299,7 @@ final class SlicedPaging implements Paging {
             cap = localPages;
             announceLimits();
         }
+        kept.ifPresent(one -> one.limit(localPages));
     }
 
     @Override
@@ -318,6 +330,7 @@ final class SlicedPaging implements Paging {
     @Override
     public void close() {
         removePagers();
+        kept.ifPresent(KeptGuest::release);
         pagers.forEach(one -> one.pager().close());
         memory.close();
     }

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.socket.SocketPath;
 import io.farpage.linux.NativeThread;
 import io.farpage.linux.UnixSockets;
 import java.io.IOException;

@@ -6,6 +6,7 @@ import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
@@ -17,6 +18,7 @@ import java.util.Optional;
 /** Creates spaces for guests. Thread-safe. */
 final class SpaceCreation {
     private static final Duration DELETION = Duration.ofSeconds(5);
+    private static final int FORBIDDEN = 403;
     private static final Duration DELETION_POLL = Duration.ofMillis(20);
 
     private final CoordinatorClient coordinator;
@@ -63,6 +65,13 @@ final class SpaceCreation {
                         "space '%s' exists and has %d bytes, not %d; leave the size out, or choose another name"
                                 .formatted(name, size, request.sizeBytes().getAsLong()));
             }
+            int homes = existing.get().copies();
+            if (request.replicas().orElse(homes) != homes) {
+                throw new GuestException(
+                        Obstacle.CONFLICT,
+                        "space '%s' exists and has %d homes for each page, not %d; leave the replicas out, or choose another name"
+                                .formatted(name, homes, request.replicas().getAsInt()));
+            }
             return Optional.empty();
         }
         return Optional.of(create(new NewSpace(
@@ -70,20 +79,53 @@ final class SpaceCreation {
                 request.sizeBytes().getAsLong(),
                 request.pageSize(),
                 request.homes(),
+                request.replicas(),
                 request.encrypted(),
-                request.keyId())));
+                request.keyId(),
+                Optional.empty())));
     }
 
     /** Creates a space. */
     Space create(NewSpace space) throws CoordinatorException, GuestException {
         try {
-            return coordinator.createSpace(
-                    new SpaceRequest(space.name(), space.sizeBytes(), space.pageSize(), homes(space), keyId(space)));
+            return create(new SpaceRequest(
+                    space.name(),
+                    space.sizeBytes(),
+                    space.pageSize(),
+                    homes(space),
+                    keyId(space),
+                    space.nodes(),
+                    space.replicas()));
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         } catch (SealException e) {
             throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
         }
+    }
+
+    private Space create(SpaceRequest request) throws CoordinatorException, GuestException {
+        try {
+            return coordinator.createSpace(request);
+        } catch (CoordinatorRefusedException e) {
+            if (e.problem().status() == FORBIDDEN) {
+                throw new GuestException(
+                        Obstacle.FORBIDDEN,
+                        "%s; an operator creates it: %s".formatted(e.getMessage(), command(request)));
+            }
+            throw e;
+        }
+    }
+
+    /** What an operator runs to create a space that this agent may not create. */
+    private static String command(SpaceRequest request) {
+        StringBuilder text = new StringBuilder("coordinator space create %s --size %d --page-size %d"
+                .formatted(
+                        request.name(), request.sizeBytes(), request.pageSize().orElseThrow()));
+        request.homes().ifPresent(homes -> text.append(" --home ").append(String.join(",", homes)));
+        request.nodes().ifPresent(nodes -> text.append(" --nodes ").append(String.join(",", nodes)));
+        request.replicas().ifPresent(copies -> text.append(" --replicas ").append(copies));
+        request.keyId().ifPresent(key -> text.append(" --key-id ").append(key));
+        return text.toString();
     }
 
     private Optional<String> keyId(NewSpace space) throws SealException {

@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.linux.uffd.Userfaultfd;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,11 @@ record VmmMemory(
     /** Bytes that are mapped. */
     long bytes() {
         return slices.stream().mapToLong(Slice::mappedBytes).sum();
+    }
+
+    /** The descriptor of the memory file, which must have been handed over. */
+    int file() {
+        return Objects.requireNonNull(backing).file().fd();
     }
 
     /** Closes the VMM's descriptors. */

@@ -5,7 +5,6 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
-import io.farpage.coordinator.model.Region;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -35,8 +34,8 @@ final class KnownPeers {
 
     /** Learns of nodes that come and go, on the links' thread. */
     interface Listener {
-        /** A node has appeared, or has another incarnation. */
-        void appeared(String peer, long incarnation);
+        /** A node has appeared, or has another incarnation; {@code pool} is the one that it has now. */
+        void appeared(String peer, long pool);
 
         /** A node was removed from the cluster. */
         void gone(String peer);
@@ -80,6 +79,7 @@ final class KnownPeers {
         return List.copyOf(views.keySet());
     }
 
+    /** What is known of a peer. Any thread. */
     Optional<PeerView> view(String peer) {
         return Optional.ofNullable(views.get(peer));
     }
@@ -126,18 +126,19 @@ final class KnownPeers {
             PeerView known = views.get(peer.id());
             boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
             boolean stale = staleRegions.remove(peer.id());
-            PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : read(peer);
+            PeerView view =
+                    !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : readAgain(peer);
             if (fresh && known != null) {
                 superseded.add(known.node());
-            }
-            if (fresh) {
-                superseded.remove(peer);
-                firstSeen.put(peer.id(), System.nanoTime());
-                listener.appeared(peer.id(), peer.incarnation().value());
             }
             // The endpoint may have been published, or its event lost, before this node knew the peer.
             staleOffers.add(peer.id());
             views.put(peer.id(), view);
+            if (fresh) {
+                superseded.remove(peer);
+                firstSeen.put(peer.id(), System.nanoTime());
+                listener.appeared(peer.id(), peer.poolId().value());
+            }
         }
         for (String gone : ids()) {
             if (!present.contains(gone)) {
@@ -151,8 +152,17 @@ final class KnownPeers {
         }
     }
 
+    /** Reads the regions of a peer. They stay marked as changed if that fails. */
+    private PeerView readAgain(Node peer) throws CoordinatorException {
+        try {
+            return read(peer);
+        } catch (CoordinatorException | RuntimeException e) {
+            staleRegions.add(peer.id());
+            throw e;
+        }
+    }
+
     private PeerView read(Node peer) throws CoordinatorException {
-        return new PeerView(
-                peer, coordinator.region(peer.id(), PeerView.HEADER), coordinator.region(peer.id(), Region.POOL));
+        return new PeerView(peer, coordinator.region(peer.id(), PeerView.HEADER));
     }
 }

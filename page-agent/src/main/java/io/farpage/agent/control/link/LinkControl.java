@@ -5,6 +5,7 @@ import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.member.Fences;
+import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.Shard;
@@ -13,6 +14,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
 import java.time.Duration;
 import java.util.Comparator;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,7 +49,11 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private final Negotiation negotiation;
     private final CompletionQueueControl completionQueues;
     private final ControlThread thread;
+    private final LinkTrail trail = new LinkTrail();
+    private volatile LinkWatch watch = _ -> {};
     private volatile boolean devicesChanged;
+    private volatile Consumer<ShardNotice.GrantRefused> refusals = _ -> {};
+    private volatile Runnable appeared = () -> {};
     private boolean away;
 
     /** @param shards in the order of their numbers */
@@ -136,6 +143,30 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         return session(peer).links().get(shard);
     }
 
+    /** {@code peer} has granted other ranges of its memory to this node than before. Any thread. */
+    public void grant(String peer, PeerGrants grants) {
+        session(peer).grant(grants);
+    }
+
+    /** Has keys that a peer refuses reported, on the links' thread. */
+    public void onGrantRefused(Consumer<ShardNotice.GrantRefused> listener) {
+        refusals = listener;
+    }
+
+    /** Has a task run on the links' thread when a node has appeared or was started again. */
+    public void onAppeared(Runnable task) {
+        appeared = task;
+    }
+
+    /** The incarnation of a peer that has a pool now; the one that made the pool, if the peer is not known or has another. Any thread. */
+    public Incarnation owner(String peer, Incarnation pool) {
+        return peers.view(peer)
+                .map(PeerView::node)
+                .filter(node -> node.poolId().equals(pool))
+                .map(Node::incarnation)
+                .orElse(pool);
+    }
+
     /** All links, as they are now. Any thread. */
     public List<LinkStatus> status() {
         return sessions.values().stream()
@@ -148,7 +179,20 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         return sessions.computeIfAbsent(peer, p -> new LinkSession(p, context));
     }
 
+    /** Has changes of links from now on told to a watch. Any thread. */
+    public void onChange(LinkWatch next) {
+        watch = next;
+    }
+
     private Duration step() throws CoordinatorException {
+        try {
+            return advance();
+        } finally {
+            trail.observe(sessions.values(), watch);
+        }
+    }
+
+    private Duration advance() throws CoordinatorException {
         try {
             handleNotices();
             context.destroyer().runContinuations();
@@ -185,6 +229,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
                         session(released.link().peer()).handle(released);
                     case ShardNotice.Switched switched ->
                         session(switched.link().peer()).handle(switched);
+                    case ShardNotice.GrantRefused refused -> refusals.accept(refused);
                     case ShardNotice.RailFailed(Rail rail, String reason) ->
                         completionQueues.failed(each, rail, reason);
                 }
@@ -217,15 +262,16 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
 
     private final class Peers implements KnownPeers.Listener {
         @Override
-        public void appeared(String peer, long incarnation) {
-            session(peer).knownIncarnation(incarnation);
+        public void appeared(String peer, long pool) {
+            session(peer).knownPool(pool);
+            appeared.run();
         }
 
         @Override
         public void gone(String peer) {
             negotiation.forget(peer);
             session(peer).disconnect("the node was removed from the cluster");
-            session(peer).knownIncarnation(0);
+            session(peer).knownPool(0);
         }
     }
 }

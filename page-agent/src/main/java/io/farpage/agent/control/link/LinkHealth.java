@@ -15,6 +15,11 @@ final class LinkHealth {
     /** Whether the link failed last because the peer refused a request. */
     private boolean refused;
 
+    /** Failures, those of trials included. */
+    private long failures;
+
+    private boolean lastWasRefusal;
+
     private volatile String lastFailure = "";
 
     LinkHealth(LinkContext context) {
@@ -42,6 +47,16 @@ final class LinkHealth {
     /** The latest failure; empty if there was none. Any thread. */
     String lastFailure() {
         return lastFailure;
+    }
+
+    /** Failures so far, those of trials included. */
+    long failures() {
+        return failures;
+    }
+
+    /** Whether the latest failure was a refusal, by this node or by the peer. */
+    boolean lastWasRefusal() {
+        return lastWasRefusal;
     }
 
     /** The devices have changed: RDMA may be used at once. */
@@ -72,11 +87,14 @@ final class LinkHealth {
     void broke(String reason, boolean byRefusal, boolean overRdma) {
         refused = byRefusal;
         failed(reason, overRdma);
+        lastWasRefusal = byRefusal;
     }
 
     /** An attempt has failed. */
     void failed(String reason, boolean overRdma) {
         long now = context.now();
+        failures++;
+        lastWasRefusal = false;
         pause(reason, attempts, context.options().longestBackoff(), now);
         if (overRdma && context.transports().hasFallback()) {
             pause(reason, rdma, context.options().longestRdmaPause(), now);
@@ -95,6 +113,8 @@ final class LinkHealth {
     /** A trial of RDMA has failed. */
     void trialFailed(String reason) {
         lastFailure = "rdma: " + reason;
+        failures++;
+        lastWasRefusal = false;
         rdma.failed(context.now());
     }
 
@@ -103,6 +123,10 @@ final class LinkHealth {
         boolean isNew = !reason.equals(lastFailure);
         lastFailure = reason;
         attempts.failed(context.now());
+        if (isNew) {
+            failures++;
+            lastWasRefusal = true;
+        }
         return isNew;
     }
 }

@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param rdmaPause how long a link goes without RDMA after it failed over RDMA; doubles with each further failure
  * @param longestRdmaPause the longest such pause; RDMA that works for longer ends the series
  * @param trialTimeout how long RDMA may take to be proved beside a link over TCP
+ * @param allowed the peers that there are links with
  */
 public record LinkOptions(
         QpOptions queuePairs,
@@ -23,7 +24,8 @@ public record LinkOptions(
         Duration longestBackoff,
         Duration rdmaPause,
         Duration longestRdmaPause,
-        Duration trialTimeout) {
+        Duration trialTimeout,
+        AllowedPeers allowed) {
 
     /** Shards that a node may have. */
     public static final int MAX_SHARDS = 16;
@@ -31,7 +33,7 @@ public record LinkOptions(
     /** Links for which a better transport is tried at once; each takes as many queue pairs as a link meanwhile. */
     public static final int TRIALS = 8;
 
-    /** Backoff of 50 ms to 2 s; {@code rdmaPause} to 5 min without RDMA after it failed; 30 s for a trial. */
+    /** Backoff of 50 ms to 2 s; {@code rdmaPause} to 5 min without RDMA after it failed; 30 s for a trial; links with all peers. */
     public static LinkOptions of(QpOptions queuePairs, int max, Duration grace, Duration rdmaPause) {
         return new LinkOptions(
                 queuePairs,
@@ -41,7 +43,14 @@ public record LinkOptions(
                 Duration.ofSeconds(2),
                 rdmaPause,
                 Duration.ofMinutes(5),
-                Duration.ofSeconds(30));
+                Duration.ofSeconds(30),
+                AllowedPeers.ALL);
+    }
+
+    /** The same with links to {@code only} these peers. */
+    public LinkOptions withAllowed(AllowedPeers only) {
+        return new LinkOptions(
+                queuePairs, max, grace, firstBackoff, longestBackoff, rdmaPause, longestRdmaPause, trialTimeout, only);
     }
 
     /** The most queue pairs of a shard on one device as the requester of links: one for each link and each trial. */

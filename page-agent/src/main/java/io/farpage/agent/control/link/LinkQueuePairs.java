@@ -4,6 +4,7 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.link.Handshake.Mine;
 import io.farpage.agent.control.link.Handshake.Theirs;
 import io.farpage.agent.data.shard.Connection;
+import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
@@ -193,15 +194,21 @@ final class LinkQueuePairs {
                 return device;
             }
         }
+        context.options().allowed().refuse(peer, theirs).ifPresent(reason -> {
+            throw new VerbsException(reason);
+        });
         throw new VerbsException("no transport in common with " + peer + ": it offers "
                 + theirs.stream().map(e -> e.transport().toString()).distinct().toList() + ", this node " + devices);
     }
 
-    private static Stream<QpEntry> entries(List<QpEntry> theirs, OpenDevice device) {
-        return theirs.stream().filter(e -> device.transport() == e.transport() && e.rail() == device.rail());
+    /** The peer's queue pairs that this node may connect to on a device. */
+    private Stream<QpEntry> entries(List<QpEntry> theirs, OpenDevice device) {
+        return theirs.stream()
+                .filter(e -> device.transport() == e.transport() && e.rail() == device.rail())
+                .filter(context.options().allowed()::allows);
     }
 
-    private static Optional<QpEntry> entry(List<QpEntry> theirs, OpenDevice device, int shard) {
+    private Optional<QpEntry> entry(List<QpEntry> theirs, OpenDevice device, int shard) {
         return entries(theirs, device).filter(e -> e.shard() == shard).findFirst();
     }
 
@@ -238,14 +245,14 @@ final class LinkQueuePairs {
     }
 
     /** Moves the connected queue pairs of this node's shards to RTS and hands them to the shards, which read the peer's header next. */
-    void install(PeerView view, List<PeerLink> links) {
+    void install(PeerView view, PeerGrants grants, List<PeerLink> links) {
         List<LinkQueuePair> own =
                 queuePairs.stream().filter(one -> one.shard() < shards.size()).toList();
         for (LinkQueuePair one : own) {
             one.queuePair().modifyToRts();
         }
         for (LinkQueuePair one : own) {
-            var memory = view.memory(one.device().transport(), one.device().rail())
+            var memory = view.memory(one.device().transport(), one.device().rail(), grants)
                     .orElseThrow(() -> new VerbsException("peer " + peer + " has not published its memory"));
             submit(
                     one.shard(),

@@ -4,6 +4,7 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.link.Handshake.Mine;
 import io.farpage.agent.control.link.Handshake.Step;
 import io.farpage.agent.control.link.Handshake.Theirs;
+import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.coordinator.model.Attempt;
@@ -21,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control plane's side of the link to one peer, with the {@link RdmaTrial} beside it. Used by the links' thread, except for {@link #links} and
- * {@link #status}.
+ * The control plane's side of the link to one peer, with the {@link RdmaTrial} beside it. Used by the links' thread, except for {@link #links},
+ * {@link #status} and {@link #grant}.
  */
 final class LinkSession {
     private static final Logger log = LoggerFactory.getLogger(LinkSession.class);
@@ -174,7 +175,7 @@ final class LinkSession {
             case ShardNotice.Up(PeerLink _, long attempt) -> verified(attempt);
             case ShardNotice.Switched(PeerLink _, PeerLink _, long attempt) -> trial.switched(attempt);
             case ShardNotice.Released released -> released(released);
-            case ShardNotice.RailFailed _ -> {}
+            case ShardNotice.RailFailed _, ShardNotice.GrantRefused _ -> {}
         }
     }
 
@@ -240,9 +241,28 @@ final class LinkSession {
         queuePairs.close();
     }
 
-    /** Tells the shards which incarnation of the peer is alive; 0 for none. */
-    void knownIncarnation(long incarnation) {
-        queuePairs.setIncarnation(incarnation);
+    /** Tells the shards which pool the peer has; 0 for none. */
+    void knownPool(long pool) {
+        queuePairs.setPool(pool);
+    }
+
+    /** The peer has granted other ranges of its memory than before. Any thread. */
+    void grant(PeerGrants grants) {
+        queuePairs.grant(grants);
+    }
+
+    /** The link as it is after a step. */
+    LinkTrail.Seen seen() {
+        return new LinkTrail.Seen(
+                link().mine() instanceof Mine.Connected && link().isUp(),
+                peerIncarnation,
+                link().transportInUse(),
+                health.failures(),
+                health.lastWasRefusal());
+    }
+
+    String lastFailure() {
+        return health.lastFailure();
     }
 
     /** Any thread. */

@@ -60,6 +60,10 @@ final class Negotiation {
             return;
         }
         Optional<Endpoint> offer = peers.offer(peer).filter(o -> isCurrent(o, view));
+        if (refuse(session, offer)) {
+            requested.remove(peer);
+            return;
+        }
         boolean eager = isRequested
                 || self.id().compareTo(peer) < 0
                 || peers.age(peer, now) > context.options().grace().toNanos();
@@ -70,6 +74,18 @@ final class Negotiation {
         } else {
             stepTrial(session, view, offer);
         }
+    }
+
+    /** Keeps to the lists of allowed peers, whatever the coordinator says. Returns whether there is no link. */
+    private boolean refuse(LinkSession session, Optional<Endpoint> offer) {
+        AllowedPeers allowed = context.options().allowed();
+        Optional<String> reason = allowed.refuse(session.peer())
+                .or(() -> offer.flatMap(theirs -> allowed.refuse(session.peer(), theirs.entries())));
+        reason.ifPresent(text -> {
+            session.refuse(text);
+            session.disconnect(text);
+        });
+        return reason.isPresent();
     }
 
     private boolean isCurrent(Endpoint offer, PeerView view) {

@@ -1,13 +1,14 @@
 package io.farpage.agent.control.link;
 
 import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import java.util.List;
 
 /**
  * The two sets of queue pairs of a session: those of the link, and those of a trial or those that a trial has replaced. Used by the links'
- * thread, except for {@link #links} and {@link #ofLink}.
+ * thread, except for {@link #links}, {@link #ofLink} and {@link #grant}.
  */
 final class SessionQueuePairs {
     private final LinkContext context;
@@ -15,6 +16,7 @@ final class SessionQueuePairs {
     private final List<PeerLink> trialLinks;
     private volatile LinkQueuePairs ofLink;
     private LinkQueuePairs ofTrial;
+    private PeerGrants grants = PeerGrants.NOTHING;
 
     SessionQueuePairs(String peer, LinkContext context) {
         this.context = context;
@@ -50,13 +52,25 @@ final class SessionQueuePairs {
     }
 
     /** Hands the connected queue pairs of the link to the shards. */
-    void installLink(PeerView view) {
-        ofLink.install(view, links);
+    synchronized void installLink(PeerView view) {
+        ofLink.install(view, grants, links);
     }
 
     /** Hands the connected queue pairs of the trial to the shards, beside the link's. */
-    void installTrial(PeerView view) {
-        ofTrial.install(view, trialLinks);
+    synchronized void installTrial(PeerView view) {
+        ofTrial.install(view, grants, trialLinks);
+    }
+
+    /**
+     * The peer has granted other ranges than before: for queue pairs that the shards have, and for all later ones. Any thread; the lock keeps a queue
+     * pair that is being installed from ending up with the earlier grants.
+     */
+    synchronized void grant(PeerGrants now) {
+        grants = now;
+        for (int shard = 0; shard < links.size(); shard++) {
+            submit(shard, new ShardCommand.Grant(links.get(shard), now));
+            submit(shard, new ShardCommand.Grant(trialLinks.get(shard), now));
+        }
     }
 
     /** Has every shard use the trial's queue pairs for the link and keep the others as the trial's. */
@@ -78,10 +92,10 @@ final class SessionQueuePairs {
         set.removeAll(reason, List.of(links, trialLinks));
     }
 
-    /** Tells the shards which incarnation of the peer is alive; 0 for none. */
-    void setIncarnation(long incarnation) {
+    /** Tells the shards which pool the peer has; 0 for none. */
+    void setPool(long pool) {
         for (int shard = 0; shard < links.size(); shard++) {
-            submit(shard, new ShardCommand.SetIncarnation(links.get(shard), incarnation));
+            submit(shard, new ShardCommand.SetPool(links.get(shard), pool));
         }
     }
 

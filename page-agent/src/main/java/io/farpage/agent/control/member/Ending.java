@@ -13,4 +13,7 @@ public sealed interface Ending {
      * ends; another, with an empty pool, may follow.
      */
     record Forgotten(String reason) implements Ending {}
+
+    /** A standby goes on with the pool and the guests, which are at the keeper: this process ends at once and leaves the cluster as it is. */
+    record HandedOver(String reason) implements Ending {}
 }

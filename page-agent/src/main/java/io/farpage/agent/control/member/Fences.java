@@ -33,6 +33,7 @@ public final class Fences implements AutoCloseable {
     private final String node;
     private final Incarnation incarnation;
     private final Links links;
+    private final PoolAccess access;
     private final Set<Peer> cutOff = new HashSet<>();
     private final Set<Peer> executed = ConcurrentHashMap.newKeySet();
     private final ControlThread thread;
@@ -49,11 +50,13 @@ public final class Fences implements AutoCloseable {
         void unfence(String peer, Incarnation old);
     }
 
-    public Fences(CoordinatorClient coordinator, String node, Incarnation incarnation, Links links) {
+    /** @param access revoked before an incarnation is said to be cut off */
+    public Fences(CoordinatorClient coordinator, String node, Incarnation incarnation, Links links, PoolAccess access) {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
         this.links = links;
+        this.access = access;
         thread = new ControlThread(
                 "fences",
                 new ControlThread.Pauses(REFRESH, RETRY, CLOSE_TIMEOUT),
@@ -99,6 +102,7 @@ public final class Fences implements AutoCloseable {
         }
         for (Peer peer : Set.copyOf(cutOff)) {
             if (!wanted.contains(peer)) {
+                access.lift(peer.node(), peer.incarnation());
                 links.unfence(peer.node(), peer.incarnation());
                 cutOff.remove(peer);
                 executed.remove(peer);
@@ -108,6 +112,7 @@ public final class Fences implements AutoCloseable {
     }
 
     private boolean enforce(Peer peer) throws CoordinatorException, InterruptedException {
+        access.bar(peer.node(), peer.incarnation());
         try {
             links.fence(peer.node(), peer.incarnation()).get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {

@@ -11,11 +11,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
  * The extents in this node's pool, as the coordinator listed them last. They are kept as long as the pool, so that a coordinator that lost its store
- * can be rebuilt. Read again after every event that may change them, and acknowledged: a space is attached only once its homes know of it.
+ * can be rebuilt. Read again after every event that may change them, and acknowledged: a space is attached only once its homes know of it, and
+ * detached once they have revoked the access of the node.
  */
 public final class Hosting implements AutoCloseable {
     private static final Duration REFRESH = Duration.ofSeconds(30);
@@ -25,20 +27,35 @@ public final class Hosting implements AutoCloseable {
     private final CoordinatorClient coordinator;
     private final String node;
     private final Incarnation incarnation;
+    private final PoolAccess access;
     private final Map<Long, Release> executed = new ConcurrentHashMap<>();
     private final ControlThread thread;
     private volatile Hosted hosted = Hosted.NOTHING;
+    private volatile Consumer<Hosted> keeper = _ -> {};
 
-    public Hosting(CoordinatorClient coordinator, String node, Incarnation incarnation) {
+    /** @param access of other nodes to the pool, which follows what is hosted */
+    public Hosting(CoordinatorClient coordinator, String node, Incarnation incarnation, PoolAccess access) {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
+        this.access = access;
         thread = new ControlThread(
                 "hosting", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::fetch);
     }
 
     public void start() {
         thread.start();
+    }
+
+    /**
+     * Continues where an earlier process of this node ended, with the pool that it left.
+     *
+     * @param before what lay in the pool
+     * @param keeper told what lies in the pool before that is acknowledged; must not wait
+     */
+    public void succeed(Hosted before, Consumer<Hosted> keeper) {
+        hosted = before;
+        this.keeper = keeper;
     }
 
     /** The extents in the pool may have changed. Any thread. */
@@ -49,6 +66,11 @@ public final class Hosting implements AutoCloseable {
     /** The extents in the pool, as the obeyed coordinator listed them last. Any thread. */
     Hosted hosted() {
         return hosted;
+    }
+
+    /** Revokes all access to a range that is about to be zeroed. Any thread. */
+    void revoke(Release release) {
+        access.revoke(release.offset(), release.length());
     }
 
     /** A range was zeroed. Call it before the release is acknowledged. Any thread. */
@@ -64,9 +86,12 @@ public final class Hosting implements AutoCloseable {
     private Duration fetch() throws CoordinatorException {
         Hosted now = coordinator.hosted(node);
         hosted = now;
+        keeper.accept(now);
         executed.keySet().retainAll(now.releases().stream().map(Release::id).collect(Collectors.toSet()));
+        // Before the acknowledgement, which a detachment waits for.
+        access.revokeOthers(now);
         coordinator.acknowledgeHosted(node, new HostedAck(incarnation, now.revision()));
-        return REFRESH;
+        return access.grant(now) ? REFRESH : RETRY;
     }
 
     @Override

@@ -31,6 +31,7 @@ public final class Membership implements AutoCloseable {
     private volatile boolean registered;
     private volatile boolean everRegistered;
     private volatile boolean isOver;
+    private volatile boolean poolIsVoid;
     private final Disobedience disobedience;
     private boolean away;
     private String lastRefusal = "";
@@ -97,6 +98,11 @@ public final class Membership implements AutoCloseable {
         return isOver;
     }
 
+    /** Whether the coordinator counts the pages in this node's pool as lost: it has taken the node out. */
+    public boolean isPoolVoid() {
+        return poolIsVoid;
+    }
+
     private Duration register() throws CoordinatorException {
         if (!everRegistered) {
             coordinator.register(node, registration.withStatus(NodeStatus.JOINING));
@@ -120,6 +126,10 @@ public final class Membership implements AutoCloseable {
     }
 
     private Duration refused(CoordinatorRefusedException e) {
+        if (e.isPoolRetired()) {
+            end(new Ending.Forgotten("the pages in the pool that was kept are lost: " + e.getMessage()));
+            return RETRY;
+        }
         if (e.isStaleIncarnation()) {
             end(new Ending.Superseded("another agent has registered as " + node + ": " + e.getMessage()));
             return RETRY;
@@ -139,6 +149,7 @@ public final class Membership implements AutoCloseable {
 
     private void end(Ending how) {
         isOver = true;
+        poolIsVoid = how instanceof Ending.Forgotten;
         registered = false;
         ended.accept(how);
     }
@@ -171,6 +182,7 @@ public final class Membership implements AutoCloseable {
             isOver = true;
             try {
                 coordinator.deregister(node, registration.incarnation());
+                poolIsVoid = true;
                 log.info("deregistered");
             } catch (CoordinatorException e) {
                 log.warn("could not deregister, the lease will run out instead: {}", e.getMessage());

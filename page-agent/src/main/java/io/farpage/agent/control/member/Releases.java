@@ -1,6 +1,7 @@
 package io.farpage.agent.control.member;
 
 import io.farpage.agent.control.ControlThread;
+import io.farpage.agent.control.LocalNode;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Incarnation;
@@ -26,26 +27,28 @@ public final class Releases implements AutoCloseable {
     private final CoordinatorClient coordinator;
     private final String node;
     private final Incarnation incarnation;
-    private final Zeroing zeroing;
+    private final Room room;
     private final Hosting hosting;
     private final ControlThread thread;
+
+    /** The pool, and how a range of it is zeroed. */
+    record Room(Incarnation pool, Zeroing zeroing) {}
 
     /** Zeroes a range of the pool, as {@link PagePool#zero} does. */
     interface Zeroing {
         void zero(long offset, long length);
     }
 
-    /** @param hosting told of every range that was zeroed, before the coordinator is */
-    public Releases(
-            CoordinatorClient coordinator, String node, Incarnation incarnation, PagePool pool, Hosting hosting) {
-        this(coordinator, node, incarnation, pool::zero, hosting);
+    /** @param hosting told of every range before it is zeroed, and afterwards before the coordinator is */
+    public Releases(LocalNode self, Hosting hosting) {
+        this(self.coordinator(), self.id(), self.incarnation(), new Room(self.poolId(), self.pool()::zero), hosting);
     }
 
-    Releases(CoordinatorClient coordinator, String node, Incarnation incarnation, Zeroing zeroing, Hosting hosting) {
+    Releases(CoordinatorClient coordinator, String node, Incarnation incarnation, Room room, Hosting hosting) {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
-        this.zeroing = zeroing;
+        this.room = room;
         this.hosting = hosting;
         thread =
                 new ControlThread("releases", new ControlThread.Pauses(REFRESH, REFRESH, CLOSE_TIMEOUT), this::zeroAll);
@@ -63,9 +66,10 @@ public final class Releases implements AutoCloseable {
     private Duration zeroAll() throws CoordinatorException {
         List<Long> done = new ArrayList<>();
         for (Release release : coordinator.releases(node)) {
-            if (thread.isStopping() || !release.incarnation().equals(incarnation)) {
+            if (thread.isStopping() || !release.incarnation().equals(room.pool())) {
                 continue;
             }
+            hosting.revoke(release);
             if (zero(release)) {
                 hosting.executed(release);
                 done.add(release.id());
@@ -84,7 +88,7 @@ public final class Releases implements AutoCloseable {
             if (thread.isStopping()) {
                 return false;
             }
-            zeroing.zero(release.offset() + at, Math.min(SLICE, release.length() - at));
+            room.zeroing().zero(release.offset() + at, Math.min(SLICE, release.length() - at));
         }
         return true;
     }

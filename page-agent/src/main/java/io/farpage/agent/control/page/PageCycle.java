@@ -150,13 +150,23 @@ final class PageCycle implements DutyCycle {
         return request + ": "
                 + switch (status) {
                     case DEADLINE ->
-                        "no answer from " + home + " within the deadline"
-                                + (why.isEmpty() ? "" : "; last failure: " + why);
+                        missesGrant(request)
+                                ? "no grant: " + home
+                                        + " has told this node no key for these bytes within the deadline; see the log of "
+                                        + home
+                                : "no answer from " + home + " within the deadline"
+                                        + (why.isEmpty() ? "" : "; last failure: " + why);
                     case PAGE_LOST -> home + " has restarted since it was given this page; its memory is gone";
                     case REFUSED -> home + " refused the request" + (why.isEmpty() ? "" : ": " + why);
+                    case UNREACHABLE -> "the link to " + home + " is down" + (why.isEmpty() ? "" : ": " + why);
                     case CLOSED -> "the agent is shutting down";
                     case PENDING, OK -> throw new AssertionError(status);
                 };
+    }
+
+    private static boolean missesGrant(PageRequest request) {
+        return request.home().isUp()
+                && !request.home().isGranted(request.place().offset(), request.length());
     }
 
     private MemorySegment staging(int first, int length) {

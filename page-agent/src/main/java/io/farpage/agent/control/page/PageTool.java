@@ -12,10 +12,16 @@ import io.farpage.pool.PagePool;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Puts and gets single pages. Any thread may call it; each call waits for its page. */
@@ -23,7 +29,6 @@ public final class PageTool {
     private static final Duration SLACK = Duration.ofSeconds(5);
 
     private final String node;
-    private final long incarnation;
     private final PagePool pool;
     private final ShardLoop shard;
     private final Fetcher fetcher;
@@ -40,7 +45,6 @@ public final class PageTool {
      */
     public PageTool(LocalNode node, ShardLoop shard, Function<String, PeerLink> links, int depth, Duration deadline) {
         this.node = node.id();
-        this.incarnation = node.incarnation().value();
         this.pool = node.pool();
         this.shard = shard;
         this.fetcher = shard.shard().newFetcher(depth, deadline.toNanos());
@@ -78,7 +82,7 @@ public final class PageTool {
     }
 
     private byte[] run(SpaceUse use, long page, byte @Nullable [] data) throws PageException, InterruptedException {
-        boolean underWay = false;
+        SharedUse held = new SharedUse(use);
         try {
             SpaceMap space = use.map();
             if (data != null && data.length != space.pageSize()) {
@@ -86,36 +90,113 @@ public final class PageTool {
                         .formatted(data.length, space.name(), space.pageSize()));
             }
             int extent = space.extent(page);
-            String home = space.node(extent);
-            long offset = space.offset(extent, page);
             if (space.isLost(extent)) {
                 throw new PageException(
                         FetchStatus.PAGE_LOST,
                         "page %d of space %s was on %s, which has restarted or left; its memory is gone"
-                                .formatted(page, space.name(), home));
+                                .formatted(page, space.name(), space.node(extent)));
             }
-            if (home.equals(node)) {
-                return local(space, space.incarnation(extent), offset, data);
-            }
-            PageRequest request = new PageRequest(
-                    links.apply(home),
-                    new PageRequest.Place(home, space.incarnation(extent), offset),
-                    space.pageSize(),
-                    data);
-            // The caller may time out before the transfer ends. The space stays in use until it does.
-            var _ = request.result().whenComplete((_, _) -> use.close());
-            underWay = true;
-            cycle.submit(request);
-            shard.wake();
-            return await(request);
+            return data == null ? read(held, space, page) : write(held, space, page, data);
         } finally {
-            if (!underWay) {
+            held.release();
+        }
+    }
+
+    /** Reads from one home; from the next one if that fails. Homes whose links are up come first. */
+    private byte[] read(SharedUse held, SpaceMap space, long page) throws PageException, InterruptedException {
+        int extent = space.extent(page);
+        List<Integer> copies = IntStream.range(0, space.copies(extent))
+                .boxed()
+                .sorted(Comparator.comparing(copy -> !isNear(space.node(extent, copy))))
+                .toList();
+        PageException failed = null;
+        for (int copy : copies) {
+            try {
+                return finish(start(held, space, page, copy, null));
+            } catch (PageException e) {
+                failed = e;
+            }
+        }
+        throw Objects.requireNonNull(failed);
+    }
+
+    private boolean isNear(String home) {
+        return home.equals(node) || links.apply(home).isUp();
+    }
+
+    /** Writes to all homes; one whose memory is gone is left out if there are others. */
+    private byte[] write(SharedUse held, SpaceMap space, long page, byte[] data)
+            throws PageException, InterruptedException {
+        int extent = space.extent(page);
+        List<PageRequest> started = new ArrayList<>();
+        for (int copy = 0; copy < space.copies(extent); copy++) {
+            started.add(start(held, space, page, copy, data));
+        }
+        PageException lost = null;
+        int written = 0;
+        for (PageRequest request : started) {
+            try {
+                finish(request);
+                written++;
+            } catch (PageException e) {
+                if (e.status() != FetchStatus.PAGE_LOST) {
+                    throw e;
+                }
+                lost = e;
+            }
+        }
+        if (written == 0) {
+            throw Objects.requireNonNull(lost);
+        }
+        return new byte[0];
+    }
+
+    private PageRequest start(SharedUse held, SpaceMap space, long page, int copy, byte @Nullable [] data) {
+        int extent = space.extent(page);
+        String home = space.node(extent, copy);
+        long offset = space.offset(extent, copy, page);
+        PageRequest request = new PageRequest(
+                links.apply(home),
+                new PageRequest.Place(home, space.incarnation(extent, copy), offset),
+                space.pageSize(),
+                data);
+        if (home.equals(node)) {
+            try {
+                request.result().complete(local(space, space.incarnation(extent, copy), offset, data));
+            } catch (PageException e) {
+                request.result().completeExceptionally(e);
+            }
+            return request;
+        }
+        // The caller may time out before the transfer ends. The space stays in use until it does.
+        held.retain();
+        var _ = request.result().whenComplete((_, _) -> held.release());
+        cycle.submit(request);
+        shard.wake();
+        return request;
+    }
+
+    /** A use of a space that ends when the request and all its transfers have ended. */
+    private static final class SharedUse {
+        private final SpaceUse use;
+        private final AtomicInteger holders = new AtomicInteger(1);
+
+        SharedUse(SpaceUse use) {
+            this.use = use;
+        }
+
+        void retain() {
+            holders.incrementAndGet();
+        }
+
+        void release() {
+            if (holders.decrementAndGet() == 0) {
                 use.close();
             }
         }
     }
 
-    private byte[] await(PageRequest request) throws PageException, InterruptedException {
+    private byte[] finish(PageRequest request) throws PageException, InterruptedException {
         try {
             return request.result().get(deadline.plus(SLACK).toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
@@ -128,9 +209,8 @@ public final class PageTool {
         }
     }
 
-    private byte[] local(SpaceMap space, long homeIncarnation, long offset, byte @Nullable [] data)
-            throws PageException {
-        if (homeIncarnation != incarnation) {
+    private byte[] local(SpaceMap space, long homePool, long offset, byte @Nullable [] data) throws PageException {
+        if (homePool != pool.id()) {
             throw new PageException(
                     FetchStatus.PAGE_LOST, "this node has restarted since it was given this page; its memory is gone");
         }

@@ -6,14 +6,18 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** A space that this agent is attached to, and its current uses. Thread-safe. */
 final class AttachedSpace {
+    static final String DELETED = "its space was deleted";
+
     private final Optional<Torn> tornBefore;
     private volatile SpaceExtents extents;
     private volatile SpaceMap map;
-    private volatile boolean revoked;
+    private volatile Optional<String> revoked = Optional.empty();
     private Runnable whenRevoked = () -> {};
     private int users;
     private boolean exclusive;
@@ -53,11 +57,21 @@ final class AttachedSpace {
 
     /** Replaces the extents by newer ones of the same space. Does nothing if they are of another space, or if this use was revoked. */
     synchronized void update(SpaceExtents now) {
+        if (now.index() < extents.index() && (now.space().copies() > 1 || hasEarlierEpoch(now))) {
+            return; // read before a change of homes that this agent knows of
+        }
         SpaceMap latest = map(now);
-        if (!revoked && latest.id() == map.id() && latest.pages() == map.pages()) {
+        if (revoked.isEmpty() && latest.id() == map.id() && latest.pages() == map.pages()) {
             extents = now;
             map = latest;
         }
+    }
+
+    private boolean hasEarlierEpoch(SpaceExtents now) {
+        Map<Long, Long> known =
+                extents.extents().stream().collect(Collectors.toMap(Extent::firstPage, Extent::epochNumber));
+        return now.extents().stream()
+                .anyMatch(extent -> extent.epochNumber() < known.getOrDefault(extent.firstPage(), 0L));
     }
 
     /**
@@ -71,7 +85,8 @@ final class AttachedSpace {
                 of.space().id(),
                 of.space().pages(),
                 of.space().pageSize(),
-                of.extents().stream().map(AttachedSpace::extent).toList());
+                of.extents().stream().map(AttachedSpace::extent).toList(),
+                of.index());
     }
 
     private static SpaceMap.Extent extent(Extent of) {
@@ -82,7 +97,16 @@ final class AttachedSpace {
                 home.node(),
                 home.incarnation().value(),
                 home.offset(),
-                of.state() == ExtentState.LOST);
+                of.state() == ExtentState.LOST,
+                of.homes().stream()
+                        .skip(1)
+                        .map(other -> new SpaceMap.Copy(
+                                other.node(), other.incarnation().value(), other.offset()))
+                        .toList(),
+                of.epochNumber(),
+                of.joining()
+                        .map(joins -> new SpaceMap.Copy(
+                                joins.node(), joins.incarnation().value(), joins.offset())));
     }
 
     /** Starts a use, unless the space is being detached or is used exclusively. */
@@ -122,12 +146,16 @@ final class AttachedSpace {
         return leaving;
     }
 
-    /** The space is deleted. No further use may start, and all pages of an exclusive use count as lost. */
-    synchronized void delete() {
+    /**
+     * The space is deleted or was taken over. No further use may start, and all pages of an exclusive use count as lost.
+     *
+     * @param reason for people, a clause such as {@link #DELETED}
+     */
+    synchronized void revoke(String reason) {
         leaving = true;
-        if (exclusive && !revoked) {
+        if (exclusive && revoked.isEmpty()) {
             map = map.lost();
-            revoked = true;
+            revoked = Optional.of(reason);
             whenRevoked.run();
         }
     }
@@ -135,13 +163,13 @@ final class AttachedSpace {
     /** Runs a task when the exclusive use is revoked; at once if it has been. The task must not wait. */
     synchronized void whenRevoked(Runnable task) {
         whenRevoked = task;
-        if (revoked) {
+        if (revoked.isPresent()) {
             task.run();
         }
     }
 
-    /** Whether the space was deleted under an exclusive use. Any thread. */
-    boolean isRevoked() {
+    /** Why the exclusive use was revoked, if it was. Any thread. */
+    Optional<String> revocation() {
         return revoked;
     }
 

@@ -26,9 +26,14 @@ public final class SpaceUse implements AutoCloseable {
         return space.tornBefore();
     }
 
-    /** Whether the space was deleted under this exclusive use: the map has lost all its pages, and the homes wait for {@link #cutOff}. */
+    /** Why this exclusive use was revoked, if it was: the map has lost all its pages, and the homes wait for {@link #cutOff}. A clause for people. */
+    public Optional<String> revocation() {
+        return space.revocation();
+    }
+
+    /** Whether the space was deleted under this exclusive use, or taken over by another node. */
     public boolean isRevoked() {
-        return space.isRevoked();
+        return revocation().isPresent();
     }
 
     /** Runs a task when this exclusive use is revoked, on the thread that learns of it. The task must not wait. */

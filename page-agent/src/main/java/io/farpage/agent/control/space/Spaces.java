@@ -5,7 +5,6 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.AttachMode;
-import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Space;
@@ -29,11 +28,15 @@ import org.slf4j.LoggerFactory;
 public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
     private static final Duration REFRESH = Duration.ofSeconds(5);
+
+    /** The type of the problem with which the coordinator answers a node whose space another node has taken over. */
+    private static final String TAKEN_OVER = "taken-over";
+
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final CoordinatorClient coordinator;
     private final String node;
-    private final Incarnation incarnation;
+    private final SpaceRequests requests;
     private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
 
     /** Spaces to which the coordinator may have attached this node although their map was never read. */
@@ -41,16 +44,25 @@ public final class Spaces implements AutoCloseable {
 
     private final ControlThread thread =
             new ControlThread("spaces", new ControlThread.Pauses(REFRESH, REFRESH, CLOSE_TIMEOUT), this::refresh);
+    private final Drops drops;
     private volatile boolean stale;
+    private volatile Runnable changed = () -> {};
 
     public Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation) {
         this.coordinator = coordinator;
         this.node = node;
-        this.incarnation = incarnation;
+        requests = new SpaceRequests(coordinator, node, incarnation);
+        drops = new Drops(coordinator, node, incarnation, attached::get);
     }
 
     public void start() {
         thread.start();
+        drops.start();
+    }
+
+    /** Drops homes that do not take WRITEs from the spaces of this agent's guests. */
+    public Drops drops() {
+        return drops;
     }
 
     /**
@@ -108,43 +120,69 @@ public final class Spaces implements AutoCloseable {
         if (known.isPresent()) {
             return known;
         }
-        Optional<AttachedSpace> fresh = attach(id, AttachMode.SHARED, false);
-        fresh.ifPresent(space -> attached.put(id, space));
+        Optional<AttachedSpace> fresh = attach(id, AttachMode.SHARED, Claim.PLAIN);
+        fresh.ifPresent(this::put);
         return fresh;
     }
 
     /**
      * Starts to use a space exclusively in the cluster.
      *
-     * @param force whether to use a torn space
      * @return what to close after use; empty if there is no such space, or it is being deleted
      * @throws SpaceInUseException if it is in use on this node
      * @throws CoordinatorException also if another node is attached to it
      */
-    public synchronized Optional<SpaceUse> useExclusively(long id, boolean force) throws CoordinatorException {
+    public synchronized Optional<SpaceUse> useExclusively(long id, Claim claim) throws CoordinatorException {
         Optional<AttachedSpace> known = known(id);
         if (known.isPresent()) {
-            return upgrade(known.get(), force);
+            return upgrade(known.get(), claim);
         }
-        Optional<AttachedSpace> fresh = attach(id, AttachMode.EXCLUSIVE, force);
+        Optional<AttachedSpace> fresh = attach(id, AttachMode.EXCLUSIVE, claim);
         if (fresh.isEmpty()) {
             return Optional.empty();
         }
         // Marked as in use before another thread can find the space.
         fresh.get().enterExclusively();
-        attached.put(id, fresh.get());
+        put(fresh.get());
         return Optional.of(new SpaceUse(fresh.get(), this));
     }
 
+    /**
+     * Continues the exclusive use that an earlier process of this node has left.
+     *
+     * @param earlier its incarnation
+     * @return what to close after use; empty if there is no such space any more
+     * @throws CoordinatorException also if the attachment has ended, or has not passed to this incarnation yet; nothing has changed then
+     */
+    public synchronized Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
+        requests.adopt(id, earlier);
+        Optional<AttachedSpace> adopted = requests.extents(id).map(AttachedSpace::new);
+        adopted.ifPresent(space -> {
+            space.enterExclusively();
+            put(space);
+        });
+        return adopted.map(space -> new SpaceUse(space, this));
+    }
+
+    private void put(AttachedSpace space) {
+        attached.put(space.id(), space);
+        changed.run();
+    }
+
+    /** Has a task run whenever this agent has attached to a space or detached from one. It must not wait. */
+    public void onChange(Runnable task) {
+        changed = task;
+    }
+
     /** Turns a shared attachment into an exclusive one: first on this node, then at the coordinator. */
-    private Optional<SpaceUse> upgrade(AttachedSpace space, boolean force) throws CoordinatorException {
+    private Optional<SpaceUse> upgrade(AttachedSpace space, Claim claim) throws CoordinatorException {
         if (!space.enterExclusively()) {
             throw new SpaceInUseException("space '%s' (id %d) is in use on this node; try again when that use has ended"
                     .formatted(space.name(), space.id()));
         }
         boolean done = false;
         try {
-            coordinator.attach(key(space.id()), node, request(AttachMode.EXCLUSIVE, force));
+            requests.attach(space.id(), AttachMode.EXCLUSIVE, claim);
             done = true;
             return Optional.of(new SpaceUse(space, this));
         } catch (CoordinatorRefusedException e) {
@@ -176,13 +214,13 @@ public final class Spaces implements AutoCloseable {
     }
 
     /** Attaches to a space and reads its extents. If that fails, it detaches again. */
-    private Optional<AttachedSpace> attach(long id, AttachMode mode, boolean force) throws CoordinatorException {
+    private Optional<AttachedSpace> attach(long id, AttachMode mode, Claim claim) throws CoordinatorException {
         // Removed once the map is known: a failure, even of an answer that does not arrive, leaves no attachment
         // behind.
         orphans.add(id);
         try {
-            coordinator.attach(key(id), node, request(mode, force));
-            Optional<AttachedSpace> space = coordinator.extents(key(id)).map(AttachedSpace::new);
+            requests.attach(id, mode, claim);
+            Optional<AttachedSpace> space = requests.extents(id).map(AttachedSpace::new);
             if (space.isPresent()) {
                 orphans.remove(id);
             }
@@ -195,14 +233,6 @@ public final class Spaces implements AutoCloseable {
         } finally {
             thread.wake();
         }
-    }
-
-    private AttachRequest request(AttachMode mode, boolean force) {
-        return new AttachRequest(incarnation, mode, force ? Optional.of(true) : Optional.empty());
-    }
-
-    private static String key(long id) {
-        return Long.toString(id);
     }
 
     /**
@@ -246,12 +276,12 @@ public final class Spaces implements AutoCloseable {
     public void deleted(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
-            space.delete();
+            space.revoke(AttachedSpace.DELETED);
             thread.wake();
         }
     }
 
-    /** The extents of a space have changed. Any thread. */
+    /** The extents of a space, or the nodes that may attach it, have changed. Any thread. */
     public void changed(long id) {
         AttachedSpace space = attached.get(id);
         if (space != null) {
@@ -289,7 +319,7 @@ public final class Spaces implements AutoCloseable {
         }
         for (AttachedSpace space : List.copyOf(attached.values())) {
             if (space.clearStale()) {
-                coordinator.extents(key(space.id())).ifPresent(space::update);
+                requests.extents(space.id()).ifPresent(now -> refresh(space, now));
             }
             if (space.isUnused()) {
                 detach(space);
@@ -300,18 +330,42 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
+    /** Takes over what the coordinator says of a space now. Shared uses end if this node may attach it no longer; a guest keeps its memory. */
+    private void refresh(AttachedSpace space, SpaceExtents now) {
+        space.update(now);
+        if (!now.space().mayAttach(node) && !space.isExclusive()) {
+            space.leave();
+        }
+    }
+
     /** Confirms an attachment. No use can become exclusive meanwhile. */
     private synchronized void update(AttachedSpace space) throws CoordinatorException {
-        Optional<SpaceExtents> now = coordinator.extents(key(space.id()));
+        Optional<SpaceExtents> now = requests.extents(space.id());
         if (now.isEmpty() || now.get().space().deleting()) {
-            space.delete();
+            space.revoke(AttachedSpace.DELETED);
             return;
         }
-        now.ifPresent(space::update);
+        refresh(space, now.get());
         if (!space.isLeaving()) {
-            // A coordinator that lost its store has lost the attachment, too.
+            confirm(space);
+        }
+    }
+
+    /** Attaches once more: a coordinator that lost its store has lost the attachment, too. Ends the use of a space that was taken over. */
+    private void confirm(AttachedSpace space) throws CoordinatorException {
+        try {
             AttachMode mode = space.isExclusive() ? AttachMode.EXCLUSIVE : AttachMode.SHARED;
-            coordinator.attach(key(space.id()), node, request(mode, false));
+            requests.attach(space.id(), mode, Claim.PLAIN);
+        } catch (CoordinatorRefusedException e) {
+            if (!e.problem().is(TAKEN_OVER)) {
+                throw e;
+            }
+            log.error(
+                    "space {} (id {}): {}",
+                    space.name(),
+                    space.id(),
+                    e.problem().detail());
+            space.revoke("another node took its space over");
         }
     }
 
@@ -319,26 +373,17 @@ public final class Spaces implements AutoCloseable {
         if (attached.get(space.id()) != space) {
             return; // another thread has attached to it again
         }
-        detach(space.id(), space.torn(), space.seal());
+        requests.detach(space.id(), space.torn(), space.seal());
         attached.remove(space.id(), space);
+        changed.run();
         log.info("detached from space {} (id {})", space.name(), space.id());
     }
 
     private synchronized void detachOrphan(long id) throws CoordinatorException {
         if (!attached.containsKey(id)) {
-            detach(id, Optional.empty(), Optional.empty());
+            requests.detach(id, Optional.empty(), Optional.empty());
         }
         orphans.remove(id);
-    }
-
-    private void detach(long id, Optional<String> torn, Optional<String> seal) throws CoordinatorException {
-        try {
-            coordinator.detach(key(id), node, incarnation, torn, seal);
-        } catch (CoordinatorRefusedException e) {
-            if (!e.isNotFound()) {
-                throw e;
-            }
-        }
     }
 
     /**
@@ -359,6 +404,7 @@ public final class Spaces implements AutoCloseable {
     /** Stops updating. */
     @Override
     public void close() {
+        drops.close();
         thread.close();
     }
 }

@@ -104,7 +104,7 @@ final class Arrivals {
 
     /** Installs pages whose home this node is. Pages that are sealed are opened in a staging frame, one at a time. */
     private int copyLocal(int page, int count, boolean write) {
-        long source = pool.exportedAddress() + homes.offset(homes.extent(page), page);
+        long source = pool.exportedAddress() + homes.localOffset(homes.extent(page), page);
         boolean isForWrite = write || table.isPartlyRemoved(page);
         if (!sealing.isOn()) {
             return installer.copy(page, count, source, isForWrite);
@@ -200,24 +200,47 @@ final class Arrivals {
             int page = fetch.first() + i;
             int frame = staging.frameOf(fetch.frame(), i);
             if (!fetch.isRemoved(i) && !sealing.open(page, staging.address(frame), frame)) {
-                lost.altered(page);
+                if (homes.distrust(page, fetch.home())) {
+                    log.error(
+                            "space {}: page {} came from node {} other than it was sealed; asking another home",
+                            space,
+                            page,
+                            fetch.home() == null ? "" : fetch.home().link().peer());
+                    counters.integrityFailures().add(1);
+                    again(page, fetch.isForWrite());
+                } else {
+                    lost.altered(page);
+                }
                 fetch.remove(page, 1);
             }
         }
+    }
+
+    private void again(int page, boolean write) {
+        table.setState(page, PageTable.REMOTE);
+        table.set(page, PageTable.QUEUED);
+        waiting.add(page, write, clock.getAsLong());
     }
 
     /** Pages for which a thread may wait by now are fetched again, or the threads learn that the pages are lost. */
     private void failed(Transfer fetch, FetchStatus status) {
         int first = fetch.first();
         int count = fetch.count();
-        boolean again = (status == FetchStatus.DEADLINE || status == FetchStatus.REFUSED) && !ended;
-        log.error(
-                "space {}: fetching pages {} to {} failed: {}{}",
-                space,
-                first,
-                first + count - 1,
-                status,
-                again ? "; trying again, the guest waits" : "");
+        boolean elsewhere = !homes.isLost(homes.extent(first)) && homes.copies(homes.extent(first)) > 1;
+        boolean again = !ended
+                && (status == FetchStatus.DEADLINE
+                        || status == FetchStatus.REFUSED
+                        || status == FetchStatus.UNREACHABLE
+                        || (status == FetchStatus.PAGE_LOST && elsewhere));
+        if (status != FetchStatus.UNREACHABLE) {
+            log.error(
+                    "space {}: fetching pages {} to {} failed: {}{}",
+                    space,
+                    first,
+                    first + count - 1,
+                    status,
+                    again ? "; trying again, the guest waits" : "");
+        }
         for (int i = 0; i < count; i++) {
             int page = first + i;
             if (fetch.isRemoved(i)) {
@@ -228,8 +251,7 @@ final class Arrivals {
                 continue;
             }
             if (again) {
-                table.set(page, PageTable.QUEUED);
-                waiting.add(page, fetch.isForWrite(), clock.getAsLong());
+                again(page, fetch.isForWrite());
             } else {
                 lost.lose(page);
             }

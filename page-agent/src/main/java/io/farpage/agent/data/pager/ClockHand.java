@@ -133,17 +133,14 @@ final class ClockHand {
         skipped = true;
     }
 
-    /** Whether the home of an extent can serve a clean page again, or accept a dirty one now. */
+    /** Whether a home of an extent can serve a clean page again, or all of them accept a dirty one now. */
     private boolean mayEvict(int extent, int state) {
-        Home home = homes.home(extent);
-        if (home == null) {
-            return true;
+        if (state == PageTable.CLEAN) {
+            Home home = homes.home(extent);
+            return home == null || home.isUp();
         }
-        if (state == PageTable.CLEAN || !home.isUp()) {
-            return home.isUp();
-        }
-        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / homes.count()));
-        return home.writing() < most && homes.mayTransfer(home);
+        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, homes.count())));
+        return homes.takeWrites(extent, most);
     }
 
     private boolean isVictim(int page) {

@@ -265,7 +265,12 @@ final class FaultHandler implements KernelMessages.Receiver {
         while (run < reach && mayBeWritten(page + run)) {
             run++;
         }
+        // Before the guest may write to them: a process that adopts the table must not take a page for clean that is
+        // not.
+        int first = table.state(page);
+        long clean = markDirty(page, run);
         int writable = memory.protection().unprotect(page, run);
+        restore(page, run, writable, first, clean);
         if (writable == 0) {
             writePredictor.undo();
             return false;
@@ -274,13 +279,30 @@ final class FaultHandler implements KernelMessages.Receiver {
         if (run < foreseen) {
             writePredictor.truncated(run, run);
         }
-        for (int i = 0; i < run; i++) {
-            // A write-back under way completes, but the page stays dirty.
-            table.setState(page + i, PageTable.DIRTY);
-        }
         table.set(page, PageTable.REFERENCED);
         counters.writeProtect().add(1);
         return true;
+    }
+
+    /** Marks a run of resident pages as dirty; a write-back of one that is under way completes, but the page stays dirty. Returns a bit for each that was clean. */
+    private long markDirty(int page, int run) {
+        long clean = 0;
+        for (int i = 0; i < run; i++) {
+            clean |= table.state(page + i) == PageTable.CLEAN ? 1L << i : 0;
+            table.setState(page + i, PageTable.DIRTY);
+        }
+        return clean;
+    }
+
+    /** Pages of the run from the {@code done}th on are as protected as they were. */
+    private void restore(int page, int run, int done, int first, long clean) {
+        for (int i = done; i < run; i++) {
+            if (i == 0) {
+                table.setState(page, first);
+            } else if ((clean & (1L << i)) != 0) {
+                table.setState(page + i, PageTable.CLEAN);
+            }
+        }
     }
 
     /** Whether a page may become writable together with another one: no write-back of it is under way. */

@@ -163,8 +163,7 @@ final class Flush {
 
     /** Starts to write a run of pages. Returns how many, 0 if slots or frames run short or the link is down. */
     private int write(int of, int first) {
-        Home home = homes.home(of);
-        if (home != null && !(home.isUp() && homes.mayTransfer(home))) {
+        if (!homes.takeWrites(of, Integer.MAX_VALUE)) {
             return 0;
         }
         int count = 1;

@@ -15,6 +15,13 @@ final class Home {
     private int writing;
     private long answeredAt;
     private long connections;
+    /** A READ has taken so long that another home was asked; no transfer has completed since. */
+    private boolean slow;
+    /** A page came from it other than it was sealed. */
+    private boolean distrusted;
+
+    private boolean suspected;
+    private long suspectedAt;
 
     /** @param number counted from 1 among the homes of a pager */
     Home(int number, PeerLink link) {
@@ -88,6 +95,41 @@ final class Home {
         unanswered--;
         if (succeeded) {
             answeredAt = nowNanos;
+            slow = false;
         }
+    }
+
+    /** Another home was asked for what this one has not sent for long. */
+    void markSlow() {
+        slow = true;
+    }
+
+    /** A page came from this home other than it was sealed. */
+    void distrust() {
+        distrusted = true;
+    }
+
+    boolean isDistrusted() {
+        return distrusted;
+    }
+
+    /** Whether pages are better read from here than from a home for which this does not hold. */
+    boolean isPreferred(long nowNanos) {
+        return !slow && !distrusted && answers(nowNanos);
+    }
+
+    /** Whether transfers are under way, and none has completed for longer than this. */
+    boolean isQuietFor(long nanos, long nowNanos) {
+        return unanswered > 0 && nowNanos - answeredAt > nanos;
+    }
+
+    /** Whether the failure of this home is to be reported now: at first, and from time to time while it lasts. */
+    boolean suspect(long nowNanos, long pauseNanos) {
+        if (suspected && nowNanos - suspectedAt < pauseNanos) {
+            return false;
+        }
+        suspected = true;
+        suspectedAt = nowNanos;
+        return true;
     }
 }

@@ -21,7 +21,15 @@ final class Homes {
     private final List<Home> all = new ArrayList<>();
 
     private SpaceMap map;
+    /** By extent: the first home. */
     private @Nullable Home[] home;
+    /** By extent and copy, if the map is mirrored. */
+    private @Nullable Home[][] copies = {};
+
+    private final JoiningHomes joinings = new JoiningHomes();
+
+    private final Mirroring mirroring;
+    private final long startedAt;
     private int version;
     /** Slots that each home is guaranteed, and how many guaranteed slots are free over all homes. */
     private int share;
@@ -33,6 +41,8 @@ final class Homes {
         this.backing = backing;
         this.clock = clock;
         fetcher = backing.fetcher();
+        mirroring = backing.mirroring();
+        startedAt = clock.getAsLong();
         map = backing.map().get();
         home = homesOf(map);
     }
@@ -40,16 +50,32 @@ final class Homes {
     private @Nullable Home[] homesOf(SpaceMap of) {
         @Nullable Home[] each = new Home[of.extents()];
         for (int extent = 0; extent < each.length; extent++) {
-            each[extent] = of.node(extent).equals(backing.node())
-                    ? null
-                    : home(backing.links().apply(of.node(extent)));
+            each[extent] = homeOn(of.node(extent));
         }
+        copies = of.isMirrored() ? copiesOf(of) : new Home[0][];
+        joinings.follow(of, this::homeOn, clock.getAsLong());
         share = all.size() < 2 ? 0 : Math.max(1, fetcher.capacity() / (2 * all.size()));
         reserved = 0;
         for (Home one : all) {
             reserved += Math.max(0, share - one.transfers());
         }
         return each;
+    }
+
+    private @Nullable Home homeOn(String node) {
+        return node.equals(backing.node()) ? null : home(backing.links().apply(node));
+    }
+
+    private @Nullable Home[][] copiesOf(SpaceMap of) {
+        @Nullable Home[][] all = new Home[of.extents()][];
+        for (int extent = 0; extent < all.length; extent++) {
+            @Nullable Home[] each = new Home[of.copies(extent)];
+            for (int copy = 0; copy < each.length; copy++) {
+                each[copy] = homeOn(of.node(extent, copy));
+            }
+            all[extent] = each;
+        }
+        return all;
     }
 
     private Home home(PeerLink link) {
@@ -110,13 +136,251 @@ final class Homes {
         return (int) (extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages());
     }
 
-    /** Whether the pages of an extent are gone with their home. */
+    /** Whether the pages of an extent are gone with all their homes. */
     boolean isLost(int extent) {
-        Home of = home[extent];
-        return map.isLost(extent)
-                || (of == null
-                        ? map.incarnation(extent) != backing.incarnation()
-                        : of.link().hasLost(map.incarnation(extent)));
+        if (map.isLost(extent)) {
+            return true;
+        }
+        for (int copy = 0; copy < copies(extent); copy++) {
+            if (!isLost(extent, copy)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether the memory of one home of an extent is gone. */
+    boolean isLost(int extent, int copy) {
+        Home of = home(extent, copy);
+        long incarnation = map.incarnation(extent, copy);
+        return of == null ? incarnation != backing.incarnation() : of.link().hasLost(incarnation);
+    }
+
+    /** Whether some extents have several homes, or one that joins. */
+    boolean isMirrored() {
+        return copies.length > 0;
+    }
+
+    /** Whether an extent has several homes, or one that joins. */
+    boolean isMirrored(int extent) {
+        return copies.length > 0 && (copies[extent].length > 1 || joinings.of(extent) != null);
+    }
+
+    /** The homes that join. */
+    JoiningHomes joinings() {
+        return joinings;
+    }
+
+    /**
+     * The home that joins an extent and gets its WRITEs now; null if there is none. One whose link is down, or that has not answered for long, gets none
+     * from now on.
+     */
+    @Nullable
+    Joining written(int extent) {
+        Joining joining = joinings.of(extent);
+        if (joining == null || !joining.isWritten()) {
+            return null;
+        }
+        Home on = joining.home();
+        if (on != null && joining.state() == Joining.State.COPYING && isAway(on)) {
+            joining.fail();
+            return null;
+        }
+        return joining;
+    }
+
+    /** Whether the link of a home is down, or it has not answered for so long that it is to be dropped. */
+    boolean isAway(Home one) {
+        return !one.isUp() || one.isQuietFor(mirroring.dropNanos(), clock.getAsLong());
+    }
+
+    /** Whether a pool, as extents name it, is that of this node. */
+    boolean isOwnPool(long pool) {
+        return pool == backing.incarnation();
+    }
+
+    /** Whether a home is one of an extent, or joins it. */
+    boolean isHomeOf(int extent, Home one) {
+        for (int copy = 0; copy < copies(extent); copy++) {
+            if (home(extent, copy) == one) {
+                return true;
+            }
+        }
+        Joining joining = joinings.of(extent);
+        return joining != null && joining.home() == one;
+    }
+
+    /** How many homes an extent has, without one that joins. */
+    int copies(int extent) {
+        return copies.length == 0 ? 1 : copies[extent].length;
+    }
+
+    /** A home of an extent, counted from 0; null if it is this node. */
+    @Nullable
+    Home home(int extent, int copy) {
+        return copies.length == 0 ? home[extent] : copies[extent][copy];
+    }
+
+    long incarnation(int extent, int copy) {
+        return map.incarnation(extent, copy);
+    }
+
+    long offset(int extent, int copy, int page) {
+        return map.offset(extent, copy, page);
+    }
+
+    /** Higher for a later map. */
+    long revision() {
+        return map.revision();
+    }
+
+    Mirroring mirroring() {
+        return mirroring;
+    }
+
+    /** Which home of an extent pages are read from now: this node, or the first that answers; if none does, the first that is not lost. */
+    int reader(int extent) {
+        int count = copies(extent);
+        if (count == 1) {
+            return 0;
+        }
+        long now = clock.getAsLong();
+        int best = 0;
+        int rank = 0;
+        for (int copy = 0; copy < count; copy++) {
+            int its = rank(extent, copy, now);
+            if (its > rank) {
+                rank = its;
+                best = copy;
+            }
+        }
+        return best;
+    }
+
+    private int rank(int extent, int copy, long now) {
+        if (isLost(extent, copy)) {
+            return 0;
+        }
+        Home one = home(extent, copy);
+        if (one == null) {
+            return 5;
+        }
+        if (one.isPreferred(now)) {
+            return 4;
+        }
+        return one.isUp() ? one.isDistrusted() ? 2 : 3 : 1;
+    }
+
+    /** Another home to read from than {@code slow}, which answers; -1 if there is none. */
+    int otherReader(int extent, Home slow) {
+        long now = clock.getAsLong();
+        for (int copy = 0; copy < copies(extent); copy++) {
+            Home one = home(extent, copy);
+            if (one != null && one != slow && !isLost(extent, copy) && one.isPreferred(now)) {
+                return copy;
+            }
+        }
+        return -1;
+    }
+
+    /** A page came from a home other than it was sealed. Returns whether another home may have it unaltered, which is asked from now on. */
+    boolean distrust(int page, @Nullable Home liar) {
+        int extent = map.extent(page);
+        if (liar == null || copies(extent) == 1) {
+            return false;
+        }
+        liar.distrust();
+        for (int copy = 0; copy < copies(extent); copy++) {
+            Home one = home(extent, copy);
+            if (!isLost(extent, copy) && (one == null || (!one.isDistrusted() && one.isUp()))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Whether all homes of an extent take WRITEs now. A home of several that does not is reported, so that it is dropped, if another one does.
+     *
+     * @param most pages that may be on their way to each
+     */
+    boolean takeWrites(int extent, int most) {
+        boolean all = true;
+        for (int copy = 0; copy < copies(extent); copy++) {
+            Home one = home(extent, copy);
+            if (one == null || isLost(extent, copy)) {
+                continue;
+            }
+            report(extent, copy, one);
+            all &= one.isUp() && one.writing() < most && mayTransfer(one);
+        }
+        return all;
+    }
+
+    /** Whether all homes of an extent that are not lost answer. */
+    boolean doAllAnswer(int extent) {
+        boolean all = true;
+        for (int copy = 0; copy < copies(extent); copy++) {
+            Home one = home(extent, copy);
+            if (one != null && !isLost(extent, copy)) {
+                report(extent, copy, one);
+                all &= answers(one);
+            }
+        }
+        return all;
+    }
+
+    /** Reports a home of several whose link is down, or that has not answered for long. */
+    private void report(int extent, int copy, Home one) {
+        if (copies(extent) > 1) {
+            if (!one.isUp()) {
+                suspect(extent, copy, false);
+            } else if (one.isQuietFor(mirroring.dropNanos(), clock.getAsLong())) {
+                suspect(extent, copy, true);
+            }
+        }
+    }
+
+    /** How many homes on other nodes a page of an extent is written to. */
+    int writers(int extent) {
+        int count = 0;
+        for (int copy = 0; copy < copies(extent); copy++) {
+            count += home(extent, copy) != null && !isLost(extent, copy) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** The copy of an extent that this node is the home of; -1 if there is none. */
+    int localCopy(int extent) {
+        for (int copy = 0; copy < copies(extent); copy++) {
+            if (home(extent, copy) == null && !isLost(extent, copy)) {
+                return copy;
+            }
+        }
+        return -1;
+    }
+
+    /** Reports a home that does not take WRITEs, if another home of the extent does and this one had time to come up. */
+    void suspect(int extent, int copy, boolean silent) {
+        Home one = home(extent, copy);
+        long now = clock.getAsLong();
+        if (one == null
+                || (one.link().connections() == 0 && now - startedAt < Mirroring.FIRST_LINK_NANOS)
+                || !isAnotherWell(extent, one, now)
+                || !one.suspect(now, Mirroring.REPEAT_NANOS)) {
+            return;
+        }
+        mirroring.suspect(map.node(extent, copy), map.incarnation(extent, copy), silent);
+    }
+
+    private boolean isAnotherWell(int extent, Home than, long now) {
+        for (int copy = 0; copy < copies(extent); copy++) {
+            Home one = home(extent, copy);
+            if (one != than && !isLost(extent, copy) && (one == null || one.answers(now))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether pages of some extent are gone with their home. */
@@ -129,15 +393,15 @@ final class Homes {
         return false;
     }
 
-    /** Home of an extent, or null if the pages live on this node. */
+    /** Home that pages of an extent are read from now, or null if that is this node. */
     @Nullable
     Home home(int extent) {
-        return home[extent];
+        return copies.length == 0 ? home[extent] : home(extent, reader(extent));
     }
 
     /** As {@link #home(int)}, of an extent whose pages live on another node. */
     Home remote(int extent) {
-        return Objects.requireNonNull(home[extent]);
+        return Objects.requireNonNull(home(extent));
     }
 
     /** The highest number of a home. */
@@ -169,7 +433,7 @@ final class Homes {
             doAllAnswer &= answers(all.get(i));
         }
         for (int extent = 0; !doAllAnswer && extent < home.length; extent++) {
-            Home one = home[extent];
+            Home one = home(extent);
             if (one != null && !answers(one) && !isLost(extent)) {
                 return true;
             }
@@ -209,13 +473,9 @@ final class Homes {
         one.completed(succeeded, clock.getAsLong());
     }
 
-    long incarnation(int extent) {
-        return map.incarnation(extent);
-    }
-
-    /** Where a page starts within the home's exported frames, bytes. */
-    long offset(int extent, int page) {
-        return map.offset(extent, page);
+    /** Where a page starts within the exported frames of this node, one of its homes, bytes. */
+    long localOffset(int extent, int page) {
+        return map.offset(extent, localCopy(extent), page);
     }
 
     /** How many of {@code count} pages from {@code page} on live one after the other in an extent. */

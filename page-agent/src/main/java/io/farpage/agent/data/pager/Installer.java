@@ -100,9 +100,11 @@ final class Installer {
             return sharer == null ? unmapped(page) : sharer.zero(page, 1);
         }
         int run = layout.pageBytes() == BASE_PAGE ? layout.contiguous(page, count) : 1;
+        int before = announce(page, run);
         long done = layout.pageBytes() == BASE_PAGE
                 ? memory.uffd().zeropage(address, (long) run * BASE_PAGE)
                 : memory.uffd().copy(address, Zeros.address(), layout.pageBytes(), 0);
+        retract(page, run, done, before);
         if (done == -Errno.ENOENT) {
             if (run > 1) {
                 return zero(page, run / 2);
@@ -116,13 +118,33 @@ final class Installer {
         return done > 0 ? installed(page, done, PageTable.DIRTY) : handleFailure(page, address, done);
     }
 
+    /**
+     * Marks pages, all of one state, as dirty before the guest can write to them: a process that adopts the table must find them so. Returns the state.
+     */
+    private int announce(int page, int run) {
+        int before = table.state(page);
+        for (int i = 0; i < run; i++) {
+            table.setState(page + i, PageTable.DIRTY);
+        }
+        return before;
+    }
+
+    /** Pages that were not installed are in the state that they were in. */
+    private void retract(int page, int run, long done, int before) {
+        for (int i = done > 0 ? (int) (done / layout.pageBytes()) : 0; i < run; i++) {
+            table.setState(page + i, before);
+        }
+    }
+
     /** Maps a page that is in the page cache. Returns 1, 0 if the call has to be repeated, or {@link #ABSENT} if the page cache does not have it. */
     int map(int page) {
         long address = layout.addressOf(page);
         if (address == GuestLayout.NONE) {
             return 1;
         }
+        int before = announce(page, 1);
         long done = memory.uffd().continueAt(address, layout.pageBytes());
+        retract(page, 1, done, before);
         if (done > 0) {
             return installed(page, done, PageTable.DIRTY);
         }

@@ -4,8 +4,10 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.linux.uffd.UffdMessages;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class KernelMessages {
     private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
-    private static final int BATCH = 64;
+    static final int BATCH = 64;
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -35,7 +37,8 @@ final class KernelMessages {
     private final boolean shared;
     private final int cyclePages;
     private final LongSupplier clock;
-    private final UffdMessages messages = new UffdMessages(BATCH);
+    private final UffdMessages messages;
+    private final @Nullable KeptTable kept;
     private long strays;
 
     private int count;
@@ -77,6 +80,16 @@ final class KernelMessages {
 
     /** @param of whose messages are read, and whose layout is kept up to date */
     KernelMessages(AddressSpace of) {
+        this(of, null);
+    }
+
+    /**
+     * @param of whose messages are read, and whose layout is kept up to date
+     * @param kept where the messages outlive this process; null if they do not
+     */
+    KernelMessages(AddressSpace of, @Nullable KeptTable kept) {
+        this.kept = kept;
+        messages = kept == null ? new UffdMessages(BATCH) : kept.messages();
         PagerContext context = of.context();
         space = context.space();
         uffd = of.uffd();
@@ -141,9 +154,16 @@ final class KernelMessages {
         while (event < count) {
             if (messages.event(event) != UffdMessages.EVENT_PAGEFAULT) {
                 work++;
+                if (kept != null && messages.event(event) != UffdMessages.EVENT_REMOVE) {
+                    kept.markChanged();
+                }
                 if (!isDone(to)) {
                     return work;
                 }
+                // The kernel does not tell of it again: a successor applies it unless it is blanked, and it is blanked
+                // only after it was applied.
+                VarHandle.storeStoreFence();
+                messages.clear(event);
             }
             event++;
             cursor = NOT_BEGUN;

@@ -2,6 +2,7 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.linux.ErrnoName;
+import java.lang.invoke.VarHandle;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -158,11 +159,10 @@ final class PageOut {
         return !waiting.isEmpty() && pins.passed(waiting.inspection());
     }
 
-    /** Whether the home of a page takes writes. If not, the page stays dirty, and others are written. */
+    /** Whether the homes of a page take writes. If not, the page stays dirty, and others are written. */
     private boolean mayWrite(int page) {
         int extent = homes.extent(page);
-        Home home = homes.home(extent);
-        return !homes.isLost(extent) && (home == null || homes.answers(home));
+        return !homes.isLost(extent) && homes.doAllAnswer(extent);
     }
 
     /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */
@@ -243,6 +243,11 @@ final class PageOut {
     /** Starts to write pages to their home. False if no slot is free. */
     private boolean post(int first, int count, int index, boolean zero) {
         Transfer.Kind kind = zero ? Transfer.Kind.EVICTION_OF_ZEROS : Transfer.Kind.EVICTION;
+        for (int page = first; page < first + count; page++) {
+            table.set(page, PageTable.HAS_REMOTE_COPY);
+        }
+        // A process that adopts the table must know of every page that a home may have.
+        VarHandle.storeStoreFence();
         return switch (writeBack.write(kind, first, count, index)) {
             case NO_SLOT -> false;
             case DONE -> {
@@ -261,7 +266,7 @@ final class PageOut {
     private void mark(int first, int count) {
         for (int page = first; page < first + count; page++) {
             table.setState(page, PageTable.EVICTING);
-            table.set(page, PageTable.WRITING | PageTable.HAS_REMOTE_COPY);
+            table.set(page, PageTable.WRITING);
         }
     }
 
@@ -301,7 +306,7 @@ final class PageOut {
                 table.clear(page + run, PageTable.WRITING);
                 run++;
             }
-            boolean out = punch(page, run);
+            boolean out = punchWritten(page, run, zero);
             for (int p = page; p < page + run; p++) {
                 table.setState(p, !out ? PageTable.DIRTY : zero ? PageTable.ZERO : PageTable.REMOTE);
                 if (out && zero) {
@@ -311,5 +316,17 @@ final class PageOut {
             counters.evictions().add(out ? run : 0);
             i += run;
         }
+    }
+
+    /**
+     * Punches pages out that the home has. That it has them is recorded before: a process that adopts the table takes a page that is absent and still
+     * being written back for one that the VMM has punched out itself.
+     */
+    private boolean punchWritten(int first, int count, boolean zero) {
+        for (int page = first; !zero && page < first + count; page++) {
+            table.setState(page, PageTable.REMOTE);
+        }
+        VarHandle.storeStoreFence();
+        return punch(first, count);
     }
 }

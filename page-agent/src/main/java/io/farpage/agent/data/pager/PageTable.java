@@ -40,7 +40,7 @@ final class PageTable {
     static final int EVICTING = 6;
 
     private static final int STATES = 7;
-    private static final int STATE_MASK = 0x7;
+    static final int STATE_MASK = 0x7;
     /** The state and {@link #STRANDED}: pages are counted by both. */
     private static final int COUNTED = 0xf;
 
@@ -68,6 +68,7 @@ final class PageTable {
 
     private final int pages;
     private final MemorySegment states;
+    private final boolean isKept;
     /** The entry that all pages begin with, and eight of it. */
     private final int initial;
 
@@ -88,14 +89,48 @@ final class PageTable {
      * @throws PageTableException if there is no memory for the table
      */
     PageTable(int pages, boolean atHome) {
+        this(pages, atHome, OffHeap.allocate(bytes(pages)), false);
+        counts[initial & STATE_MASK].add(pages);
+    }
+
+    private PageTable(int pages, boolean atHome, MemorySegment states, boolean isKept) {
         this.pages = pages;
-        initial = atHome ? REMOTE | HAS_REMOTE_COPY : ZERO;
+        this.isKept = isKept;
+        this.states = states;
+        initial = initial(atHome);
         initialWord = initial * EVERY_BYTE;
-        states = OffHeap.allocate(bytes(pages));
         for (int i = 0; i < counts.length; i++) {
             counts[i] = new Counter();
         }
-        counts[initial & STATE_MASK].add(pages);
+    }
+
+    /** A table that outlives this process: a new one, or one that was adopted, with the states that pages have. */
+    static PageTable kept(int pages, boolean atHome, KeptTable kept) {
+        PageTable table = new PageTable(pages, atHome, kept.entries(), true);
+        table.count();
+        return table;
+    }
+
+    private void count() {
+        int[] found = new int[STATES_AND_FLAG];
+        int page = 0;
+        while (page < pages) {
+            if ((page & 7) == 0 && pages - page >= 8 && states.get(WORD, page) == 0) {
+                found[initial & COUNTED] += 8;
+                page += 8;
+            } else {
+                found[entry(page) & COUNTED]++;
+                page++;
+            }
+        }
+        for (int state = 0; state < found.length; state++) {
+            counts[state].add(found[state]);
+        }
+    }
+
+    /** The entry that all pages begin with. */
+    static int initial(boolean atHome) {
+        return atHome ? REMOTE | HAS_REMOTE_COPY : ZERO;
     }
 
     /**
@@ -168,12 +203,12 @@ final class PageTable {
         return (pages + 7L) & -8L;
     }
 
-    /** Frees the memory of the table. Call it when no page is looked up any more; children may still inherit from the table. */
+    /** Frees the memory of the table, unless that outlives this process. Call it when no page is looked up any more; children may still inherit from it. */
     void discard() {
         if (inheritance != null) {
             leaveParent(inheritance);
         }
-        if (children.isEmpty()) {
+        if (children.isEmpty() && !isKept) {
             OffHeap.discard(states);
         }
     }

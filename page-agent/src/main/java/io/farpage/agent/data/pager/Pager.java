@@ -35,6 +35,7 @@ public final class Pager implements DutyCycle {
     private final Homes homes;
     private final Losses losses;
     private final Transfers transfers;
+    private final Mirrors mirrors;
     private final Residency residency;
     private final @Nullable Evictor evictor;
     private final @Nullable PageOut pageOut;
@@ -44,6 +45,7 @@ public final class Pager implements DutyCycle {
     private final Replay replay;
     private final FaultHandler faults;
     private final Children children;
+    private final Repair repair;
     private final Consumer<PagerEnd> ended;
 
     private KernelMessages messages;
@@ -70,6 +72,7 @@ public final class Pager implements DutyCycle {
      * @param workingSet pages to prefetch
      * @param pins knows what may write to the memory past its write protection
      * @param seal seals the pages for their homes; null if the homes may read them. Closed by {@link #close}
+     * @param kept what outlives this process; null if nothing does
      */
     public record Guest(
             String space,
@@ -80,17 +83,33 @@ public final class Pager implements DutyCycle {
             boolean written,
             WorkingSet workingSet,
             Pins pins,
-            @Nullable PageSeal seal) {}
+            @Nullable PageSeal seal,
+            @Nullable KeptTable kept) {
+        /** Of which nothing outlives this process. */
+        public Guest(
+                String space,
+                PageFaults uffd,
+                @Nullable GuestFile file,
+                List<GuestRegion> regions,
+                int pageBytes,
+                boolean written,
+                WorkingSet workingSet,
+                Pins pins,
+                @Nullable PageSeal seal) {
+            this(space, uffd, file, regions, pageBytes, written, workingSet, pins, seal, null);
+        }
+    }
 
     /**
      * Where pages come from and go to.
      *
      * @param node this node
-     * @param incarnation this node's incarnation
+     * @param incarnation this node's pool, as extents name it
      * @param map the latest map of the space
      * @param links the shard's side of the link to a node
      * @param fetcher for this pager alone
      * @param pool staging frames, and the pages that live on this node
+     * @param mirroring of pages that have several homes
      */
     public record Backing(
             String node,
@@ -98,7 +117,19 @@ public final class Pager implements DutyCycle {
             Supplier<SpaceMap> map,
             Function<String, PeerLink> links,
             Fetcher fetcher,
-            PagePool pool) {}
+            PagePool pool,
+            Mirroring mirroring) {
+        /** For pages that have one home each. */
+        public Backing(
+                String node,
+                long incarnation,
+                Supplier<SpaceMap> map,
+                Function<String, PeerLink> links,
+                Fetcher fetcher,
+                PagePool pool) {
+            this(node, incarnation, map, links, fetcher, pool, Mirroring.NONE);
+        }
+    }
 
     /**
      * @param clock monotonic nanoseconds
@@ -109,15 +140,17 @@ public final class Pager implements DutyCycle {
         context = new PagerContext(guest, backing, options, clock);
         homes = context.homes();
         transfers = context.transfers();
+        mirrors = new Mirrors(context);
         GuestLayout layout = new GuestLayout(guest.regions(), guest.pageBytes());
         table = context.newTable(guest.written());
         memory = new AddressSpace(context, guest.uffd(), layout, table, context.isShared());
         children = new Children(memory);
+        repair = new Repair(memory, children);
         Installer installer = new Installer(memory, children);
         arrivals = new Arrivals(memory, installer);
         residency = new Residency(memory, installer, arrivals, children);
         faults = new FaultHandler(memory, installer, arrivals, residency, children);
-        messages = new KernelMessages(memory);
+        messages = new KernelMessages(memory, guest.kept());
         losses = new Losses(context, table);
         replay = new Replay(guest.workingSet(), table, arrivals);
         GuestFile file = guest.file();
@@ -132,6 +165,11 @@ public final class Pager implements DutyCycle {
             flush = new Flush(memory, writeBack);
         }
         ending = new Ending(memory, flush);
+        KeptTable kept = guest.kept();
+        if (kept != null && kept.isAdopted()) {
+            // Faults that the process before has read are not delivered again: the threads fault anew.
+            guest.regions().forEach(region -> guest.uffd().wake(region.hostAddress(), region.length()));
+        }
     }
 
     /** The most bytes outside the heap that a pager of so many pages takes. */
@@ -231,7 +269,13 @@ public final class Pager implements DutyCycle {
                         || faults.queue().isBusy()
                         || (evictor != null && !children.share() && evictor.isBusy())
                         || children.isBusy()
+                        || repair.isBusy()
                         || (ending.hasBegun() && children.isEmpty() && ending.isBusy()));
+    }
+
+    @Override
+    public boolean waitsForTime() {
+        return !done && broken == null && repair.waitsForTime();
     }
 
     @Override
@@ -255,6 +299,10 @@ public final class Pager implements DutyCycle {
         }
         if (ending.hasBegun()) {
             arrivals.end();
+            repair.end();
+        }
+        if (homes.isMirrored() || mirrors.isUnsettled()) {
+            work += mirrors.doWork() + repair.doWork();
         }
         work += handleCompletions();
         work += arrivals.install();
@@ -360,6 +408,8 @@ public final class Pager implements DutyCycle {
             Arrivals owner = transfer.owner();
             if (owner != null) {
                 owner.completed(transfer, status);
+            } else if (transfer.kind() == Transfer.Kind.COPY_READ || transfer.kind() == Transfer.Kind.COPY_WRITE) {
+                repair.completed(transfer, status);
             } else if (ending.hasBegun() && flush != null) {
                 flush.written(transfer, status);
             } else if (pageOut != null) {

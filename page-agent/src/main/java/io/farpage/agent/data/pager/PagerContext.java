@@ -12,6 +12,7 @@ final class PagerContext {
     private final String space;
     private final @Nullable GuestFile file;
     private final Pins pins;
+    private final @Nullable KeptTable kept;
     private final PagePool pool;
     private final PagerOptions options;
     private final LongSupplier clock;
@@ -28,11 +29,12 @@ final class PagerContext {
         space = guest.space();
         file = guest.file();
         pins = guest.pins();
+        kept = guest.kept();
         pool = backing.pool();
         homes = new Homes(backing, clock);
         staging = new Staging(pool, guest.pageBytes());
         sealing = new Sealing(guest.seal(), staging);
-        transfers = new Transfers(backing.fetcher(), homes, staging);
+        transfers = new Transfers(backing.fetcher(), homes, staging, clock);
         heat = new Heat(pages());
     }
 
@@ -48,6 +50,9 @@ final class PagerContext {
 
     /** The table of the VMM. Pages that their home has never had are zeros, as far as that is known. */
     PageTable newTable(boolean written) {
+        if (kept != null) {
+            return PageTable.kept(pages(), written, kept);
+        }
         PageTable table = new PageTable(pages(), written);
         if (written) {
             sealing.prepare(table);
@@ -64,6 +69,12 @@ final class PagerContext {
     @Nullable
     GuestFile file() {
         return file;
+    }
+
+    /** What outlives this process; null if nothing does. */
+    @Nullable
+    KeptTable kept() {
+        return kept;
     }
 
     Pins pins() {

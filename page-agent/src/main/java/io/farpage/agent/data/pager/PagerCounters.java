@@ -19,6 +19,8 @@ public final class PagerCounters {
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
     private final Counter elided = new Counter();
+    private final Counter hedged = new Counter();
+    private final Counter repaired = new Counter();
     private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, 3);
     private final SingleWriterRecorder fetch = new SingleWriterRecorder(HIGHEST_NANOS, 3);
     private final SingleWriterRecorder install = new SingleWriterRecorder(HIGHEST_NANOS, 3);
@@ -83,6 +85,16 @@ public final class PagerCounters {
     /** Pages evicted without a write because they were zeros. */
     public Counter elided() {
         return elided;
+    }
+
+    /** READs that took so long that another home was asked as well. */
+    public Counter hedged() {
+        return hedged;
+    }
+
+    /** Pages copied to homes that join. */
+    public Counter repaired() {
+        return repaired;
     }
 
     /** All faults. */

@@ -2,6 +2,8 @@ package io.farpage.agent.data.pager;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Where the pages of one space live. Immutable; looking up a page allocates nothing. */
 public final class SpaceMap {
@@ -14,6 +16,32 @@ public final class SpaceMap {
     private final String[] node;
     private final long[] incarnation;
     private final long[] offset;
+    /** By extent: the homes beside the first. */
+    private final Copy[][] others;
+    /** By extent: the home that joins, or null. */
+    private final @Nullable Copy[] joining;
+    /** By extent: its first page in the whole space, and how often its homes had changed. */
+    private final long[] origin;
+
+    private final long[] epoch;
+
+    private final long revision;
+    private final boolean isMirrored;
+
+    private static final Copy[] NO_COPIES = {};
+
+    /**
+     * Another home of an extent, with the same pages.
+     *
+     * @param node which has them
+     * @param incarnation of that node
+     * @param offset where the first one starts within its exported frames, bytes
+     */
+    public record Copy(String node, long incarnation, long offset) {
+        private Copy moved(long bytes) {
+            return new Copy(node, incarnation, offset + bytes);
+        }
+    }
 
     /**
      * A run of pages that live one after the other.
@@ -21,17 +49,57 @@ public final class SpaceMap {
      * @param node their home
      * @param incarnation the incarnation of the home in which they live
      * @param offset where the first one starts within the home's exported frames, bytes
-     * @param isLost whether they are gone with their home
+     * @param isLost whether they are gone with their homes
+     * @param others further homes
+     * @param epoch how often the homes have changed
+     * @param joining a home that the pages are copied to
      */
-    public record Extent(long firstPage, long count, String node, long incarnation, long offset, boolean isLost) {}
+    public record Extent(
+            long firstPage,
+            long count,
+            String node,
+            long incarnation,
+            long offset,
+            boolean isLost,
+            List<Copy> others,
+            long epoch,
+            Optional<Copy> joining) {
+        /** Copies the list. */
+        public Extent {
+            others = List.copyOf(others);
+        }
+
+        /** In epoch 0, with no home that joins. */
+        public Extent(
+                long firstPage,
+                long count,
+                String node,
+                long incarnation,
+                long offset,
+                boolean isLost,
+                List<Copy> others) {
+            this(firstPage, count, node, incarnation, offset, isLost, others, 0, Optional.empty());
+        }
+
+        /** With one home. */
+        public Extent(long firstPage, long count, String node, long incarnation, long offset, boolean isLost) {
+            this(firstPage, count, node, incarnation, offset, isLost, List.of());
+        }
+    }
+
+    /** As the other one, of revision 0. */
+    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents) {
+        this(name, id, pages, pageSize, extents, 0);
+    }
 
     /**
      * @param id the coordinator's id of the space
      * @param pageSize bytes of a page
      * @param extents in the order of their pages
+     * @param revision higher for a later map of the same space
      * @throws IllegalArgumentException if the extents leave a gap or overlap
      */
-    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents) {
+    public SpaceMap(String name, long id, long pages, int pageSize, List<Extent> extents, long revision) {
         requireAll(name, pages, extents);
         this.name = name;
         this.id = id;
@@ -45,6 +113,20 @@ public final class SpaceMap {
         node = extents.stream().map(Extent::node).toArray(String[]::new);
         incarnation = extents.stream().mapToLong(Extent::incarnation).toArray();
         offset = extents.stream().mapToLong(Extent::offset).toArray();
+        others = extents.stream()
+                .map(extent ->
+                        extent.others().isEmpty() ? NO_COPIES : extent.others().toArray(Copy[]::new))
+                .toArray(Copy[][]::new);
+        this.revision = revision;
+        joining = new Copy[extents.size()];
+        for (int i = 0; i < joining.length; i++) {
+            joining[i] = extents.get(i).joining().orElse(null);
+        }
+        origin = firstPage;
+        epoch = extents.stream().mapToLong(Extent::epoch).toArray();
+        isMirrored = extents.stream()
+                .anyMatch(
+                        extent -> !extent.others().isEmpty() || extent.joining().isPresent());
     }
 
     private static void requireAll(String name, long pages, List<Extent> extents) {
@@ -73,11 +155,26 @@ public final class SpaceMap {
         incarnation = Arrays.copyOfRange(whole.incarnation, first, end);
         firstPage = Arrays.copyOfRange(whole.firstPage, first, end);
         offset = Arrays.copyOfRange(whole.offset, first, end);
+        others = new Copy[end - first][];
+        joining = Arrays.copyOfRange(whole.joining, first, end);
+        origin = Arrays.copyOfRange(whole.origin, first, end);
+        epoch = Arrays.copyOfRange(whole.epoch, first, end);
+        revision = whole.revision;
+        isMirrored = whole.isMirrored;
         for (int i = 0; i < firstPage.length; i++) {
             long skipped = Math.max(0, start - firstPage[i]);
             offset[i] += skipped * pageSize;
             firstPage[i] += skipped - start;
+            others[i] = moved(whole.others[first + i], skipped * pageSize);
+            Copy joins = joining[i];
+            joining[i] = joins == null ? null : joins.moved(skipped * pageSize);
         }
+    }
+
+    private static Copy[] moved(Copy[] copies, long bytes) {
+        Copy[] moved = new Copy[copies.length];
+        Arrays.setAll(moved, i -> copies[i].moved(bytes));
+        return moved;
     }
 
     /**
@@ -100,6 +197,12 @@ public final class SpaceMap {
         incarnation = whole.incarnation;
         firstPage = whole.firstPage;
         offset = whole.offset;
+        others = whole.others;
+        joining = whole.joining;
+        origin = whole.origin;
+        epoch = whole.epoch;
+        revision = whole.revision;
+        isMirrored = whole.isMirrored;
     }
 
     /** The same pages, all of them lost. */
@@ -157,6 +260,52 @@ public final class SpaceMap {
     /** Number of extents. */
     public int extents() {
         return firstPage.length;
+    }
+
+    /** Higher for a later map of the same space. */
+    public long revision() {
+        return revision;
+    }
+
+    /** Whether some extents have several homes, or one that joins. */
+    public boolean isMirrored() {
+        return isMirrored;
+    }
+
+    /** The home that joins an extent; null if there is none. */
+    public @Nullable Copy joining(int extent) {
+        return joining[extent];
+    }
+
+    /** First page of an extent in the whole space, even if this map is a slice that begins behind it. */
+    public long origin(int extent) {
+        return origin[extent];
+    }
+
+    /** How often the homes of an extent have changed. */
+    public long epoch(int extent) {
+        return epoch[extent];
+    }
+
+    /** How many homes an extent has. */
+    public int copies(int extent) {
+        return 1 + others[extent].length;
+    }
+
+    /** A home of an extent, counted from 0. */
+    public String node(int extent, int copy) {
+        return copy == 0 ? node[extent] : others[extent][copy - 1].node();
+    }
+
+    /** Incarnation of a home in which the extent lives. */
+    public long incarnation(int extent, int copy) {
+        return copy == 0 ? incarnation[extent] : others[extent][copy - 1].incarnation();
+    }
+
+    /** Where {@code page} of {@code extent} starts within the exported frames of a home, bytes. */
+    public long offset(int extent, int copy, long page) {
+        long start = copy == 0 ? offset[extent] : others[extent][copy - 1].offset();
+        return start + (page - firstPage[extent]) * pageSize;
     }
 
     /** First page of an extent. */

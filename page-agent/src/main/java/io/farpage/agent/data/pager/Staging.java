@@ -75,6 +75,15 @@ final class Staging {
     }
 
     /**
+     * Copies pages from the exported part of the pool, of which this node is a home.
+     *
+     * @param offset within the exported part, bytes
+     */
+    void copyFromExported(int frame, int count, long offset) {
+        MemorySegment.copy(pool.exported(), offset, pool.staging(), pool.offset(frame), (long) count * pageBytes);
+    }
+
+    /**
      * Copies pages to the exported part of the pool: this node is their home.
      *
      * @param offset within the exported part, bytes

@@ -1,5 +1,7 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.FetchStatus;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,29 @@ final class Transfer {
     private int completed;
     private long removed;
 
+    /** Of a page with several homes. */
+    private long startedAt;
+
+    private int version;
+    private boolean isUnderWay;
+    private boolean isMirrored;
+    /** The transfer that a WRITE to a further home belongs to; that transfer is completed once all of them are. */
+    private @Nullable Transfer lead;
+    /** A READ of the same pages from another home; the first that succeeds is used. */
+    private @Nullable Transfer twin;
+
+    private boolean abandoned;
+    private int legs;
+    private int legsPending;
+    private final @Nullable Home[] legHome = new Home[MAX_LEGS];
+    private final long[] legIncarnation = new long[MAX_LEGS];
+    private final boolean[] legDone = new boolean[MAX_LEGS];
+    private final FetchStatus[] legStatus = new FetchStatus[MAX_LEGS];
+    private final int[] legSlot = new int[MAX_LEGS];
+
+    /** The most homes that a page is written to. */
+    static final int MAX_LEGS = 4;
+
     /** What a transfer is for, and so which part of the pager completes it. */
     enum Kind {
         /** A READ; {@link Arrivals} installs the pages. */
@@ -30,14 +55,19 @@ final class Transfer {
         /** A WRITE of the evictor, of pages that are all zeros. */
         EVICTION_OF_ZEROS,
         /** A WRITE of the {@link Flush}. */
-        FLUSH
+        FLUSH,
+        /** A READ of pages that {@link Repair} copies. */
+        COPY_READ,
+        /** A WRITE of {@link Repair} to a home that joins. */
+        COPY_WRITE
     }
 
     Transfer(int slot) {
         this.slot = slot;
     }
 
-    void begin(Kind what, int page, int pages, int firstFrame, Home with) {
+    void begin(Kind what, int page, int pages, int firstFrame, Home with, int mapVersion) {
+        version = mapVersion;
         kind = what;
         first = page;
         count = pages;
@@ -48,9 +78,20 @@ final class Transfer {
         seenAt = 0;
         completed = 0;
         removed = 0;
+        isUnderWay = true;
+        isMirrored = false;
+        lead = null;
+        twin = null;
+        abandoned = false;
+        legs = 0;
+        legsPending = 0;
     }
 
     void end() {
+        isUnderWay = false;
+        lead = null;
+        twin = null;
+        legs = 0;
         count = 0;
         owner = null;
         home = null;
@@ -73,7 +114,7 @@ final class Transfer {
     }
 
     boolean isWrite() {
-        return kind != Kind.FETCH;
+        return kind != Kind.FETCH && kind != Kind.COPY_READ;
     }
 
     int first() {
@@ -145,5 +186,132 @@ final class Transfer {
     /** A thread waits to write to a page. */
     void wantForWrite(int page) {
         isForWrite |= count > 0 && first == page && completed == 0 && !isRemoved(0);
+    }
+
+    /** Records when a transfer of a page with several homes, or one that joins, began. */
+    void startedAt(long nowNanos) {
+        startedAt = nowNanos;
+        isMirrored = true;
+    }
+
+    /** Whether its pages had several homes, or one that joined, when it began. */
+    boolean isMirrored() {
+        return isMirrored;
+    }
+
+    /** When a transfer of a page with several homes began, nanoseconds. */
+    long startedAt() {
+        return startedAt;
+    }
+
+    /** Version of the map under which it began. */
+    int version() {
+        return version;
+    }
+
+    /** Whether it has begun and was not polled. */
+    boolean isUnderWay() {
+        return isUnderWay;
+    }
+
+    /** Whether it has begun and not ended. */
+    boolean isInUse() {
+        return count > 0;
+    }
+
+    void polled() {
+        isUnderWay = false;
+    }
+
+    /** Adds a WRITE to one home, which {@code with} carries out; this transfer itself does the first. */
+    void addLeg(Transfer with, Home to, long incarnation) {
+        legHome[legs] = to;
+        legIncarnation[legs] = incarnation;
+        legDone[legs] = false;
+        legStatus[legs] = FetchStatus.PENDING;
+        legSlot[legs] = with.slot;
+        legs++;
+        legsPending++;
+        if (with != this) {
+            with.lead = this;
+        }
+    }
+
+    @Nullable
+    Transfer lead() {
+        return lead;
+    }
+
+    int legs() {
+        return legs;
+    }
+
+    boolean isLegDone(int leg) {
+        return legDone[leg];
+    }
+
+    int legSlot(int leg) {
+        return legSlot[leg];
+    }
+
+    Home legHome(int leg) {
+        return Objects.requireNonNull(legHome[leg]);
+    }
+
+    /** A WRITE has ended. Returns whether it was the last one that this transfer waits for. */
+    boolean legEnded(int ofSlot, FetchStatus how) {
+        for (int leg = 0; leg < legs; leg++) {
+            if (legSlot[leg] == ofSlot && !legDone[leg]) {
+                legDone[leg] = true;
+                legStatus[leg] = how;
+                legsPending--;
+            }
+        }
+        return legsPending == 0;
+    }
+
+    /** How the WRITE to a home ended; PENDING if there was none. */
+    FetchStatus writtenTo(@Nullable Home to, long incarnation) {
+        for (int leg = 0; leg < legs; leg++) {
+            if (legHome[leg] == to && legIncarnation[leg] == incarnation) {
+                return legStatus[leg];
+            }
+        }
+        return FetchStatus.PENDING;
+    }
+
+    /** The READ of the same pages from another home, if there is one under way. */
+    @Nullable
+    Transfer twin() {
+        return twin;
+    }
+
+    /** Makes this a READ of the same pages as {@code slow}. */
+    void pairWith(Transfer slow) {
+        owner = slow.owner;
+        isForWrite = slow.isForWrite;
+        seenAt = slow.seenAt;
+        removed = slow.removed;
+        twin = slow;
+        slow.twin = this;
+    }
+
+    /** Ends the pair; {@code this} or the other one goes on alone. */
+    void unpair() {
+        Transfer other = twin;
+        twin = null;
+        if (other != null) {
+            other.twin = null;
+        }
+    }
+
+    /** The pages have come from another home: what arrives is dropped. */
+    void abandon() {
+        abandoned = true;
+        owner = null;
+    }
+
+    boolean isAbandoned() {
+        return abandoned;
     }
 }

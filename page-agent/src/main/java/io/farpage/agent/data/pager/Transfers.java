@@ -2,6 +2,8 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
+import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The transfers of one guest's pager, those of its private children included. The shard's thread only. Allocates nothing. */
@@ -9,10 +11,14 @@ final class Transfers {
     private final Fetcher fetcher;
     private final Homes homes;
     private final Staging staging;
+    private final LongSupplier clock;
     /** By slot of the fetcher. */
     private final Transfer[] all;
+    /** Slots in use for pages with several homes. */
+    private int mirrored;
 
-    Transfers(Fetcher fetcher, Homes homes, Staging staging) {
+    Transfers(Fetcher fetcher, Homes homes, Staging staging, LongSupplier clock) {
+        this.clock = clock;
         this.fetcher = fetcher;
         this.homes = homes;
         this.staging = staging;
@@ -41,58 +47,259 @@ final class Transfers {
     @Nullable
     Transfer begin(Transfer.Kind kind, int page, int pages, int frame) {
         int extent = homes.extent(page);
+        boolean isRead = kind == Transfer.Kind.FETCH;
+        if (homes.isMirrored(extent)) {
+            return isRead
+                    ? beginRead(kind, extent, homes.reader(extent), page, pages, frame)
+                    : beginWrites(kind, extent, page, pages, frame);
+        }
         Home home = homes.remote(extent);
         if (!homes.mayTransfer(home)) {
             return null;
         }
-        long incarnation = homes.incarnation(extent);
-        long offset = homes.offset(extent, page);
+        long incarnation = homes.incarnation(extent, 0);
+        long offset = homes.offset(extent, 0, page);
         int bytes = pages * staging.pageBytes();
         long address = staging.address(frame);
-        int slot = kind == Transfer.Kind.FETCH
+        int slot = isRead
                 ? fetcher.read(home.link(), incarnation, offset, bytes, address)
                 : fetcher.write(home.link(), incarnation, offset, bytes, address);
-        if (slot == Fetcher.NONE) {
-            return null;
-        }
+        return slot == Fetcher.NONE ? null : begun(slot, kind, page, pages, frame, home);
+    }
+
+    private Transfer begun(int slot, Transfer.Kind kind, int page, int pages, int frame, Home home) {
         Transfer begun = all[slot];
-        begun.begin(kind, page, pages, frame, home);
+        begun.begin(kind, page, pages, frame, home, homes.version());
         homes.begin(home, pages, begun.isWrite());
         return begun;
     }
 
-    /** Whether a slot is free for a transfer with the home of a page, which is another node. */
-    boolean mayBegin(int page) {
+    /** Reads from one of several homes. If its link breaks, another one is asked at once; if none is up, the transfer waits for this one. */
+    private @Nullable Transfer beginRead(Transfer.Kind kind, int extent, int copy, int page, int pages, int frame) {
+        Home home = Objects.requireNonNull(homes.home(extent, copy));
+        if (!homes.mayTransfer(home)) {
+            return null;
+        }
+        long incarnation = homes.incarnation(extent, copy);
+        long offset = homes.offset(extent, copy, page);
+        int bytes = pages * staging.pageBytes();
+        long address = staging.address(frame);
+        int slot = home.isUp()
+                ? fetcher.readFailingFast(home.link(), incarnation, offset, bytes, address)
+                : fetcher.read(home.link(), incarnation, offset, bytes, address);
+        if (slot == Fetcher.NONE) {
+            return null;
+        }
+        return mirrored(begun(slot, kind, page, pages, frame, home));
+    }
+
+    private Transfer mirrored(Transfer begun) {
+        begun.startedAt(clock.getAsLong());
+        mirrored++;
+        return begun;
+    }
+
+    /** Reads pages from a home on another node, to copy them to one that joins. Null if the home is down or no slot is free. */
+    @Nullable
+    Transfer beginCopyRead(int extent, int copy, int page, int pages, int frame) {
+        Home home = homes.home(extent, copy);
+        return home == null || !home.isUp()
+                ? null
+                : beginRead(Transfer.Kind.COPY_READ, extent, copy, page, pages, frame);
+    }
+
+    /** Writes pages that were read from a home to one on another node that joins. Null if no slot is free. */
+    @Nullable
+    Transfer beginCopyWrite(Joining to, int page, int pages, int frame) {
+        Home home = Objects.requireNonNull(to.home());
+        if (!homes.mayTransfer(home)) {
+            return null;
+        }
+        int slot = fetcher.writeFailingFast(
+                home.link(), to.incarnation(), to.offset(page), pages * staging.pageBytes(), staging.address(frame));
+        return slot == Fetcher.NONE ? null : mirrored(begun(slot, Transfer.Kind.COPY_WRITE, page, pages, frame, home));
+    }
+
+    /**
+     * Reads the pages of a slow transfer from another home.
+     *
+     * @param frame the first of as many staging frames as the slow transfer has
+     * @return whether a slot was free
+     */
+    boolean hedge(Transfer slow, int copy, int frame) {
+        Transfer second =
+                beginRead(Transfer.Kind.FETCH, homes.extent(slow.first()), copy, slow.first(), slow.count(), frame);
+        if (second == null) {
+            return false;
+        }
+        second.pairWith(slow);
+        return true;
+    }
+
+    /** Writes to every home of an extent that is not lost, and to the one that joins. */
+    private @Nullable Transfer beginWrites(Transfer.Kind kind, int extent, int page, int pages, int frame) {
+        if (!mayBeginWrite(page)) {
+            return null;
+        }
+        int bytes = pages * staging.pageBytes();
+        long address = staging.address(frame);
+        Transfer lead = null;
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            Home home = homes.home(extent, copy);
+            if (home == null || homes.isLost(extent, copy)) {
+                continue;
+            }
+            long incarnation = homes.incarnation(extent, copy);
+            int slot = fetcher.writeFailingFast(
+                    home.link(), incarnation, homes.offset(extent, copy, page), bytes, address);
+            Transfer leg = mirrored(begun(slot, kind, page, pages, frame, home));
+            lead = lead == null ? leg : lead;
+            lead.addLeg(leg, home, incarnation);
+        }
+        Joining joining = homes.written(extent);
+        Home joins = joining == null ? null : joining.home();
+        if (joining != null && joins != null) {
+            int slot =
+                    fetcher.writeFailingFast(joins.link(), joining.incarnation(), joining.offset(page), bytes, address);
+            Transfer leg = mirrored(begun(slot, kind, page, pages, frame, joins));
+            lead = lead == null ? leg : lead;
+            lead.addLeg(leg, joins, joining.incarnation());
+        }
+        return lead;
+    }
+
+    /** Whether a page can be written to all its homes on other nodes now. */
+    boolean mayBeginWrite(int page) {
+        int extent = homes.extent(page);
+        if (!homes.isMirrored(extent)) {
+            return mayBegin(page);
+        }
+        Joining joining = homes.written(extent);
+        Home joins = joining == null ? null : joining.home();
+        int writers = homes.writers(extent) + (joins == null ? 0 : 1);
+        if (writers == 0 || fetcher.capacity() - fetcher.inUse() < writers) {
+            return false;
+        }
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            Home home = homes.home(extent, copy);
+            if (home != null && !homes.isLost(extent, copy) && !homes.mayTransfer(home)) {
+                return false;
+            }
+        }
+        return joins == null || homes.mayTransfer(joins);
+    }
+
+    /** Whether a slot is free for a transfer with the only home of a page, which is another node. */
+    private boolean mayBegin(int page) {
         return fetcher.inUse() < fetcher.capacity() && homes.mayTransfer(homes.remote(homes.extent(page)));
     }
 
     /** The next transfer that has completed, or null. It keeps its frames until {@link #end}. */
     @Nullable
     Transfer poll() {
-        int slot = fetcher.poll();
-        if (slot == Fetcher.NONE) {
-            return null;
+        for (int slot = fetcher.poll(); slot != Fetcher.NONE; slot = fetcher.poll()) {
+            Transfer completed = all[slot];
+            Home home = completed.home();
+            FetchStatus how = fetcher.status(slot);
+            completed.polled();
+            if (home != null) {
+                homes.completed(home, how == FetchStatus.OK);
+            }
+            Transfer whole = mirrored == 0 ? completed : ended(completed, how);
+            if (whole != null) {
+                return whole;
+            }
         }
-        Transfer completed = all[slot];
-        Home home = completed.home();
-        if (home != null) {
-            homes.completed(home, status(completed) == FetchStatus.OK);
-        }
-        return completed;
+        return null;
     }
 
-    /** How a completed transfer ended. */
+    /** The transfer that is completed with a part of it, or null if another part is under way or the pages have come already. */
+    private @Nullable Transfer ended(Transfer part, FetchStatus how) {
+        Transfer lead = part.lead() == null ? part : part.lead();
+        if (lead.legs() > 0) {
+            boolean last = lead.legEnded(part.slot(), how);
+            if (part != lead) {
+                endLeg(part);
+            }
+            return last ? lead : null;
+        }
+        Transfer twin = part.twin();
+        if (twin != null) {
+            part.unpair();
+            if (how == FetchStatus.OK) {
+                twin.abandon();
+                return part;
+            }
+            end(part);
+            return null;
+        }
+        if (part.isAbandoned()) {
+            end(part);
+            return null;
+        }
+        return part;
+    }
+
+    /** Frees the slot of a WRITE to a further home. The frames are its lead's. */
+    private void endLeg(Transfer leg) {
+        Home home = leg.home();
+        if (home != null) {
+            homes.end(home, leg.count(), true);
+        }
+        mirrored--;
+        int slot = leg.slot();
+        leg.end();
+        fetcher.release(slot);
+    }
+
+    /**
+     * How a completed transfer ended. A WRITE succeeded if every home that the page has now has completed it, apart from homes that are lost. One that
+     * joins counts once it is ready.
+     */
     FetchStatus status(Transfer completed) {
-        return fetcher.status(completed.slot());
+        if (completed.legs() == 0) {
+            return fetcher.status(completed.slot());
+        }
+        int extent = homes.extent(completed.first());
+        FetchStatus status = homes.isLost(extent) ? FetchStatus.PAGE_LOST : FetchStatus.OK;
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            Home home = homes.home(extent, copy);
+            if (home == null || homes.isLost(extent, copy)) {
+                continue;
+            }
+            FetchStatus its = completed.writtenTo(home, homes.incarnation(extent, copy));
+            if (its != FetchStatus.OK) {
+                homes.suspect(extent, copy, its == FetchStatus.DEADLINE);
+                status = its;
+            }
+        }
+        Joining joining = homes.joinings().of(extent);
+        return joining == null ? status : joining.judge(completed, status);
+    }
+
+    /** A transfer by its slot, from 0 to {@link #capacity} - 1. */
+    Transfer at(int slot) {
+        return all[slot];
+    }
+
+    /** Ends the part of a transfer that uses a slot, as soon as the device cannot access its frames any more. */
+    void giveUp(int slot, String why) {
+        fetcher.giveUp(slot, why);
     }
 
     /** Frees the slot and the frames of a completed transfer. */
     void end(Transfer completed) {
+        staging.free(completed.frame(), completed.count());
+        endKeepingFrames(completed);
+    }
+
+    /** Frees the slot of a completed transfer. The frames are the caller's. */
+    void endKeepingFrames(Transfer completed) {
         Home home = completed.home();
         if (home != null) {
             homes.end(home, completed.count(), completed.isWrite());
         }
-        staging.free(completed.frame(), completed.count());
+        mirrored -= completed.isMirrored() ? 1 : 0;
         int slot = completed.slot();
         completed.end();
         fetcher.release(slot);

@@ -28,7 +28,7 @@ final class WaitingFaults {
     int served() {
         int served = size;
         for (int number = 1; size > 0 && number < queues.length; number++) {
-            if (!queues[number].isEmpty() && !homes.answers(homes.numbered(number))) {
+            if (!queues[number].isEmpty() && !isServed(number)) {
                 served -= queues[number].size();
             }
         }
@@ -38,11 +38,23 @@ final class WaitingFaults {
     /** Whether some may be served without a completion or a link. The others wait for a home that does not answer. */
     boolean isBusy() {
         for (int number = 0; size > 0 && number < queues.length; number++) {
-            if (!queues[number].isEmpty() && (number == 0 || homes.answers(homes.numbered(number)))) {
+            if (!queues[number].isEmpty() && isServed(number)) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** Whether the home of a queue answers, or another home of the page at its head does. */
+    private boolean isServed(int number) {
+        if (number == 0 || homes.answers(homes.numbered(number))) {
+            return true;
+        }
+        if (!homes.isMirrored()) {
+            return false;
+        }
+        Home reader = homes.home(homes.extent(queues[number].page()));
+        return reader == null || homes.answers(reader);
     }
 
     void add(int page, boolean write, long seenNanos) {

@@ -88,16 +88,50 @@ final class WriteBack {
     Outcome write(Transfer.Kind kind, int first, int count, int index) {
         int from = staging.frameOf(frame, index);
         int extent = homes.extent(first);
-        if (homes.home(extent) == null) {
+        Joining joining = homes.written(extent);
+        if (joining != null) {
+            return writeJoined(kind, first, count, from, joining);
+        }
+        boolean isLocal = homes.localCopy(extent) >= 0;
+        if (isLocal && homes.writers(extent) == 0) {
             sealing.seal(first, count, from);
-            staging.copyToExported(from, count, homes.offset(extent, first));
+            staging.copyToExported(from, count, homes.localOffset(extent, first));
             staging.free(from, count);
             return Outcome.DONE;
         }
-        if (sealing.isOn() && !transfers.mayBegin(first)) {
+        if (isLocal) {
+            return writeBeside(kind, first, count, from);
+        }
+        if (sealing.isOn() && !transfers.mayBeginWrite(first)) {
             return Outcome.NO_SLOT;
         }
         sealing.seal(first, count, from);
+        return transfers.begin(kind, first, count, from) == null ? Outcome.NO_SLOT : Outcome.STARTED;
+    }
+
+    /** A home joins the extent, and this node may be one of its homes, or the one that joins. */
+    private Outcome writeJoined(Transfer.Kind kind, int first, int count, int from, Joining joining) {
+        if (!transfers.mayBeginWrite(first)) {
+            return Outcome.NO_SLOT;
+        }
+        sealing.seal(first, count, from);
+        int extent = homes.extent(first);
+        if (homes.localCopy(extent) >= 0) {
+            staging.copyToExported(from, count, homes.localOffset(extent, first));
+        }
+        if (joining.home() == null) {
+            staging.copyToExported(from, count, joining.offset(first));
+        }
+        return transfers.begin(kind, first, count, from) == null ? Outcome.NO_SLOT : Outcome.STARTED;
+    }
+
+    /** This node is one of several homes. */
+    private Outcome writeBeside(Transfer.Kind kind, int first, int count, int from) {
+        if (!transfers.mayBeginWrite(first)) {
+            return Outcome.NO_SLOT;
+        }
+        sealing.seal(first, count, from);
+        staging.copyToExported(from, count, homes.localOffset(homes.extent(first), first));
         return transfers.begin(kind, first, count, from) == null ? Outcome.NO_SLOT : Outcome.STARTED;
     }
 }

@@ -26,6 +26,11 @@ public interface DutyCycle {
         return false;
     }
 
+    /** Whether time alone brings work, so that the shard's thread may sleep for milliseconds only. */
+    default boolean waitsForTime() {
+        return false;
+    }
+
     /**
      * {@link #doWork()} threw. Called on the shard's thread, which continues with the other cycles.
      *

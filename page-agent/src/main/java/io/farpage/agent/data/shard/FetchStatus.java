@@ -15,6 +15,8 @@ public enum FetchStatus {
      * lost.
      */
     REFUSED,
+    /** The link to the home broke or is down, and the transfer was not to wait for it. The page is not lost. */
+    UNREACHABLE,
     /** The shard was closed. */
     CLOSED;
 }

@@ -6,7 +6,7 @@ import org.HdrHistogram.SingleWriterRecorder;
 
 /**
  * Moves pages between staging frames and their homes, a bounded number at a time. A transfer survives the loss of its link: it is posted
- * again when the link is back, until its deadline.
+ * again when the link is back, until its deadline. So does one whose range the home has not granted yet.
  *
  * <p>A caller acquires a slot with {@link #read} or {@link #write}, gets completed slots from {@link #poll()}, checks their {@link #status} and frees
  * them with {@link #release}. It has at most one transfer of a page under way, and does not touch the staging bytes until it has completed.
@@ -36,10 +36,19 @@ public final class Fetcher {
 
     private final byte[] state;
     private final boolean[] isWrite;
+    /** Whether a transfer ends when its link breaks, rather than waiting for the link. */
+    private final boolean[] failsFast;
+
     private final PeerLink[] link;
-    private final long[] incarnation;
+    private final long[] pool;
+    /** Incarnation of the home that granted the key. */
+    private final long[] grantor;
+
     private final long[] offset;
     private final int[] length;
+    /** The key that a posted transfer shows. */
+    private final int[] rkey;
+
     private final long[] local;
     private final long[] startedAt;
     private final long[] refusedAt;
@@ -70,10 +79,13 @@ public final class Fetcher {
         this.deadlineNanos = deadlineNanos;
         state = new byte[capacity];
         isWrite = new boolean[capacity];
+        failsFast = new boolean[capacity];
         link = new PeerLink[capacity];
-        incarnation = new long[capacity];
+        pool = new long[capacity];
+        grantor = new long[capacity];
         offset = new long[capacity];
         length = new int[capacity];
+        rkey = new int[capacity];
         local = new long[capacity];
         startedAt = new long[capacity];
         refusedAt = new long[capacity];
@@ -103,29 +115,41 @@ public final class Fetcher {
      * Reads from a home into staging memory.
      *
      * @param home link to the node that holds the bytes
-     * @param homeIncarnation incarnation of the home that holds them
+     * @param homePool the pool of the home that holds them, as extents name it
      * @param homeOffset where they start within the home's exported frames
      * @param bytes number of bytes
      * @param stagingAddress destination within the staging frames of this agent's pool
      * @return a slot, or {@link #NONE} if none is free
      */
-    public int read(PeerLink home, long homeIncarnation, long homeOffset, int bytes, long stagingAddress) {
-        return start(false, home, homeIncarnation, homeOffset, bytes, stagingAddress);
+    public int read(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(false, false, home, homePool, homeOffset, bytes, stagingAddress);
+    }
+
+    /** As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, since there is another home to read from. */
+    public int readFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(false, true, home, homePool, homeOffset, bytes, stagingAddress);
+    }
+
+    /** As {@link #write}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks. */
+    public int writeFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(true, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** Writes back from staging memory to a home; parameters as for {@link #read}. */
-    public int write(PeerLink home, long homeIncarnation, long homeOffset, int bytes, long stagingAddress) {
-        return start(true, home, homeIncarnation, homeOffset, bytes, stagingAddress);
+    public int write(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(true, false, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
-    private int start(boolean write, PeerLink home, long homeIncarnation, long homeOffset, int bytes, long address) {
+    private int start(
+            boolean write, boolean failFast, PeerLink home, long homePool, long homeOffset, int bytes, long address) {
         if (freeCount == 0) {
             return NONE;
         }
         int slot = free[--freeCount];
         isWrite[slot] = write;
+        failsFast[slot] = failFast;
         link[slot] = home;
-        incarnation[slot] = homeIncarnation;
+        pool[slot] = homePool;
         offset[slot] = homeOffset;
         length[slot] = bytes;
         local[slot] = address;
@@ -142,14 +166,16 @@ public final class Fetcher {
 
     private void submit(int slot) {
         PeerLink home = link[slot];
-        if (home.hasLost(incarnation[slot])) {
+        if (home.hasLost(pool[slot])) {
             finish(slot, FetchStatus.PAGE_LOST);
-        } else if (!home.isUp() || home.connection().incarnation() != incarnation[slot]) {
+        } else if (failsFast[slot] && !home.isUp()) {
+            finish(slot, FetchStatus.UNREACHABLE);
+        } else if (!home.isUp() || home.connection().memory().pool() != pool[slot]) {
             park(slot);
-        } else if (!home.holds(offset[slot], length[slot])) {
-            refuse(slot);
         } else if (home.prepare(
                 isWrite[slot], WrId.of(index, ++generation[slot], slot), offset[slot], length[slot], local[slot])) {
+            rkey[slot] = home.preparedRkey();
+            grantor[slot] = home.connection().incarnation();
             state[slot] = POSTED;
             shard.postLater(home);
         } else {
@@ -227,8 +253,35 @@ public final class Fetcher {
             refuse(slot);
             return;
         }
+        if (failsFast[slot]) {
+            finish(slot, FetchStatus.UNREACHABLE);
+            return;
+        }
         replays.add(1);
         park(slot);
+    }
+
+    /**
+     * Ends a transfer that is not wanted any more: at once if nothing of it is posted, otherwise by failing its link, since the device may still access
+     * the memory. The slot completes as any other.
+     */
+    public void giveUp(int slot, String why) {
+        failsFast[slot] = true;
+        if (state[slot] == PARKED) {
+            parked--;
+            finish(slot, FetchStatus.UNREACHABLE);
+        } else if (state[slot] == REFUSED) {
+            finish(slot, FetchStatus.REFUSED);
+        } else if (state[slot] == POSTED) {
+            shard.failLink(link[slot], why);
+        }
+    }
+
+    /** The home has refused the key for a transfer's range. The transfer waits for another grant then. */
+    void grantRefused(int slot) {
+        PeerLink home = link[slot];
+        home.grantRefused(offset[slot], length[slot], rkey[slot]);
+        shard.grantRefused(new ShardNotice.GrantRefused(home, grantor[slot], offset[slot], rkey[slot]));
     }
 
     /** Whether a status means that the request was wrong, rather than that the link broke. */
@@ -243,6 +296,10 @@ public final class Fetcher {
     void reclaim(PeerLink gone) {
         for (int slot = 0; slot < capacity; slot++) {
             if (state[slot] == POSTED && link[slot] == gone) {
+                if (failsFast[slot]) {
+                    finish(slot, FetchStatus.UNREACHABLE);
+                    continue;
+                }
                 replays.add(1);
                 park(slot);
             }

@@ -169,7 +169,10 @@ final class Links {
         }
         try {
             PoolHeader header = PoolHeader.readFrom(slots.headerFrame(link));
-            header.verify(link.peer(), link.connection().incarnation());
+            header.verify(
+                    link.peer(),
+                    link.connection().incarnation(),
+                    link.connection().memory().pool());
         } catch (PoolHeaderException e) {
             failLink(link, "the peer is not the node that the coordinator named: " + e.getMessage());
             return;

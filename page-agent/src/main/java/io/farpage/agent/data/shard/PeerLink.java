@@ -24,7 +24,7 @@ public final class PeerLink {
 
     private @Nullable Connection connection;
     private boolean isKnown;
-    private long knownIncarnation;
+    private long knownPool;
     private int prepared;
     private int outstanding;
     private long drainDeadline;
@@ -33,6 +33,10 @@ public final class PeerLink {
     private boolean refused;
     private long connections;
     private int number = NO_NUMBER;
+    private GrantedRanges granted = GrantedRanges.NOTHING;
+    /** The range of the latest transfer. */
+    private int range = GrantedRanges.NONE;
+
     private @Nullable PeerLink successor;
 
     /** @param peer node id */
@@ -84,15 +88,15 @@ public final class PeerLink {
         return connection != null && connection.rail() == rail;
     }
 
-    /** Whether the pages of an incarnation of the peer are lost. The shard's thread only. */
-    public boolean hasLost(long homeIncarnation) {
-        return isKnown && knownIncarnation != homeIncarnation;
+    /** Whether the pages in a pool of the peer are lost. The shard's thread only. */
+    public boolean hasLost(long homePool) {
+        return isKnown && knownPool != homePool;
     }
 
-    /** @param known the peer's incarnation; 0 for a peer that is gone, whose pages are all lost */
-    void knownIncarnation(long known) {
+    /** @param known the pool that the peer has now; 0 for a peer that is gone, whose pages are all lost */
+    void knownPool(long known) {
         isKnown = true;
-        knownIncarnation = known;
+        knownPool = known;
     }
 
     int outstanding() {
@@ -101,6 +105,7 @@ public final class PeerLink {
 
     void install(Connection fresh) {
         use(fresh, number);
+        granted = fresh.memory().granted();
         prepared = 0;
         outstanding = 0;
         released = false;
@@ -140,29 +145,60 @@ public final class PeerLink {
         prepared++;
     }
 
-    /** Whether {@code length} bytes at {@code offset} lie within the peer's exported frames. */
-    boolean holds(long offset, int length) {
-        return offset >= 0 && length >= 0 && offset <= connection().memory().exportedLength() - length;
+    /** The peer has granted other ranges than before. */
+    void grant(PeerGrants now) {
+        Connection over = connection;
+        if (over != null) {
+            granted = now.on(over.incarnation(), over.memory().device());
+        }
     }
 
     /**
-     * Adds a transfer to the chain of this duty cycle.
+     * Whether the peer has granted this node {@code length} bytes at {@code offset} of its exported frames, for the device of the present queue
+     * pair. The shard's thread only.
+     */
+    public boolean isGranted(long offset, int length) {
+        int found = granted.find(offset, length, range);
+        if (found == GrantedRanges.NONE) {
+            return false;
+        }
+        range = found;
+        return true;
+    }
+
+    /** The key of the latest transfer that {@link #prepare} has added. */
+    int preparedRkey() {
+        return granted.rkey(range);
+    }
+
+    /**
+     * The peer refuses a key that was shown for {@code length} bytes at {@code offset}: it is not used any more. Does nothing if the peer has granted the
+     * range with another key since.
+     */
+    void grantRefused(long offset, int length, int rkey) {
+        if (isGranted(offset, length) && granted.rkey(range) == rkey) {
+            granted = granted.without(range);
+        }
+    }
+
+    /**
+     * Adds a transfer, of bytes that {@link #isGranted}, to the chain of this duty cycle.
      *
      * @return false if the send queue is full
      */
     boolean prepare(boolean write, long wrId, long offset, int length, long localAddress) {
         Connection over = connection;
-        if (over == null || over.queuePair().sendQueueSpace() == 0) {
+        if (over == null || over.queuePair().sendQueueSpace() == 0 || !isGranted(offset, length)) {
             return false;
         }
         QueuePair qp = over.queuePair();
-        PeerMemory to = over.memory();
         int lkey = over.rail().stagingLkey();
-        long remote = to.exportedAddress() + offset;
+        long remote = granted.address(range, offset);
+        int rkey = granted.rkey(range);
         if (write) {
-            qp.prepareWrite(wrId, localAddress, length, lkey, remote, to.exportedRkey(), SendFlag.SIGNALED);
+            qp.prepareWrite(wrId, localAddress, length, lkey, remote, rkey, SendFlag.SIGNALED);
         } else {
-            qp.prepareRead(wrId, localAddress, length, lkey, remote, to.exportedRkey(), SendFlag.SIGNALED);
+            qp.prepareRead(wrId, localAddress, length, lkey, remote, rkey, SendFlag.SIGNALED);
         }
         prepared++;
         return true;
@@ -248,8 +284,11 @@ public final class PeerLink {
     void exchange(PeerLink other) {
         Connection own = connection;
         int ownNumber = number;
+        GrantedRanges ownGranted = granted;
         use(other.connection, other.number);
+        granted = other.granted;
         other.use(own, ownNumber);
+        other.granted = ownGranted;
         other.phase = own == null ? LinkPhase.DOWN : LinkPhase.UP;
         successor = null;
         up();
@@ -262,6 +301,7 @@ public final class PeerLink {
     /** Drops the queue pair. */
     void release() {
         use(null, NO_NUMBER);
+        granted = GrantedRanges.NOTHING;
         released = false;
         outstanding = 0;
         prepared = 0;

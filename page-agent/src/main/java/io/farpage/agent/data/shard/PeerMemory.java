@@ -3,11 +3,16 @@ package io.farpage.agent.data.shard;
 /**
  * Addresses and keys of a peer's pool on one of its devices.
  *
+ * @param pool incarnation of the agent that made the pool, by which extents name it
  * @param headerAddress first byte of the pool's header page, a virtual address at the peer
  * @param headerRkey the peer's key for the header page
- * @param exportedAddress first byte of the exported frames, a virtual address at the peer
- * @param exportedLength bytes of the exported frames
- * @param exportedRkey the peer's key for the exported frames
+ * @param device the peer's name of the device
+ * @param granted the exported frames that the peer has granted to this node
  */
-public record PeerMemory(
-        long headerAddress, int headerRkey, long exportedAddress, long exportedLength, int exportedRkey) {}
+public record PeerMemory(long pool, long headerAddress, int headerRkey, String device, GrantedRanges granted) {
+    /** Does not show the key. */
+    @Override
+    public String toString() {
+        return "memory on " + device + ", " + granted;
+    }
+}

@@ -180,7 +180,7 @@ public final class Shard {
 
     /** Whether a link or a transfer has a deadline, so that the thread may not sleep for long. */
     boolean hasDeadlines() {
-        return links.areBusy() || fetchers.hasTransfers();
+        return links.areBusy() || fetchers.hasTransfers() || sources.waitForTime();
     }
 
     /** Whether posted transfers are all that the thread waits for. */
@@ -199,8 +199,12 @@ public final class Shard {
 
     private void run(ShardCommand command) {
         switch (command) {
-            case ShardCommand.SetIncarnation(PeerLink link, long incarnation) -> {
-                link.knownIncarnation(incarnation);
+            case ShardCommand.SetPool(PeerLink link, long pool) -> {
+                link.knownPool(pool);
+                fetchers.retryParked();
+            }
+            case ShardCommand.Grant(PeerLink link, PeerGrants grants) -> {
+                link.grant(grants);
                 fetchers.retryParked();
             }
             case ShardCommand.Install(PeerLink link, Connection connection) -> links.install(link, connection);
@@ -296,6 +300,9 @@ public final class Shard {
         PeerLink link = owner.home(slot);
         link.completed();
         WcStatus status = wc.status();
+        if (status == WcStatus.REM_ACCESS_ERR) {
+            owner.grantRefused(slot);
+        }
         if (status != WcStatus.SUCCESS && link.phase() != LinkPhase.DRAINING) {
             boolean refused = Fetcher.isRefusal(status);
             links.failLink(link, refused ? REFUSED + wc : wc.toString());
@@ -313,6 +320,11 @@ public final class Shard {
         int work = links.check(now);
         fetchers.expire(now);
         return work;
+    }
+
+    /** The peer has refused the key of the range that a transfer is in. */
+    void grantRefused(ShardNotice.GrantRefused notice) {
+        put(notice);
     }
 
     private void put(ShardNotice notice) {

@@ -4,8 +4,11 @@ import java.util.concurrent.CompletableFuture;
 
 /** A command of the control plane. The shard's thread carries commands out in order. */
 public sealed interface ShardCommand {
-    /** Sets the incarnation of a peer that the coordinator knows: pages of any other are lost. 0 for a peer that is gone. */
-    record SetIncarnation(PeerLink link, long incarnation) implements ShardCommand {}
+    /** Sets the pool of a peer that the coordinator knows, as extents name it: pages in any other are lost. 0 for a peer that is gone. */
+    record SetPool(PeerLink link, long pool) implements ShardCommand {}
+
+    /** A peer has granted other ranges of its exported frames than before. */
+    record Grant(PeerLink link, PeerGrants grants) implements ShardCommand {}
 
     /** Installs a queue pair in RTS. The shard owns it until {@link ShardNotice.Released}. */
     record Install(PeerLink link, Connection connection) implements ShardCommand {}

@@ -19,6 +19,15 @@ public sealed interface ShardNotice {
     /** The link uses the queue pair of {@code attempt}, which the trial had before. */
     record Switched(PeerLink link, PeerLink trial, long attempt) implements ShardNotice {}
 
+    /**
+     * The peer has refused the key that it granted for the byte at {@code offset} of its exported frames. The shard does not use that key any more;
+     * another grant may replace it.
+     *
+     * @param incarnation of the peer
+     * @param rkey that was refused; the peer may have granted another one since
+     */
+    record GrantRefused(PeerLink link, long incarnation, long offset, int rkey) implements ShardNotice {}
+
     /** A device's completion queue has failed. The shard no longer polls it and has failed its links. */
     record RailFailed(Rail rail, String reason) implements ShardNotice {}
 }

@@ -72,6 +72,16 @@ final class Sources {
         return false;
     }
 
+    /** Whether time alone brings work to one of them. */
+    boolean waitForTime() {
+        for (int i = 0; i < cycles.size(); i++) {
+            if (cycles.get(i).waitsForTime()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Adds the descriptors that sources wait for. */
     void addDescriptors(PollSet to) {
         for (int i = 0; i < cycles.size(); i++) {

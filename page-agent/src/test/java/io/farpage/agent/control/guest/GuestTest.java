@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.socket.SocketAccess;
+import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
@@ -101,7 +103,8 @@ final class GuestTest {
         spaces = new Spaces(coordinator.client(), "a", INCARNATION);
         guest = new Guest(
                 use(),
-                HandoffSocket.listen(directory.resolve("socket"), SocketAccess.of(0600, Optional.empty())),
+                HandoffSocket.listen(
+                        directory.resolve("socket"), SocketAccess.of("socketOwner", 0600, Optional.empty())),
                 this::admit,
                 new RecordingListener(),
                 () -> now);
@@ -114,7 +117,7 @@ final class GuestTest {
     }
 
     private SpaceUse use() throws CoordinatorException {
-        return spaces.useExclusively(space, false).orElseThrow();
+        return spaces.useExclusively(space, Claim.PLAIN).orElseThrow();
     }
 
     private Paging admit(HandoffConnection.Message message) throws HandoffException {
@@ -203,6 +206,18 @@ final class GuestTest {
         assertEquals(Optional.of("serving its guest failed: java.lang.IllegalStateException: a fault"), torn());
         assertEquals("ended", guest.status().state());
         assertEquals(List.of("pagers removed", "space released"), events);
+    }
+
+    @Test
+    void shouldStopWhenItIsInterruptedWhileItWaitsForAShard() {
+        handOff();
+        paging.script.add(() -> {
+            guest.requestStop();
+            throw new IllegalStateException("interrupted while waiting for the shard", new InterruptedException());
+        });
+        guest.run();
+        assertEquals(Optional.of("the agent is shutting down while its VMM runs; the VMM will stall"), torn());
+        assertEquals(List.of("pagers removed", "working set kept", "space released"), events);
     }
 
     @Test

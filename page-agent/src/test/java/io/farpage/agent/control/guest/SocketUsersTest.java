@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.linux.NativeThread;
 import io.farpage.linux.UnixSockets.Credentials;
 import java.io.IOException;
@@ -33,7 +34,7 @@ final class SocketUsersTest {
 
     private static boolean mayConnect(int mode, int user, Integer... groups) {
         return new SocketUsers(OWNER, GROUP, mode)
-                .refuse(new Credentials(1, user, Set.of(groups)))
+                .refuse(new Credentials(1, user, 0, Set.of(groups)))
                 .isEmpty();
     }
 
@@ -63,18 +64,22 @@ final class SocketUsersTest {
                 Optional.of(
                         "process 17 of user 4003 (groups [7, 9]) may not hand memory over: the socket is of user 4001, group 4002,"
                                 + " mode 0660; attach with --socket-owner or --socket-mode"),
-                new SocketUsers(OWNER, GROUP, 0660).refuse(new Credentials(17, STRANGER, Set.of(9, 7))));
+                new SocketUsers(OWNER, GROUP, 0660).refuse(new Credentials(17, STRANGER, 9, Set.of(9, 7))));
     }
 
     @Test
     void shouldRefuseAnOwnerThatTheHostDoesNotKnow() {
         assertEquals(
                 "socketOwner: 'no-such-user' names a user or group that this host does not know",
-                assertThrows(IllegalArgumentException.class, () -> SocketAccess.of(0600, Optional.of("no-such-user")))
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> SocketAccess.of("socketOwner", 0600, Optional.of("no-such-user")))
                         .getMessage());
         assertEquals(
                 "socketOwner: ':' is not USER, USER:GROUP or :GROUP",
-                assertThrows(IllegalArgumentException.class, () -> SocketAccess.of(0600, Optional.of(":")))
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> SocketAccess.of("socketOwner", 0600, Optional.of(":")))
                         .getMessage());
     }
 
@@ -113,7 +118,7 @@ final class SocketUsersTest {
         assumeTrue(NativeThread.effectiveUser() == 0, "only root starts processes of other users");
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/setpriv")), "setpriv (package util-linux) is missing");
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
-        return HandoffSocket.listen(directory.resolve("handoff"), SocketAccess.of(0600, owner));
+        return HandoffSocket.listen(directory.resolve("handoff"), SocketAccess.of("socketOwner", 0600, owner));
     }
 
     /** A process of another user that connects, sends an empty list and prints what it is answered. */

@@ -8,12 +8,14 @@ import io.farpage.agent.PageAgent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.TestCoordinator;
+import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.config.Config;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.header.PoolHeaderException;
 import java.nio.file.Path;
@@ -24,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -77,6 +80,7 @@ class LinkLifeTest {
                 "fetch.deadline", "30s"));
         // A queue pair that cannot reach its peer fails after about a quarter of a second.
         settings.put("rdma.timeout", "14");
+        settings.put("api.socket", directory.resolve(node + ".sock").toString());
         settings.put("rdma.retry_cnt", "0");
         settings.putAll(more);
         Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
@@ -214,6 +218,7 @@ class LinkLifeTest {
     private static final class Reader implements DutyCycle {
         private final PeerLink home;
         private final long incarnation;
+        private final long offset;
         private final long staging;
         private final Fetcher fetcher;
         private final AtomicLong reads = new AtomicLong();
@@ -227,9 +232,10 @@ class LinkLifeTest {
             }
         }
 
-        private Reader(PageAgent by, PageAgent of, Fetcher fetcher) {
+        private Reader(PageAgent by, PageAgent of, long offset, Fetcher fetcher) {
             this.home = by.links().link(of.node(), 0);
             this.incarnation = header(of).incarnation();
+            this.offset = offset;
             this.staging = by.pool().stagingAddress()
                     + by.pool().offset(by.pool().stagingFrames().allocateRun(1));
             this.fetcher = fetcher;
@@ -237,9 +243,16 @@ class LinkLifeTest {
 
         static Reader on(PageAgent by, PageAgent of) throws Exception {
             CompletableFuture<Reader> made = new CompletableFuture<>();
+            String space = "of-" + of.node() + "-" + of.pool().exported().address();
+            of.coordinator()
+                    .createSpace(
+                            new SpaceRequest(space, 16 * PAGE, OptionalInt.of(PAGE), Optional.of(List.of(of.node()))));
+            // The use never ends, so that the home grants access for as long as the agents live.
+            SpaceMap map = by.spaces().use(space).orElseThrow().map();
+            long offset = map.offset(0, 0);
             var loop = by.shards().getFirst();
             loop.submit(new ShardCommand.Run(() -> {
-                Reader reader = new Reader(by, of, loop.shard().newFetcher(1, TimeUnit.SECONDS.toNanos(60)));
+                Reader reader = new Reader(by, of, offset, loop.shard().newFetcher(1, TimeUnit.SECONDS.toNanos(60)));
                 made.complete(reader);
                 loop.submit(new ShardCommand.AddCycle(reader));
             }));
@@ -257,7 +270,7 @@ class LinkLifeTest {
                 }
                 fetcher.release(slot);
             }
-            return fetcher.read(home, incarnation, 0, PAGE, staging) == Fetcher.NONE ? 0 : 1;
+            return fetcher.read(home, incarnation, offset, PAGE, staging) == Fetcher.NONE ? 0 : 1;
         }
 
         void requireFlowing() {

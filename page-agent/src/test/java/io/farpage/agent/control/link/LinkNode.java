@@ -5,7 +5,9 @@ import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.IdleStrategy;
+import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.data.shard.ShardNotice;
@@ -37,8 +39,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /** One side of a link: its session, pool and devices are real, and nothing in it moves unless {@link #step} is called. */
 final class LinkNode implements AutoCloseable {
@@ -110,8 +112,22 @@ final class LinkNode implements AutoCloseable {
 
     /** Has the shard read a page of {@code home} over the link. */
     void read(LinkNode home) {
+        session.grant(home.grants());
         fetcher.read(
                 session.links().getFirst(), home.incarnation.value(), 0, 4096, pool.stagingAddress() + POOL_BYTES / 2);
+    }
+
+    /** All exported frames, on every device. */
+    private PeerGrants grants() {
+        return new PeerGrants(
+                incarnation.value(),
+                transports.devices().stream()
+                        .collect(Collectors.toMap(open -> open.device().name(), LinkNode::granted)));
+    }
+
+    private static GrantedRanges granted(OpenDevice open) {
+        MemoryRegion all = open.export(0, POOL_BYTES);
+        return GrantedRanges.of(List.of(new GrantedRanges.Range(0, all.length(), all.address(), all.rkey())));
     }
 
     String state() {
@@ -162,24 +178,21 @@ final class LinkNode implements AutoCloseable {
                 NodeStatus.ACTIVE,
                 Optional.empty(),
                 Instant.EPOCH);
-        return new PeerView(
-                node,
-                Optional.of(region("header", OpenDevice::header)),
-                Optional.of(region("pool", OpenDevice::exported)));
+        return new PeerView(node, Optional.of(header()));
     }
 
-    private Region region(String name, Function<OpenDevice, MemoryRegion> which) {
-        MemoryRegion any = which.apply(transports.devices().getFirst());
+    private Region header() {
+        MemoryRegion any = transports.devices().getFirst().header();
         return new Region(
                 id,
-                name,
+                "header",
                 incarnation,
                 new RemoteAddress(any.address()),
                 any.length(),
                 transports.devices().stream()
                         .map(open -> new RegionKey(
                                 open.device().name(),
-                                Integer.toUnsignedLong(which.apply(open).rkey())))
+                                Integer.toUnsignedLong(open.header().rkey())))
                         .toList());
     }
 

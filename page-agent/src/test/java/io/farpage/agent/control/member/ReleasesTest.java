@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import java.nio.file.Path;
@@ -35,6 +36,29 @@ class ReleasesTest {
     private record Range(long offset, long length) {}
 
     private final List<Range> zeroed = new CopyOnWriteArrayList<>();
+    private final List<Range> revoked = new CopyOnWriteArrayList<>();
+
+    /** Records what is revoked. */
+    private final class RecordedAccess implements PoolAccess {
+        @Override
+        public void revokeOthers(Hosted hosted) {}
+
+        @Override
+        public boolean grant(Hosted hosted) {
+            return true;
+        }
+
+        @Override
+        public void revoke(long offset, long length) {
+            revoked.add(new Range(offset, length));
+        }
+
+        @Override
+        public void bar(String node, Incarnation incarnation) {}
+
+        @Override
+        public void lift(String node, Incarnation incarnation) {}
+    }
 
     @TempDir
     private Path directory;
@@ -47,7 +71,7 @@ class ReleasesTest {
     void releaseARange() throws Exception {
         coordinator = new TestCoordinator(directory);
         client = coordinator.client();
-        hosting = new Hosting(client, "a", INCARNATION);
+        hosting = new Hosting(client, "a", INCARNATION, new RecordedAccess());
         coordinator.register("a", INCARNATION, BYTES);
         client.createSpace(new SpaceRequest("gone", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))));
         client.deleteSpace("gone");
@@ -60,7 +84,7 @@ class ReleasesTest {
     }
 
     private Releases start(Releases.Zeroing zeroing) {
-        Releases releases = new Releases(client, "a", INCARNATION, zeroing, hosting);
+        Releases releases = new Releases(client, "a", INCARNATION, new Releases.Room(INCARNATION, zeroing), hosting);
         releases.start();
         releases.refresh();
         return releases;
@@ -68,7 +92,10 @@ class ReleasesTest {
 
     @Test
     void shouldZeroTheWholeRangeInSlicesAndThenAcknowledgeIt() {
-        try (Releases releases = start((offset, length) -> zeroed.add(new Range(offset, length)))) {
+        try (Releases releases = start((offset, length) -> {
+            assertEquals(List.of(new Range(0, BYTES)), revoked, "revoked before the first byte is zeroed");
+            zeroed.add(new Range(offset, length));
+        })) {
             await("the acknowledgement")
                     .atMost(Duration.ofSeconds(30))
                     .until(() -> client.releases("a").isEmpty());

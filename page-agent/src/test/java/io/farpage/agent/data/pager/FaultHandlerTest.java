@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -44,6 +45,32 @@ final class FaultHandlerTest {
         faults.fault(5, true, false, SEEN);
         assertEquals(List.of("copy writable 5"), kernel.calls);
         assertEquals(PageTable.DIRTY, table.state(5));
+    }
+
+    /** Otherwise a successor of this agent could take a page for clean that the guest has written to. */
+    @Test
+    void shouldRecordPageAsDirtyBeforeThreadCanWriteToIt() {
+        List<Integer> states = new ArrayList<>();
+        kernel.before = () -> states.add(table.state(5));
+        table.setState(5, PageTable.CLEAN);
+        faults.fault(5, true, true, SEEN);
+        table.setState(5, PageTable.ZERO);
+        faults.fault(5, true, false, SEEN);
+        table.setState(5, PageTable.CLEAN);
+        faults.fault(5, false, false, SEEN);
+        assertEquals(List.of("unprotect 5", "zero 5", "zero 5"), kernel.calls);
+        assertEquals(List.of(PageTable.DIRTY, PageTable.DIRTY, PageTable.DIRTY), states);
+    }
+
+    @Test
+    void shouldLeavePageAsItWasWhenKernelRefusesToUnprotectOrFillIt() {
+        for (int state : new int[] {PageTable.CLEAN, PageTable.EVICTING, PageTable.ZERO}) {
+            table.setState(5, state);
+            kernel.refuse(Errno.EAGAIN);
+            faults.fault(5, true, state != PageTable.ZERO, SEEN);
+            assertEquals(state, table.state(5));
+            table.clear(5, PageTable.QUEUED);
+        }
     }
 
     @Test

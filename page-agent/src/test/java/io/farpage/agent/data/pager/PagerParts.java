@@ -3,6 +3,7 @@ package io.farpage.agent.data.pager;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
+import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.pool.HugepagePolicy;
@@ -95,6 +96,16 @@ final class PagerParts implements AutoCloseable {
         @Override
         public int punchHole(long offset, long length) {
             return 0;
+        }
+
+        @Override
+        public long nextData(long offset) {
+            return -Errno.ENXIO;
+        }
+
+        @Override
+        public long nextHole(long offset) {
+            return offset;
         }
     }
 }

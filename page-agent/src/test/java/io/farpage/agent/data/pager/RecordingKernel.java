@@ -21,12 +21,17 @@ public final class RecordingKernel implements PageFaults {
     public final List<String> calls = new ArrayList<>();
     /** The messages of the next read. */
     public @Nullable Consumer<MessageWriter> messages;
+    /** Run before each request is carried out. */
+    public Runnable before = () -> {};
     /** Thrown by the next read. */
     public @Nullable Throwable thrown;
     /** The error number of every read; 0 for none. */
     int readError;
 
     int reads;
+    /** The userfaultfds of the processes that fork, in the order in which they do. */
+    final Deque<PageFaults> forks = new ArrayDeque<>();
+
     private final Deque<Integer> refusals = new ArrayDeque<>();
 
     /** Refuses the next requests, one with each of these error numbers; 0 carries a request out. */
@@ -38,6 +43,7 @@ public final class RecordingKernel implements PageFaults {
 
     private long carryOut(String call, long start, long length) {
         long pages = length / PAGE;
+        before.run();
         calls.add(call + " " + (start - BASE) / PAGE + (pages == 1 ? "" : "*" + pages));
         int refusal = refusals.isEmpty() ? 0 : refusals.remove();
         return refusal == 0 ? length : -refusal;
@@ -96,7 +102,7 @@ public final class RecordingKernel implements PageFaults {
 
     @Override
     public PageFaults child(int descriptor) {
-        throw new AssertionError("no process forks");
+        return forks.remove();
     }
 
     @Override

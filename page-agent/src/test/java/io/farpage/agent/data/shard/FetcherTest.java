@@ -71,28 +71,28 @@ final class FetcherTest extends ShardFixture {
     @Test
     void shouldEndTransferAsLostWhenIncarnationIsGone() {
         int slot = read(0);
-        shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION + 1));
+        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION + 1));
         shard.doWork();
         assertEquals(slot, fetcher.poll());
         assertEquals(FetchStatus.PAGE_LOST, fetcher.status(slot));
     }
 
     @Test
-    void shouldRefuseTransferWhenItReachesBeyondPeerMemory() {
+    void shouldParkTransferUntilDeadlineWhenItReachesBeyondGrant() {
         connect(1, Home.INCARNATION);
         runUntil(() -> link.phase() == LinkPhase.UP);
         int slot = fetcher.read(link, Home.INCARNATION, Home.BYTES, PAGE, node.pool.stagingAddress());
-        advance(TimeUnit.SECONDS.toNanos(1));
+        advance(DEADLINE);
         assertFalse(fetcher.hasDone(), "a source that repeats the request at once would do so in every duty cycle");
         advance(1_000_000);
         assertEquals(slot, fetcher.poll());
-        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
         assertEquals(LinkPhase.UP, link.phase());
     }
 
     @Test
     void shouldFailLinkAndReportRefusalAfterPauseWhenHealthyHomeRefuses() {
-        shard.submit(new ShardCommand.SetIncarnation(link, Home.INCARNATION));
+        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION));
         int slot = read(0);
         for (int attempt = 1; attempt <= 2; attempt++) {
             connect(attempt, Home.INCARNATION, wrongKey());
@@ -125,10 +125,10 @@ final class FetcherTest extends ShardFixture {
     private PeerMemory wrongKey() {
         PeerMemory right = home.memory();
         return new PeerMemory(
+                right.pool(),
                 right.headerAddress(),
                 right.headerRkey(),
-                right.exportedAddress(),
-                right.exportedLength(),
-                right.exportedRkey() ^ 0x0100_0000);
+                right.device(),
+                home.granted(right.granted().rkey(0) ^ 0x0100_0000));
     }
 }

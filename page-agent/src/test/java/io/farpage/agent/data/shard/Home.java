@@ -10,6 +10,7 @@ import io.farpage.pool.PoolConfig;
 import io.farpage.pool.PoolException;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.soft.IdleStrategy;
@@ -28,8 +29,11 @@ final class Home implements AutoCloseable {
     private static final int QUEUE = 8;
 
     final PagePool pool;
+    static final String DEVICE = "soft0";
+
     final ShardRails rails;
     private final Transports transports;
+    private MemoryRegion exported;
     private final List<QueuePair> queuePairs = new ArrayList<>();
 
     Home(String id) {
@@ -43,6 +47,7 @@ final class Home implements AutoCloseable {
         }
         transports = Transports.open(TransportMode.TCP, soft, soft, pool);
         rails = new ShardRails(transports.devices(), 16 * QUEUE);
+        exported = device().export(0, BYTES);
     }
 
     Rail rail() {
@@ -72,11 +77,18 @@ final class Home implements AutoCloseable {
     /** What a peer needs to reach the pool. */
     PeerMemory memory() {
         return new PeerMemory(
-                device().header().address(),
-                device().header().rkey(),
-                device().exported().address(),
-                device().exported().length(),
-                device().exported().rkey());
+                INCARNATION, device().header().address(), device().header().rkey(), DEVICE, granted(exported.rkey()));
+    }
+
+    /** All exported frames, under a key. */
+    GrantedRanges granted(int rkey) {
+        return GrantedRanges.of(List.of(new GrantedRanges.Range(0, exported.length(), exported.address(), rkey)));
+    }
+
+    /** Has the region of the exported frames deregistered, and then registered anew. */
+    void renewExported() {
+        exported.close();
+        exported = device().export(0, BYTES);
     }
 
     /** Destroys the queue pairs that it has made. */

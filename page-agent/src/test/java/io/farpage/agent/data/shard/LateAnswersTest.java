@@ -215,8 +215,8 @@ class LateAnswersTest {
     }
 
     @Test
-    void shouldPostLastPageOfPeerAndRefuseTransferOneByteBeyondIt() {
-        fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE, PAGE, 0);
+    void shouldPostLastGrantedPageAndParkTransferOneByteBeyondIt() {
+        int last = fetcher.read(link, ScriptedHome.INCARNATION, ScriptedHome.BYTES - PAGE, PAGE, 0);
         shard.doWork();
         assertEquals(2, home.posted.size());
 
@@ -225,10 +225,13 @@ class LateAnswersTest {
         shard.doWork();
 
         assertEquals(2, home.posted.size());
-        advance(TimeUnit.SECONDS.toNanos(1) + 1);
+        home.answer(home.posted.getLast(), WcStatus.SUCCESS);
+        shard.doWork();
+        assertEquals(last, fetcher.poll());
+        advance(DEADLINE + 1);
         assertEquals(beyond, fetcher.poll());
         assertEquals(before, fetcher.poll());
-        assertEquals(FetchStatus.REFUSED, fetcher.status(beyond));
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(beyond));
     }
 
     @Test

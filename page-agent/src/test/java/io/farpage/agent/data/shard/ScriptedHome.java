@@ -39,7 +39,12 @@ final class ScriptedHome extends PolledQueue {
     }
 
     PeerMemory memory() {
-        return new PeerMemory(0, 0, 1L << 40, BYTES, 0);
+        return new PeerMemory(
+                INCARNATION,
+                0,
+                0,
+                "scripted",
+                GrantedRanges.of(List.of(new GrantedRanges.Range(0, BYTES, 1L << 40, 0))));
     }
 
     /** A queue pair in RTS, which accepts requests and answers none by itself. */

@@ -129,8 +129,14 @@ final class Explorer implements Schedule {
         }
         world.fabric.addSteps(steps);
         world.pins.addSteps(steps);
+        if (world.kills() > 0) {
+            world.fabric.addLinks(steps);
+        }
         if (ends && world.kernel().isAlive()) {
             steps.add(Step.of(Kind.END));
+        }
+        if (setup.has(Feature.KEPT) && world.kills() == 0 && world.ended == null) {
+            steps.add(Step.of(Kind.KILL));
         }
         if (!inCycle && !world.kernel().isAlive() && world.ended == null) {
             steps.add(Step.of(Kind.PROBE));

@@ -8,13 +8,31 @@ import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardNotice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.LongStream;
 
-/** The homes on other nodes, one or two, and what is under way to all of them, in the order of the homes. */
+/** The homes on other nodes, up to three, and what is under way to all of them, in the order of the homes. */
 final class Fabric {
     private final List<SimulatedHome> homes = new ArrayList<>();
+    private boolean isMirrored;
+    /** Whether homes may join. */
+    private boolean joins;
+    /** The agent has asked to promote the home that joins. */
+    private boolean isCopied;
 
     Fabric(Setup setup) {
+        if (setup.isMirrored()) {
+            isMirrored = true;
+            for (int number = 0; number < setup.homes(); number++) {
+                homes.add(new SimulatedHome(number, 0, setup.remotePages(), setup));
+            }
+            joins = setup.has(Feature.JOINING);
+            if (joins) {
+                homes.getLast().stayAway();
+            }
+            return;
+        }
         int second = setup.secondHomeFrom();
         homes.add(new SimulatedHome(0, 0, second, setup));
         if (setup.has(Feature.TWO_HOMES)) {
@@ -54,26 +72,89 @@ final class Fabric {
         return homes.stream().allMatch(that);
     }
 
-    /** Whether a page lives on another node for which the condition holds. */
+    /** Whether a page lives on another node for which the condition holds; of several homes, on all that are neither dropped nor lost. */
     boolean isAtHomeThat(int page, Predicate<SimulatedHome> is) {
-        return isAny(home -> home.has(page) && is.test(home));
+        List<SimulatedHome> its = homesOf(page);
+        return !its.isEmpty() && its.stream().allMatch(is);
     }
 
-    /** What the home of a page on another node has. */
-    long content(int page) {
-        return homes.stream()
-                .filter(home -> home.has(page))
-                .findFirst()
-                .orElseThrow()
-                .network()
-                .home(page);
+    /** The homes of a page that can be asked for it; those that are lost if there is no other. */
+    private List<SimulatedHome> homesOf(int page) {
+        List<SimulatedHome> all =
+                homes.stream().filter(home -> home.has(page) && home.isMember()).toList();
+        List<SimulatedHome> living = all.stream().filter(home -> !home.isLost()).toList();
+        return living.isEmpty() ? all : living;
+    }
+
+    /** What the homes of a page on another node have. */
+    LongStream contents(int page) {
+        return homesOf(page).stream().mapToLong(home -> home.network().home(page));
+    }
+
+    /** Whether some pages have no home that is not lost. */
+    boolean isAnyPageLost() {
+        return isMirrored ? isEvery(home -> home.isLost() || !home.isMember()) : isAny(SimulatedHome::isLost);
+    }
+
+    /** Whether the coordinator may drop a home: the agent has asked for it, and another one is left; or it has lost what was copied to it. */
+    boolean canDrop(int number) {
+        if (isHome(number, home -> home.isJoining() && (home.isSuspected() || home.isLost()))) {
+            return true;
+        }
+        return isHome(number, home -> home.isSuspected() && home.isMember())
+                && isAny(other -> other != homes.get(number) && other.isMember() && !other.isLost());
+    }
+
+    /** Whether the coordinator may drop a home whose lease has run out, while no process has the attachment: another one is left. */
+    boolean canDropForHeir(int number) {
+        return isHome(number, SimulatedHome::isMember)
+                && isAny(other -> other != homes.get(number) && other.isMember() && !other.isLost());
+    }
+
+    /** The process that had the attachment is cut off: what it has asked for is refused from now on, no home joins, and dropped homes reuse the frames. */
+    void cutOff() {
+        isCopied = false;
+        homes.forEach(SimulatedHome::forgetSuspicion);
+        homes.stream().filter(home -> home.isDropped() || home.isJoining()).forEach(SimulatedHome::reuse);
+    }
+
+    /** Whether the coordinator may have a home join: none does, and not all homes are lost. */
+    boolean canJoin(int number) {
+        return joins && isHome(number, SimulatedHome::canJoin) && !isAny(SimulatedHome::isJoining) && !isAnyPageLost();
+    }
+
+    /** Whether the coordinator promotes a home that joins: the agent has asked for it, and not all homes are lost, for which the coordinator refuses. */
+    boolean canPromote(int number) {
+        return isCopied && !isAnyPageLost() && isHome(number, SimulatedHome::isJoining);
+    }
+
+    void copied(boolean isCopiedNow) {
+        isCopied = isCopiedNow;
+    }
+
+    /** Names of the homes that the pages live on. */
+    List<String> members() {
+        return names(SimulatedHome::isMember);
+    }
+
+    /** Name of the home that joins, if there is one. */
+    Optional<String> joining() {
+        return names(SimulatedHome::isJoining).stream().findFirst();
+    }
+
+    private List<String> names(Predicate<SimulatedHome> that) {
+        return homes.stream().filter(that).map(home -> home.link().peer()).toList();
     }
 
     /** Sets what the home of a page on another node has. */
     void content(int page, long version) {
         homes.stream()
-                .filter(home -> home.has(page))
+                .filter(home -> home.has(page) && home.isMember())
                 .forEach(home -> home.network().home(page, version));
+    }
+
+    private SimulatedHome firstMember() {
+        return homes.stream().filter(SimulatedHome::isMember).findFirst().orElseThrow();
     }
 
     List<Transfer> underWay() {
@@ -138,8 +219,27 @@ final class Fabric {
             number++;
         }
         for (int home = 0; home < homes.size(); home++) {
+            if (canDrop(home)) {
+                to.add(Step.of(Kind.DROP, home));
+            }
+            if (canJoin(home)) {
+                to.add(Step.of(Kind.JOIN, home));
+            }
+            if (canPromote(home)) {
+                to.add(Step.of(Kind.PROMOTE, home));
+                to.add(new Step(Kind.PROMOTE, home, 1 + homes.indexOf(firstMember())));
+            }
             if (!homes.get(home).underWay().isEmpty()) {
                 to.add(Step.of(Kind.COMPLETE, home));
+            }
+        }
+    }
+
+    /** Adds the steps that make links for the successor of an agent that was killed. */
+    void addLinks(List<Step> to) {
+        for (int home = 0; home < homes.size(); home++) {
+            if (homes.get(home).canConnect()) {
+                to.add(Step.of(Kind.CONNECT, home));
             }
         }
     }
@@ -150,7 +250,10 @@ final class Fabric {
         for (SimulatedHome home : homes) {
             shape.append(home.network().shape())
                     .append(home.isSilent() ? "silent" : "")
-                    .append(home.isLost() ? "lost" : "");
+                    .append(home.isLost() ? "lost" : "")
+                    .append(home.isSuspected() ? "suspected" : "")
+                    .append(home.isDropped() ? "dropped" : "")
+                    .append(home.isJoining() ? "joining" : "");
         }
         return shape.toString();
     }

@@ -55,6 +55,7 @@ final class Fingerprint {
         fingerprint.add(world.pins.shape().hashCode());
         fingerprint.add(progress.hashCode());
         fingerprint.add(world.ended == null ? 0 : 1);
+        fingerprint.add(world.kills());
         for (int frame = 0; frame < World.MAX_FRAMES; frame++) {
             boolean free = world.pool.stagingFrames().isFree(frame);
             fingerprint.add(free ? -1 : Memory.version(world.pool.stagingAddress() + world.pool.offset(frame)));

@@ -257,4 +257,48 @@ final class FoundSchedulesTest {
                 World.LONG_NANOS,
                 Step.parse("| D1/1 r0/2 . . . . . . g1 w2 . . c . . g2 d2/2 i I . . . g g2 q"));
     }
+
+    /** A page of which a part is given up counts as stored to for a minute, and so stays resident above the limit while pins are held. */
+    @Test
+    void shouldKeepPageOfWhichAPartIsGivenUpWhilePinsAreHeld() {
+        Replay.run(
+                new Setup(7, 0, 2, 1, 4, 3, 14).with(Feature.TWO_HOMES, Feature.LARGE_PAGES),
+                World.SHORT_NANOS,
+                Step.parse("| r0/5 d1 . i I . c1 . c . g X0/3 . g g d0/3"));
+    }
+
+    /** The VMM punched a page out while it was written back; the agent's successor took it for one that the agent had punched out, and read its old bytes. */
+    @Test
+    void shouldTakeAPageThatIsWrittenBackAndAbsentForZerosWhenTheAgentWasKilled() {
+        Replay.run(
+                new Setup(7, 0, 3, 5, 4, 1, 2).with(Feature.KEPT),
+                World.LONG_NANOS,
+                Step.parse(
+                        "w2/2 . . . . w0/3 . . . . . . . . . . . . g . . . D1/4 . w0/2 . . . . . . . . . . . . . . . g1 . . . . c g2 . . . . . g1 g1"
+                                + " D1/3 . . r2/3 . . g1 . . . g1 . . . g1 . K"));
+    }
+
+    /** A home joined an encrypted space with frames of zeros, where the other homes had zeros that were sealed, and these did not open from it. */
+    @Test
+    void shouldCopySealedZerosToHomeThatJoins() {
+        Replay.run(
+                new Setup(6, 1, 1, 3, 1, 5, 12).with(Feature.MIRRORED, Feature.JOINING, Feature.SEALED),
+                World.LONG_NANOS,
+                Step.parse("w0/2 . . . . j2 . . . . . . . . P2/1 . . g . . g . z0/2 . . . c1 . c2 . . g j"));
+    }
+
+    /**
+     * A home missed a WRITE of zeros while it joined. The killed agent was about to have it dropped; its successor knew nothing of that, and did not copy a page
+     * that is zeros in its table. The home was promoted with an older version.
+     */
+    @Test
+    void shouldDropTheHomeThatJoinsWhenTheAgentWasKilled() {
+        Replay.run(
+                new Setup(5, 0, 2, 1, 1, 5, 8).with(Feature.JOINING, Feature.KEPT),
+                World.LONG_NANOS,
+                Step.parse(
+                        ". . . . . . r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . g . . . r0/2 . . . ."
+                                + " . . . g1 z1/4 . . . . . . . . . . . . . . . . . . c1 c . . j2 . . . . . . f . . . . . . . . . . . . ."
+                                + " . . g1 z1/1 - . . . . . . . c1 . . p c1 . . l . K0/1 u1 . . . . ."));
+    }
 }

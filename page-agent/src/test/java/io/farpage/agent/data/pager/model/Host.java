@@ -55,6 +55,13 @@ final class Host {
         call.run();
     }
 
+    /** A call of the agent has been carried out, and the agent has stored nothing since: it may be killed, if another one can adopt what it leaves. */
+    void returned() {
+        if (setup.has(Feature.KEPT)) {
+            call.run();
+        }
+    }
+
     /** Sets which pages the agent may poison from now on. */
     void mayPoison(IntPredicate pages) {
         mayPoison = pages;

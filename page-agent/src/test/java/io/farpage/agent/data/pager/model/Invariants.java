@@ -2,12 +2,19 @@ package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.WorkingSet;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 
 /** What must be true at every moment, and what at the end. */
 final class Invariants {
     private static final long NOT_OVER = Long.MIN_VALUE;
+    private static final long NEVER = Long.MIN_VALUE / 2;
+
     /** Longer than the pager pauses after a search that found no victim, and the duty cycle that ends the pause. */
     private static final long TIMEOUT_NANOS = 2 * World.LONG_NANOS;
+
+    /** As long as a page counts as stored to of which a part was given up, from when its thread returned; the agent may have read that later. */
+    private static final long PART_NANOS = TimeUnit.SECONDS.toNanos(60) + TIMEOUT_NANOS;
 
     private final World world;
     private int highestLimit;
@@ -21,11 +28,16 @@ final class Invariants {
     /** Since when more clean pages have been resident, at the end of every duty cycle, than may be; {@link #NOT_OVER} if they are not. */
     private long overSince = NOT_OVER;
 
+    /** When a thread last gave up a part of each page. */
+    private final long[] partGivenUp;
+
     private long steps;
     private WorkingSet workingSet = WorkingSet.EMPTY;
 
     Invariants(World world) {
         this.world = world;
+        this.partGivenUp = new long[world.setup.pages()];
+        Arrays.fill(partGivenUp, NEVER);
     }
 
     /** The limit has changed. Pages that were installed under an earlier limit are evicted some time later, so the highest counts. */
@@ -68,10 +80,12 @@ final class Invariants {
             if (world.isHomeLost(page) && !resident) {
                 continue;
             }
-            long survivor = resident ? kernel.content(page) : world.home(page);
-            if (!truth.allows(page, survivor) && (resident || !truth.isGivenUp(page))) {
-                throw new AssertionError("page " + page + " would be read as version " + survivor + ", which is not of "
-                        + truth.of(page) + ", if the agent were killed now");
+            // Of several homes, each must have it: any of them may be asked next.
+            for (long survivor : resident ? new long[] {kernel.content(page)} : world.homes(page)) {
+                if (!truth.allows(page, survivor) && (resident || !truth.isGivenUp(page))) {
+                    throw new AssertionError("page " + page + " would be read as version " + survivor
+                            + ", which is not of " + truth.of(page) + ", if the agent were killed now");
+                }
             }
         }
     }
@@ -107,18 +121,19 @@ final class Invariants {
 
     /**
      * A duty cycle of the agent has ended. While pins are held, pages are installed whatever the limit is, and pages that were not stored to are
-     * evicted again, until the limit holds or only pages that were stored to are resident, unless pins may last. Once no pin is held, no page is
-     * installed until the limit holds.
+     * evicted again, until the limit holds or only pages that were stored to are resident, unless pins may last or a page waits for being copied to a home that joins.
+     * Once no pin is held, no page is installed until the limit holds.
      */
     void cycleEnded(long now) {
         if (world.isPrivate()) {
             return;
         }
         heldInCycle |= world.pins.pollHeld();
+        notePartialRemovals(now);
         long held = world.pager.held();
         letIn = heldInCycle || besideSilentHome ? held : Math.min(letIn, held);
         besideSilentHome = world.isHomeSilentBesideOthers();
-        if (isOver(heldInCycle)) {
+        if (isOver(heldInCycle, now)) {
             overSince = overSince == NOT_OVER ? now : overSince;
         } else {
             overSince = NOT_OVER;
@@ -126,24 +141,34 @@ final class Invariants {
         heldInCycle = false;
         if (overSince != NOT_OVER && now - overSince > TIMEOUT_NANOS) {
             throw new AssertionError(resident() + " pages are resident while pins are held, above the limit of "
-                    + highestLimit + ", and " + untouched() + " of them were not stored to");
+                    + highestLimit + ", and " + untouched(now) + " of them were not stored to");
         }
     }
 
-    private boolean isOver(boolean isHeld) {
+    private void notePartialRemovals(long now) {
+        for (GuestThread thread : world.threads) {
+            if (thread.state != GuestThread.State.IDLE) {
+                thread.partlyRemovedPages().forEach(page -> partGivenUp[page] = now);
+            }
+        }
+    }
+
+    private boolean isOver(boolean isHeld, long now) {
         boolean canEvict = world.ended == null
                 && world.kernel().isAlive()
                 && !world.guest.hasForked()
                 && !world.pins.isLasting()
+                && !world.fabric.isAny(SimulatedHome::isJoining)
                 && world.fabric.isEvery(SimulatedHome::answers);
-        return isHeld && canEvict && resident() > highestLimit && untouched() > 0;
+        return isHeld && canEvict && resident() > highestLimit && untouched(now) > 0;
     }
 
     /** Resident pages of which the agent knows that they were not stored to since they were installed. */
-    private int untouched() {
+    private int untouched(long now) {
         int untouched = 0;
         for (int page = 0; page < world.setup.pages(); page++) {
             untouched += world.kernel().memory().isKnownUntouched(page)
+                            && now - partGivenUp[page] > PART_NANOS
                             && !world.truth().isBeingRemoved(page)
                             && !world.isHomeLost(page)
                     ? 1
@@ -169,7 +194,9 @@ final class Invariants {
                 throw new AssertionError("page " + page + " was written home although it is private");
             }
             if (!world.isHomeLost(page) && !world.isPrivate()) {
-                world.truth().found(page, world.home(page));
+                for (long found : world.homes(page)) {
+                    world.truth().found(page, found);
+                }
             }
         }
         int free = ModelPool.freePages(world.setup);

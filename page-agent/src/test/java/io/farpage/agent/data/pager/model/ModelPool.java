@@ -9,6 +9,7 @@ import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The agent's pool, one for each page size, which all worlds have one after the other, since a pool takes longer to make than a world. Its
@@ -62,20 +63,63 @@ final class ModelPool {
         of(setup).reset(setup.frames());
     }
 
+    /** The agent was killed: its successor has all staging frames, and the exported ones are as they were. */
+    static void succeed(Setup setup) {
+        ModelPool of = of(setup);
+        of.freeStaging();
+        of.reserve(setup.frames());
+    }
+
     private void reset(int pages) {
+        freeStaging();
+        for (int page = 0; page < PAGES; page++) {
+            Memory.version(pool.stagingAddress() + pool.offset(page * framesPerPage), 0);
+            Memory.version(pool.exportedAddress() + pool.offset(page * framesPerPage), 0);
+        }
+        reserve(pages);
+    }
+
+    private void freeStaging() {
         FrameAllocator staging = pool.stagingFrames();
         for (int frame = 0; frame < PAGES * framesPerPage; frame++) {
             if (!staging.isFree(frame)) {
                 staging.free(frame);
             }
         }
-        for (int page = 0; page < PAGES; page++) {
-            Memory.version(pool.stagingAddress() + pool.offset(page * framesPerPage), 0);
-            Memory.version(pool.exportedAddress() + pool.offset(page * framesPerPage), 0);
-        }
+    }
+
+    private void reserve(int pages) {
+        FrameAllocator staging = pool.stagingFrames();
         if (pages < PAGES) {
             staging.allocateRun((PAGES - pages) * framesPerPage);
         }
+    }
+
+    /**
+     * The map of a mirrored world.
+     *
+     * @param homes of all pages on other nodes, at least one
+     * @param joining a home that joins
+     * @param revision higher for a later map, and the epoch of its extent
+     */
+    static SpaceMap mirrored(Setup setup, List<String> homes, Optional<String> joining, long revision) {
+        List<SpaceMap.Extent> extents = new ArrayList<>();
+        List<SpaceMap.Copy> others = homes.stream()
+                .skip(1)
+                .map(node -> new SpaceMap.Copy(node, SimulatedNetwork.INCARNATION, 0))
+                .toList();
+        extents.add(new SpaceMap.Extent(
+                0,
+                setup.remotePages(),
+                homes.getFirst(),
+                SimulatedNetwork.INCARNATION,
+                0,
+                false,
+                others,
+                revision,
+                joining.map(node -> new SpaceMap.Copy(node, SimulatedNetwork.INCARNATION, 0))));
+        add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION);
+        return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
     }
 
     /** Where the pages live: each at the same place within its home's frames as within the space. */

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
+import io.farpage.agent.data.pager.Mirroring;
 import io.farpage.agent.data.pager.model.GuestThread.State;
 import io.farpage.agent.data.pager.model.Step.Kind;
 import java.util.List;
@@ -19,6 +20,9 @@ final class Quiescence {
 
     /** Longer than eviction pauses after a child's removal, and than a page stays resident of which a part was given up. */
     private static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(61);
+
+    /** A home that joins and cannot be reached is dropped within the rounds. */
+    private static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final World world;
 
@@ -60,6 +64,12 @@ final class Quiescence {
                         || isDirectReadStuck(),
                 World.LONG_NANOS,
                 "more pages are resident than the limit allows");
+        quiesce(
+                () -> !world.kernel().isAlive()
+                        || world.isAnyHomeLost()
+                        || !world.fabric.isAny(SimulatedHome::isJoining),
+                WAIT_NANOS,
+                "a home that joins is neither promoted nor dropped");
         if (world.kernel().isAlive()) {
             world.guest.end();
         }
@@ -91,7 +101,7 @@ final class Quiescence {
     private void checkOtherHomes() {
         quiesce(
                 this::isQuietBesideSilentHome,
-                SILENCE_NANOS,
+                silenceNanos(),
                 "a thread waits for a silent home that is not its page's");
         for (int page = 0; page < world.setup.pages(); page++) {
             int idle = idleThread();
@@ -99,10 +109,15 @@ final class Quiescence {
                 world.guest.begin(world.threads.get(idle), Kind.READ, page);
                 quiesce(
                         this::isQuietBesideSilentHome,
-                        SILENCE_NANOS,
+                        silenceNanos(),
                         "page " + page + ", which is not at the silent home, does not arrive");
             }
         }
+    }
+
+    /** A successor has no link to the silent home, and gives it time for that before it has the home dropped. */
+    private long silenceNanos() {
+        return SILENCE_NANOS + (world.kills() > 0 && world.setup.isMirrored() ? Mirroring.FIRST_LINK_NANOS : 0);
     }
 
     private int idleThread() {
@@ -154,11 +169,13 @@ final class Quiescence {
      * Whether every page that counts as lost is poisoned, and no other, so that no later reader waits. The agent may need some duty cycles
      * for that although no thread waits any more. A page that is found to be lost while it is prefetched is poisoned in the next cycle, and the
      * kernel carries a removal of several pages out, which removes the poison, before the whole removal is in the agent's table. A thread that
-     * reads in between waits for these cycles, and the shard may not sleep before them.
+     * reads in between waits for these cycles, and the shard may not sleep before them. A successor of an agent that was killed before it poisoned a page does that
+     * when a thread touches the page.
      */
     private boolean areLostPagesPoisoned() {
         if (world.setup.has(Feature.NO_POISON)
                 || world.guest.hasForked()
+                || world.kills() > 0
                 || !world.kernel().isAlive()) {
             return true;
         }
@@ -188,6 +205,14 @@ final class Quiescence {
         for (SimulatedHome home : world.fabric.homes()) {
             if (home.canConnect()) {
                 home.connect(world.shard);
+            }
+        }
+        for (int home = 0; home < world.setup.homes(); home++) {
+            if (world.fabric.canDrop(home)) {
+                world.drop(home);
+            }
+            if (world.fabric.canPromote(home)) {
+                world.promote(home, 0);
             }
         }
         world.fabric.completeAll();

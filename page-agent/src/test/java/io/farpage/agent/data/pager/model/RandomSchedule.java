@@ -27,6 +27,9 @@ final class RandomSchedule implements Schedule {
     /** Failures are injected once in so many steps. */
     private final int peace;
 
+    /** An agent that has a successor is killed once in so many steps, as long as it may be. */
+    private final int killOneIn;
+
     private final long cycleNanos;
     /** The most frequent failure. */
     private final int favourite;
@@ -41,6 +44,7 @@ final class RandomSchedule implements Schedule {
         this.cycleNanos = random.nextBoolean() ? World.SHORT_NANOS : World.LONG_NANOS;
         this.favourite = random.nextInt(TROUBLES);
         this.readsDirectly = random.nextBoolean();
+        this.killOneIn = random.nextInt(3) == 0 ? 15 : random.nextInt(40, 200);
     }
 
     @Override
@@ -68,6 +72,12 @@ final class RandomSchedule implements Schedule {
     }
 
     private Step choose(World world, boolean inCycle) {
+        if (chosen.size() < steps && world.setup.has(Feature.KEPT) && random.nextInt(killOneIn) == 0) {
+            Step kill = kill(world.setup);
+            if (world.isPossible(kill, inCycle)) {
+                return kill;
+            }
+        }
         if (chosen.size() >= steps || random.nextInt(8) < (inCycle ? 6 : 2)) {
             return Step.AGENT;
         }
@@ -80,6 +90,14 @@ final class RandomSchedule implements Schedule {
         }
         List<Step> possible = possible(world);
         return possible.isEmpty() ? Step.AGENT : possible.get(random.nextInt(possible.size()));
+    }
+
+    private Step kill(Setup setup) {
+        if (!setup.isMirrored()) {
+            return Step.of(Kind.KILL);
+        }
+        return new Step(
+                Kind.KILL, random.nextInt(2), random.nextInt(4) == 0 ? random.nextInt(1, setup.homes() + 1) : 0);
     }
 
     private List<Step> possible(World world) {
@@ -95,7 +113,14 @@ final class RandomSchedule implements Schedule {
             }
         }
         world.fabric.addSteps(possible);
+        // The coordinator is slow, so that pages are on their way when a home joins or is promoted.
+        boolean joins = random.nextInt(16) == 0;
+        boolean promotes = random.nextInt(4) == 0;
+        possible.removeIf(step -> (step.kind() == Kind.JOIN && !joins) || (step.kind() == Kind.PROMOTE && !promotes));
         world.pins.addSteps(possible);
+        if (world.kills() > 0) {
+            world.fabric.addLinks(possible);
+        }
         return possible;
     }
 
@@ -119,7 +144,7 @@ final class RandomSchedule implements Schedule {
     }
 
     private Step trouble(World world) {
-        int home = world.setup.has(Feature.TWO_HOMES) ? random.nextInt(2) : 0;
+        int home = random.nextInt(world.setup.homes());
         return switch (random.nextBoolean() ? favourite : random.nextInt(TROUBLES)) {
             case 0 -> Step.of(Kind.BREAK, home);
             case 1, 2 -> Step.of(Kind.CONNECT, home);

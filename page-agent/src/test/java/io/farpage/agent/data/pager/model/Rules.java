@@ -28,7 +28,9 @@ final class Rules {
                         && kernel.isAlive()
                         && (world.isPrivate() || !guest.hasChild());
             case PROBE -> !inCycle && world.ended == null;
-            case FORK -> (world.isPrivate() || !world.isAnyHomeLost()) && guest.canFork(first);
+            case KILL -> setup.has(Feature.KEPT) && world.ended == null && world.kills() < World.MAX_KILLS;
+            case FORK ->
+                !setup.has(Feature.KEPT) && (world.isPrivate() || !world.isAnyHomeLost()) && guest.canFork(first);
             case CHILD_END -> guest.hasChild();
             case READ, WRITE, ZERO -> guest.isIdle(first) && second < setup.pages();
             case DIRECT -> canReadDirectly(world, first, second);
@@ -46,8 +48,14 @@ final class Rules {
             case COMPLETE -> fabric.isHome(first, home -> !home.underWay().isEmpty());
             case BREAK -> fabric.isHome(first, SimulatedHome::isUp);
             case CONNECT -> fabric.isHome(first, SimulatedHome::canConnect);
-            case SILENCE -> fabric.isHome(first, home -> !home.isSilent() && !home.isLost());
+            // Which threads may wait for a silent home is not defined in the model where homes join and are dropped.
+            case SILENCE ->
+                !world.setup.has(Feature.JOINING) && fabric.isHome(first, home -> !home.isSilent() && !home.isLost());
             case ANSWER -> fabric.isHome(first, SimulatedHome::isSilent);
+            case DROP -> fabric.canDrop(first);
+            case JOIN -> fabric.canJoin(first) && world.ended == null && kernel.isAlive();
+            case PROMOTE ->
+                fabric.canPromote(first) && (second == 0 || fabric.isHome(second - 1, SimulatedHome::isMember));
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;
             case STARVE -> true;
             case SPLIT -> first > 0 && first < setup.pages();

@@ -47,6 +47,16 @@ record Setup(
         return pages - localPages;
     }
 
+    /** Homes on other nodes. */
+    int homes() {
+        return has(Feature.JOINING) ? 3 : has(Feature.TWO_HOMES) || has(Feature.MIRRORED) ? 2 : 1;
+    }
+
+    /** Whether the pages on other nodes have several homes each. */
+    boolean isMirrored() {
+        return has(Feature.MIRRORED) || has(Feature.JOINING);
+    }
+
     /** The first page of the second home on another node; all remote pages are the first home's if there is only one. */
     int secondHomeFrom() {
         return has(Feature.TWO_HOMES) ? remotePages() / 2 : remotePages();
@@ -57,11 +67,20 @@ record Setup(
         EnumSet<Feature> features = EnumSet.noneOf(Feature.class);
         if (random.nextBoolean()) {
             oneIn(2, Feature.TWO_HOMES, random, features);
+            if (!features.contains(Feature.TWO_HOMES)) {
+                oneIn(3, Feature.MIRRORED, random, features);
+                oneIn(3, Feature.JOINING, random, features);
+            }
             oneIn(3, Feature.PRIVATE, random, features);
             oneIn(3, Feature.LARGE_PAGES, random, features);
             oneIn(6, Feature.NO_POISON, random, features);
             if (!features.contains(Feature.PRIVATE) && SimulatedSeal.isAvailable()) {
                 oneIn(3, Feature.SEALED, random, features);
+            }
+            if (!features.contains(Feature.PRIVATE)
+                    && !features.contains(Feature.LARGE_PAGES)
+                    && !features.contains(Feature.SEALED)) {
+                oneIn(2, Feature.KEPT, random, features);
             }
         }
         return random(random, features);
@@ -69,7 +88,8 @@ record Setup(
 
     /** As {@link #random(SplittableRandom)}, with these features. */
     static Setup random(SplittableRandom random, Set<Feature> features) {
-        boolean two = features.contains(Feature.TWO_HOMES);
+        boolean joins = features.contains(Feature.JOINING);
+        boolean two = joins || features.contains(Feature.TWO_HOMES) || features.contains(Feature.MIRRORED);
         if (random.nextInt(two ? 2 : 6) == 0) {
             return roomy(random, features);
         }
@@ -80,7 +100,7 @@ record Setup(
                 random.nextInt(1, 4),
                 random.nextInt(1, pages + 1),
                 random.nextBoolean() ? 1 : 4,
-                random.nextInt(two ? 2 : 1, 6),
+                random.nextInt(joins ? 3 : two ? 2 : 1, 6),
                 random.nextInt(two ? 4 : 2, World.MAX_FRAMES + 1),
                 features);
     }
@@ -94,7 +114,7 @@ record Setup(
                 random.nextInt(4, 9),
                 random.nextInt(18, pages),
                 random.nextBoolean() ? 1 : 4,
-                random.nextInt(2, 6),
+                random.nextInt(features.contains(Feature.JOINING) ? 3 : 2, 6),
                 World.MAX_FRAMES,
                 features);
     }

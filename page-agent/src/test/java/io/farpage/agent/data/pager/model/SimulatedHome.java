@@ -16,8 +16,17 @@ final class SimulatedHome {
     /** Half of what the agent waits for before it no longer counts on a home. */
     private static final long SLOW_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
+    /** Whether the coordinator says that the pages live there. */
+    private enum Membership {
+        HOME,
+        JOINING,
+        DROPPED,
+        /** No home, and the agent has acknowledged that. */
+        FREE
+    }
+
     private final SimulatedNetwork network;
-    private final PeerLink link;
+    private PeerLink link;
     private final int first;
     private final int end;
     private @Nullable SimulatedQueuePair queuePair;
@@ -25,6 +34,8 @@ final class SimulatedHome {
     private boolean isSilent;
     private boolean isLost;
     private boolean isLossKnown;
+    private boolean isSuspected;
+    private Membership membership = Membership.HOME;
     private long answers;
     private long quietSince;
 
@@ -42,7 +53,7 @@ final class SimulatedHome {
     }
 
     static String name(int number) {
-        return number == 0 ? "b" : "c";
+        return List.of("b", "c", "d").get(number);
     }
 
     SimulatedNetwork network() {
@@ -100,6 +111,19 @@ final class SimulatedHome {
                 new Connection(fresh, network.rail(), SimulatedNetwork.INCARNATION, network.memory(), ++attempts)));
     }
 
+    /** The agent was killed. Its WRITEs may still arrive until the home has cut it off, which it does before it makes a link to the successor. */
+    void succeed(Shard successor) {
+        if (queuePair != null) {
+            queuePair.kill();
+            queuePair = null;
+        }
+        network.forget();
+        link = new PeerLink(link.peer());
+        if (isLost) {
+            successor.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION + 1));
+        }
+    }
+
     /** The link breaks. */
     void fail() {
         if (queuePair != null) {
@@ -120,8 +144,74 @@ final class SimulatedHome {
     void lose(Shard shard) {
         isLost = true;
         isSilent = false;
-        shard.submit(new ShardCommand.SetIncarnation(link, SimulatedNetwork.INCARNATION + 1));
+        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION + 1));
         fail();
+    }
+
+    /** The agent has asked to drop this home. */
+    void suspect() {
+        isSuspected = true;
+    }
+
+    /** The process that has asked is gone. */
+    void forgetSuspicion() {
+        isSuspected = false;
+    }
+
+    boolean isSuspected() {
+        return isSuspected;
+    }
+
+    /** The coordinator has dropped this home. */
+    void drop() {
+        membership = Membership.DROPPED;
+        network.joins(false);
+    }
+
+    /** Whether the pages live there, in their newest version unless they are resident. */
+    boolean isMember() {
+        return membership == Membership.HOME;
+    }
+
+    boolean isDropped() {
+        return membership == Membership.DROPPED;
+    }
+
+    boolean isJoining() {
+        return membership == Membership.JOINING;
+    }
+
+    /** Whether the coordinator may have it join. */
+    boolean canJoin() {
+        return membership == Membership.FREE && !isLost;
+    }
+
+    /** In the beginning it is no home. */
+    void stayAway() {
+        membership = Membership.FREE;
+        network.reuse();
+    }
+
+    /** The coordinator has it join, with frames of zeros. */
+    void join() {
+        membership = Membership.JOINING;
+        isSuspected = false;
+        network.use();
+        network.joins(true);
+    }
+
+    /** The coordinator has promoted it. */
+    void promote() {
+        membership = Membership.HOME;
+        isSuspected = false;
+        network.joins(false);
+    }
+
+    /** The agent has nothing under way to this home, which it was told is dropped: the home gives the frames to another space. */
+    void reuse() {
+        membership = Membership.FREE;
+        network.joins(false);
+        network.reuse();
     }
 
     /** Whether the home is lost and the agent learns of it now, for the first time. */

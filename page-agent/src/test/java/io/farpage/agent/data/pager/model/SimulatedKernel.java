@@ -226,6 +226,7 @@ final class SimulatedKernel implements PageFaults {
             }
             writer.removal(BASE + thread.removedFrom(pageBytes), BASE + thread.removedUntil(pageBytes));
         }
+        host.returned();
         return writer.count();
     }
 
@@ -266,6 +267,7 @@ final class SimulatedKernel implements PageFaults {
         }
         host.feed();
         wakeAll(first, filled);
+        host.returned();
         return filled > 0 ? (long) filled * pageBytes : failure;
     }
 
@@ -289,6 +291,7 @@ final class SimulatedKernel implements PageFaults {
         isProtected[page] = false;
         memory.touched(page);
         wakeAll(page, 1);
+        host.returned();
         return pagesOf(length) * (long) pageBytes;
     }
 
@@ -331,6 +334,7 @@ final class SimulatedKernel implements PageFaults {
         if (!protect) {
             wakeAll(first, count);
         }
+        host.returned();
         return 0;
     }
 

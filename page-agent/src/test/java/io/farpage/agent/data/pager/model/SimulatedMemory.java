@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
+import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -148,7 +149,29 @@ final class SimulatedMemory implements GuestFile {
             }
             zap(first + i);
         }
+        host.returned();
         return 0;
+    }
+
+    @Override
+    public long nextData(long offset) {
+        host.called();
+        return next(offset, true);
+    }
+
+    @Override
+    public long nextHole(long offset) {
+        host.called();
+        return next(offset, false);
+    }
+
+    private long next(long offset, boolean data) {
+        for (int page = (int) (offset / pageBytes); page < cached.length; page++) {
+            if (cached[page] == data) {
+                return (long) page * pageBytes;
+            }
+        }
+        return data ? -Errno.ENXIO : (long) cached.length * pageBytes;
     }
 
     String describe(int page) {

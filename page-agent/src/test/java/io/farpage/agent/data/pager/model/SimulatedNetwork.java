@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
+import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.PeerMemory;
 import io.farpage.agent.data.shard.PolledQueue;
 import io.farpage.agent.data.shard.Rail;
@@ -33,6 +34,8 @@ final class SimulatedNetwork extends PolledQueue {
     private final Rail rail = new Rail("simulated", this, this, 0, 1);
     private int links;
     private long answers;
+    private boolean isReused;
+    private boolean joins;
 
     /** @param node the home's name */
     SimulatedNetwork(String node, int pages, int pageBytes) {
@@ -81,14 +84,19 @@ final class SimulatedNetwork extends PolledQueue {
 
     private record LateWrite(int page, long version) {}
 
-    private record Completion(long wrId, WcStatus status) {}
+    private record Completion(long wrId, WcStatus status, boolean write) {}
 
     Rail rail() {
         return rail;
     }
 
     PeerMemory memory() {
-        return new PeerMemory(HEADER, 0, EXPORTED, exportedBytes(), 0);
+        return new PeerMemory(
+                INCARNATION,
+                HEADER,
+                0,
+                "simulated",
+                GrantedRanges.of(List.of(new GrantedRanges.Range(0, exportedBytes(), EXPORTED, 0))));
     }
 
     private long exportedBytes() {
@@ -129,7 +137,25 @@ final class SimulatedNetwork extends PolledQueue {
     }
 
     void post(Transfer transfer) {
+        if (isReused && transfer.write()) {
+            throw new AssertionError(
+                    "page " + transfer.page(0) + " is written to " + node + ", which has other use for its frames");
+        }
+        if (joins && !transfer.write() && !transfer.isHeader()) {
+            throw new AssertionError("page " + transfer.page(0) + " is read from " + node + ", which joins");
+        }
         underWay.add(transfer);
+    }
+
+    /** Whether the home joins, and may lack pages. */
+    void joins(boolean doesJoin) {
+        joins = doesJoin;
+    }
+
+    /** The home gives frames of zeros to the space. */
+    void use() {
+        isReused = false;
+        Arrays.fill(home, 0);
     }
 
     /** Carries out a page of a transfer. */
@@ -161,7 +187,7 @@ final class SimulatedNetwork extends PolledQueue {
         for (int i = transfer.firstLeft(); i >= 0; i = transfer.firstLeft()) {
             land(transfer, i);
         }
-        completions.add(new Completion(transfer.wrId(), WcStatus.SUCCESS));
+        completions.add(new Completion(transfer.wrId(), WcStatus.SUCCESS, transfer.write()));
     }
 
     /** Transfers whose success the agent has polled. */
@@ -173,7 +199,7 @@ final class SimulatedNetwork extends PolledQueue {
     void flush(WcStatus first) {
         WcStatus status = first;
         for (Transfer transfer : underWay) {
-            completions.add(new Completion(transfer.wrId(), status));
+            completions.add(new Completion(transfer.wrId(), status, transfer.write()));
             status = WcStatus.WR_FLUSH_ERR;
             leaveBehind(transfer);
         }
@@ -198,6 +224,22 @@ final class SimulatedNetwork extends PolledQueue {
             into[count++].set(next.wrId(), next.status(), WcOpcode.RDMA_READ, 0, 0, 0, false, links);
         }
         return count;
+    }
+
+    /** No process polls what has completed. */
+    void forget() {
+        completions.clear();
+    }
+
+    /** The home revokes access to its frames and gives them to another space. The agent must have polled all its WRITEs. */
+    void reuse() {
+        if (underWay.stream().anyMatch(Transfer::write) || completions.stream().anyMatch(Completion::write)) {
+            throw new AssertionError("a WRITE to " + node + " is under way although the agent has acknowledged that "
+                    + node + " is dropped");
+        }
+        late.clear();
+        isReused = true;
+        Arrays.fill(home, 0);
     }
 
     /** The state of the network, without the numbers of the transfers. */

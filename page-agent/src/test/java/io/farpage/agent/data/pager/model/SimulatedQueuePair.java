@@ -73,6 +73,12 @@ final class SimulatedQueuePair implements QueuePair {
         return !prepared.isEmpty();
     }
 
+    /** The process that has it is killed: what it has prepared is never posted. */
+    void kill() {
+        prepared.clear();
+        fail();
+    }
+
     /** The link breaks. */
     void fail() {
         state = QpState.ERR;

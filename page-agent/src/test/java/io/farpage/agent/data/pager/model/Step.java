@@ -75,8 +75,19 @@ record Step(Kind kind, int first, int second) {
         ANSWER('a'),
         /** A home restarts with empty memory, for good; the agent learns of it before its next duty cycle. */
         LOSE('!'),
+        /** The coordinator drops one of several homes, as the agent has asked. */
+        DROP('-'),
+        /** The coordinator has a home join. */
+        JOIN('j'),
+        /** The coordinator promotes the home that joins, as the agent has asked; beside the others, or in place of the one named second, counted from 1. */
+        PROMOTE('P'),
         /** The VMM is killed. */
         END('e'),
+        /**
+         * The agent is killed, and another one adopts what it has left. First 1: a promotion that the agent has asked for is carried out before. Second: a
+         * home, counted from 1, is dropped meanwhile, since its lease has run out.
+         */
+        KILL('K'),
         /** Transfers under way end, the guest ends, and another one begins with the same pages. */
         LIFE('|');
 

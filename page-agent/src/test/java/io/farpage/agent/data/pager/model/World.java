@@ -1,6 +1,8 @@
 package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.KeptTable;
+import io.farpage.agent.data.pager.Mirroring;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
@@ -15,9 +17,13 @@ import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +37,11 @@ final class World {
 
     static final int MAX_LIMIT = 12;
 
+    /** How often the agent may be killed. */
+    static final int MAX_KILLS = 20;
+
+    private static final long DROP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long NO_DEADLINE_NANOS = TimeUnit.HOURS.toNanos(1);
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** A duty cycle that finds work. */
     static final long SHORT_NANOS = 20_000;
@@ -44,8 +55,8 @@ final class World {
     final Setup setup;
     final Fabric fabric;
     final PagePool pool;
-    final Shard shard;
-    final Fetcher fetcher;
+    Shard shard;
+    Fetcher fetcher;
     final SimulatedPins pins;
     List<GuestThread> threads;
     Processes guest;
@@ -56,11 +67,17 @@ final class World {
 
     private final Schedule schedule;
     private final @Nullable SimulatedSeal seal;
-    private final SpaceMap map;
+    private SpaceMap map;
     private final Invariants invariants;
     private final Quiescence quiescence = new Quiescence(this);
     private @Nullable Throwable thrown;
     private DutyCycle cycle = () -> 0;
+    private @Nullable Kept kept;
+    private int kills;
+    private boolean isKilled;
+    /** How the agent was killed last. */
+    private Step kill = Step.of(Kind.KILL);
+
     private long now = 1;
     private int limit;
     private boolean isQuiescing;
@@ -76,9 +93,11 @@ final class World {
         onlyCopy = new boolean[setup.pages()];
         fabric = new Fabric(setup);
         seal = setup.has(Feature.SEALED) ? new SimulatedSeal(setup.pages()) : null;
-        map = ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
-        shard = new Shard(fabric.rails(), Arena.ofAuto().allocate(2 * PoolHeader.BYTES), () -> now, () -> {});
-        fetcher = shard.newFetcher(setup.slots(), DEADLINE_NANOS);
+        map = setup.isMirrored()
+                ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), 0)
+                : ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
+        shard = newShard();
+        fetcher = newFetcher();
         invariants = new Invariants(this);
         fabric.homes().forEach(home -> home.connect(shard));
         if (isPrivate()) {
@@ -87,7 +106,7 @@ final class World {
         guest = start(newTruth());
         threads = guest.threads();
         pins = new SimulatedPins(schedule.inspectsSlowly(), () -> guest.threads());
-        pager = begin(isPrivate(), WorkingSet.EMPTY);
+        pager = beginNew(isPrivate(), WorkingSet.EMPTY);
         isQuiescing = true;
         quiescence.connect();
         isQuiescing = false;
@@ -134,25 +153,111 @@ final class World {
         return guest.truth();
     }
 
-    private Pager begin(boolean written, WorkingSet workingSet) {
+    private Shard newShard() {
+        return new Shard(fabric.rails(), Arena.ofAuto().allocate(3 * PoolHeader.BYTES), () -> now, () -> {});
+    }
+
+    /** No deadline helps where another home has the page. */
+    private Fetcher newFetcher() {
+        return shard.newFetcher(setup.slots(), setup.isMirrored() ? NO_DEADLINE_NANOS : DEADLINE_NANOS);
+    }
+
+    /** What outlives the agent. */
+    private record Kept(boolean written, MemorySegment entries, MemorySegment messages) {
+        KeptTable table() {
+            return new KeptTable(entries, messages);
+        }
+    }
+
+    private Pager beginNew(boolean written, WorkingSet workingSet) {
+        kept = setup.has(Feature.KEPT)
+                ? new Kept(
+                        written,
+                        Arena.ofAuto().allocate(Pager.tableBytes(setup.pages()), 8),
+                        Arena.ofAuto().allocate(KeptTable.MESSAGES_BYTES, 8))
+                : null;
+        limit = setup.limit();
+        return begin(written, workingSet, kept == null ? null : kept.table());
+    }
+
+    /** How often the agent was killed. */
+    int kills() {
+        return kills;
+    }
+
+    /** The agent is killed, and another one adopts what it has left, which may be killed, too, while it does. */
+    private void succeed() {
+        while (true) {
+            try {
+                isKilled = false;
+                ModelPool.succeed(setup);
+                shard = newShard();
+                fetcher = newFetcher();
+                for (SimulatedHome home : fabric.homes()) {
+                    home.succeed(shard);
+                }
+                passOn();
+                Kept left = Objects.requireNonNull(kept);
+                KeptTable table = left.table();
+                refuse(table.obstacle(left.written()));
+                refuse(table.adopt(regions(), setup.pageBytes(), kernel().memory(), left.written()));
+                pager = begin(left.written(), WorkingSet.EMPTY, table);
+                return;
+            } catch (AgentKilled again) {
+                // Once more.
+            }
+        }
+    }
+
+    /**
+     * The coordinator passes the attachment on when the homes have cut the killed process off. Before, it may have carried out a promotion that the process
+     * has asked for, and dropped a home whose lease has run out. No home joins any more, and frames of dropped homes are reused.
+     */
+    private void passOn() {
+        if (!setup.isMirrored()) {
+            return;
+        }
+        for (int home = 0; home < setup.homes(); home++) {
+            if (kill.first() == 1 && fabric.canPromote(home)) {
+                promote(home, 0);
+            }
+            if (kill.second() == home + 1 && fabric.canDropForHeir(home)) {
+                drop(home);
+            }
+        }
+        fabric.cutOff();
+        homesChanged();
+    }
+
+    private static void refuse(Optional<String> obstacle) {
+        obstacle.ifPresent(why -> {
+            throw new AssertionError("the guest is not adopted: " + why);
+        });
+    }
+
+    private List<GuestRegion> regions() {
+        return List.of(new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * setup.pageBytes(), 0));
+    }
+
+    private Pager begin(boolean written, WorkingSet workingSet, @Nullable KeptTable table) {
         SimulatedKernel kernel = guest.kernel();
-        GuestRegion region = new GuestRegion(SimulatedKernel.BASE, (long) setup.pages() * setup.pageBytes(), 0);
         Pager begun = new Pager(
                 new Pager.Guest(
                         "model",
                         kernel,
                         isPrivate() ? null : kernel.memory(),
-                        List.of(region),
+                        regions(),
                         setup.pageBytes(),
                         written,
                         workingSet,
                         pins,
-                        seal == null ? null : seal.begin()),
-                new Pager.Backing(ModelPool.NODE, ModelPool.INCARNATION, () -> map, fabric::link, fetcher, pool),
+                        seal == null ? null : seal.begin(),
+                        table),
+                new Pager.Backing(
+                        ModelPool.NODE, ModelPool.INCARNATION, () -> map, fabric::link, fetcher, pool, mirroring),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 () -> now,
                 end -> ended = end);
-        limit = setup.limit();
         begun.resize(limit);
         invariants.limit(limit);
         cycle = () -> watched(begun);
@@ -160,10 +265,85 @@ final class World {
         return begun;
     }
 
+    /** What the pager asks the control plane for. */
+    private final Mirroring mirroring = new Mirroring() {
+        @Override
+        public long dropNanos() {
+            return DROP_NANOS;
+        }
+
+        @Override
+        public void suspect(String node, long incarnation, boolean silent) {
+            fabric.homes().stream()
+                    .filter(home -> home.link().peer().equals(node))
+                    .forEach(SimulatedHome::suspect);
+        }
+
+        @Override
+        public long repairBytesPerSecond() {
+            // Of several homes that may fail meanwhile, half the worlds copy a page in milliseconds.
+            return setup.slots() % 2 == 0 ? 1L << 40 : setup.pageBytes() * 200L;
+        }
+
+        @Override
+        public void copied(long firstPage, long epoch) {
+            if (epoch == map.revision()) {
+                fabric.copied(true);
+            }
+        }
+
+        @Override
+        public void joiningFailed(String node, long incarnation) {
+            fabric.homes().stream()
+                    .filter(home -> home.link().peer().equals(node) && home.isJoining())
+                    .forEach(SimulatedHome::suspect);
+        }
+
+        @Override
+        public void settled(long revision) {
+            if (revision == map.revision()) {
+                fabric.homes().stream().filter(SimulatedHome::isDropped).forEach(SimulatedHome::reuse);
+            }
+        }
+    };
+
+    /** The coordinator drops a home; the agent learns of it in its next duty cycle. */
+    void drop(int number) {
+        fabric.home(number).drop();
+        homesChanged();
+    }
+
+    private void join(int number) {
+        fabric.home(number).join();
+        homesChanged();
+    }
+
+    /**
+     * The coordinator promotes a home that joins.
+     *
+     * @param replaced the home that is dropped in the same epoch, counted from 1; 0 for none
+     */
+    void promote(int number, int replaced) {
+        fabric.home(number).promote();
+        if (replaced > 0) {
+            fabric.home(replaced - 1).drop();
+        }
+        homesChanged();
+    }
+
+    private void homesChanged() {
+        fabric.copied(false);
+        map = ModelPool.mirrored(setup, fabric.members(), fabric.joining(), map.revision() + 1);
+    }
+
     /** A duty cycle of the pager. The test, and not the shard, handles what it throws, such as a failed invariant. */
     private int watched(Pager of) {
         try {
             return of.doWork();
+        } catch (AgentKilled e) {
+            // Nothing that it has prepared is posted.
+            fabric.homes().forEach(home -> home.succeed(shard));
+            return 0;
         } catch (RuntimeException | Error e) {
             thrown = e;
             throw e;
@@ -200,12 +380,24 @@ final class World {
                 return;
             }
             handle(step, true);
+            if (isKilled) {
+                throw new AgentKilled();
+            }
         }
     }
 
     private void handle(Step step, boolean inCycle) {
         if (isPossible(step, inCycle)) {
-            apply(step);
+            if (step.kind() == Kind.KILL) {
+                kills++;
+                isKilled = true;
+                kill = step;
+                if (!inCycle) {
+                    succeed();
+                }
+            } else {
+                apply(step);
+            }
             invariants.check();
         } else {
             schedule.passedOver(step);
@@ -241,6 +433,9 @@ final class World {
             case CONNECT -> fabric.home(first).connect(shard);
             case SILENCE -> fabric.home(first).fallSilent();
             case ANSWER -> fabric.home(first).answer();
+            case DROP -> drop(first);
+            case JOIN -> join(first);
+            case PROMOTE -> promote(first, step.second());
             case EXPIRE -> pass(DEADLINE_NANOS + LONG_NANOS);
             case WAIT -> pass(LONG_NANOS);
             case RESIZE -> {
@@ -251,10 +446,20 @@ final class World {
             case RECLAIM -> kernel().reclaim(first);
             case STARVE -> kernel().host().starve(first);
             case SPLIT -> kernel().split(first);
-            case PROBE -> pager.probe();
+            case PROBE -> probe();
             case LOSE -> loseHome(fabric.home(first));
             case END -> guest.end();
+            case KILL -> throw new AssertionError(step);
             case LIFE -> live();
+        }
+    }
+
+    /** Calls into the kernel beside the duty cycles. */
+    private void probe() {
+        try {
+            pager.probe();
+        } catch (AgentKilled e) {
+            succeed();
         }
     }
 
@@ -273,12 +478,12 @@ final class World {
     }
 
     boolean isAnyHomeLost() {
-        return fabric.isAny(SimulatedHome::isLost);
+        return fabric.isAnyPageLost();
     }
 
     /** Whether a home that is not lost does not answer while pages of another one, or of this node, go on. */
     boolean isHomeSilentBesideOthers() {
-        return (setup.localPages() > 0 || setup.has(Feature.TWO_HOMES))
+        return (setup.localPages() > 0 || setup.homes() > 1)
                 && fabric.isAny(home -> !home.isLost() && (!home.answers() || home.isSlow(now)));
     }
 
@@ -291,8 +496,11 @@ final class World {
         for (SimulatedHome home : fabric.homes()) {
             if (home.learnOfLoss()) {
                 for (int page = 0; page < setup.pages(); page++) {
-                    onlyCopy[page] |=
-                            home.has(page) && !isPrivate() && kernel().isCached(page) && !truth().isBeingRemoved(page);
+                    onlyCopy[page] |= home.has(page)
+                            && isHomeLost(page)
+                            && !isPrivate()
+                            && kernel().isCached(page)
+                            && !truth().isBeingRemoved(page);
                 }
             }
         }
@@ -308,6 +516,10 @@ final class World {
         learnOfLosses();
         observe();
         shard.doWork();
+        if (isKilled) {
+            thrown = null;
+            succeed();
+        }
         rethrow();
         observe();
         invariants.cycleEnded(now);
@@ -334,22 +546,35 @@ final class World {
         pins.resume();
         guest = start(isPrivate() ? newTruth() : guest.truth());
         threads = guest.threads();
+        if (setup.has(Feature.JOINING)) {
+            // The agent has detached, and attaches again.
+            fabric.homes().stream()
+                    .filter(home -> home.isDropped() || home.isJoining())
+                    .forEach(SimulatedHome::reuse);
+            homesChanged();
+        }
         shard.submit(new ShardCommand.RemoveCycle(cycle));
         Pager before = pager;
         shard.submit(new ShardCommand.Run(before::close));
-        pager = begin(true, invariants.workingSet());
+        pager = beginNew(true, invariants.workingSet());
     }
 
-    /** What the home of a page has; of an encrypted space, what the agent finds in it. */
+    /** What the home of a page has, the first of several; of an encrypted space, what the agent finds in it. */
     long home(int page) {
-        long found = contentAtHome(page);
-        return seal == null ? found : seal.open(page, found);
+        return homes(page)[0];
     }
 
-    private long contentAtHome(int page) {
+    /** What each home of a page has that is neither dropped nor lost. */
+    long[] homes(int page) {
+        return contentsAtHomes(page)
+                .map(found -> seal == null ? found : seal.open(page, found))
+                .toArray();
+    }
+
+    private LongStream contentsAtHomes(int page) {
         return isHomedRemotely(page)
-                ? fabric.content(page)
-                : Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes());
+                ? fabric.contents(page)
+                : LongStream.of(Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes()));
     }
 
     /** Pages in the guest's memory whose home lives. */

@@ -1,4 +1,4 @@
-package io.farpage.agent.control.guest;
+package io.farpage.agent.control.socket;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The file of a Unix socket: when it may be removed. A symbolic link at the path is never followed. */
-final class SocketPath {
+public final class SocketPath {
     private static final Logger log = LoggerFactory.getLogger(SocketPath.class);
     private static final int S_IFMT = 0170000;
     private static final int S_IFSOCK = 0140000;
@@ -35,8 +35,13 @@ final class SocketPath {
     }
 
     /** The path of a socket that was just bound there. */
-    static SocketPath bound(Path path) throws IOException {
+    public static SocketPath bound(Path path) throws IOException {
         return new SocketPath(path, stat(path).identity());
+    }
+
+    /** A path at which this process has bound no socket. */
+    public static SocketPath unbound(Path path) {
+        return new SocketPath(path, new Identity(-1, -1));
     }
 
     /**
@@ -44,7 +49,7 @@ final class SocketPath {
      *
      * @throws IOException if there is anything else at the path, naming it; it stays
      */
-    static void removeStale(Path path) throws IOException {
+    public static void removeStale(Path path) throws IOException {
         Stat stat;
         try {
             stat = stat(path);
@@ -89,7 +94,7 @@ final class SocketPath {
     }
 
     /** Removes the file, if it is still the one that was bound. */
-    void remove() {
+    public void remove() {
         try {
             if (stat(path).identity().equals(identity)) {
                 Files.delete(path);
@@ -97,7 +102,7 @@ final class SocketPath {
         } catch (NoSuchFileException e) {
             // It was removed by another process.
         } catch (IOException e) {
-            log.warn("{} is not removed: {}; the next attach to this path replaces it", path, e.toString());
+            log.warn("{} is not removed: {}; the next socket at this path replaces it", path, e.toString());
         }
     }
 
@@ -110,7 +115,8 @@ final class SocketPath {
                         number(seen, "dev").longValue(), number(seen, "ino").longValue()));
     }
 
-    static Number number(Map<String, Object> attributes, String name) throws IOException {
+    /** A number among the attributes of a file. */
+    public static Number number(Map<String, Object> attributes, String name) throws IOException {
         if (attributes.get(name) instanceof Number number) {
             return number;
         }
@@ -129,7 +135,8 @@ final class SocketPath {
         };
     }
 
-    Path path() {
+    /** Where it is. */
+    public Path path() {
         return path;
     }
 

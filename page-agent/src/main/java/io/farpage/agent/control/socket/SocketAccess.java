@@ -1,4 +1,4 @@
-package io.farpage.agent.control.guest;
+package io.farpage.agent.control.socket;
 
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -12,20 +12,21 @@ import java.nio.file.attribute.UserPrincipalLookupService;
 import java.util.Optional;
 
 /**
- * Owner and permissions that a handoff socket is to have.
+ * Owner and permissions that a Unix socket is to have.
  *
  * @param mode permissions of the socket, such as 0600
  * @param owner of the socket; the agent's user, if empty
  * @param group of the socket; the one that the file system gives it, if empty
  */
-record SocketAccess(int mode, Optional<UserPrincipal> owner, Optional<GroupPrincipal> group) {
+public record SocketAccess(int mode, Optional<UserPrincipal> owner, Optional<GroupPrincipal> group) {
     /**
      * Looks the owner up.
      *
+     * @param key that configures it, for messages
      * @param owner USER, USER:GROUP or :GROUP, by name or number
      * @throws IllegalArgumentException if there is no such user or group
      */
-    static SocketAccess of(int mode, Optional<String> owner) {
+    public static SocketAccess of(String key, int mode, Optional<String> owner) {
         if (owner.isEmpty()) {
             return new SocketAccess(mode, Optional.empty(), Optional.empty());
         }
@@ -34,7 +35,7 @@ record SocketAccess(int mode, Optional<UserPrincipal> owner, Optional<GroupPrinc
         String user = colon < 0 ? text : text.substring(0, colon);
         String group = colon < 0 ? "" : text.substring(colon + 1);
         if (user.isEmpty() && group.isEmpty()) {
-            throw new IllegalArgumentException("socketOwner: '%s' is not USER, USER:GROUP or :GROUP".formatted(text));
+            throw new IllegalArgumentException("%s: '%s' is not USER, USER:GROUP or :GROUP".formatted(key, text));
         }
         UserPrincipalLookupService known = Path.of("/").getFileSystem().getUserPrincipalLookupService();
         try {
@@ -44,17 +45,16 @@ record SocketAccess(int mode, Optional<UserPrincipal> owner, Optional<GroupPrinc
                     group.isEmpty() ? Optional.empty() : Optional.of(known.lookupPrincipalByGroupName(group)));
         } catch (IOException e) {
             throw new IllegalArgumentException(
-                    "socketOwner: '%s' names a user or group that this host does not know".formatted(text), e);
+                    "%s: '%s' names a user or group that this host does not know".formatted(key, text), e);
         }
     }
 
     /**
      * Gives the socket at {@code path} its owner and group. Until then it is the agent's, so nothing connects in between that may not.
      *
-     * @return the users that may hand memory over on it
      * @throws IOException if this process may not, with the fix
      */
-    SocketUsers own(Path path) throws IOException {
+    public void own(Path path) throws IOException {
         PosixFileAttributeView file =
                 Files.getFileAttributeView(path, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
         try {
@@ -71,7 +71,6 @@ record SocketAccess(int mode, Optional<UserPrincipal> owner, Optional<GroupPrinc
                             .formatted(describe(), e.getReason()),
                     e);
         }
-        return SocketUsers.of(path, mode);
     }
 
     private String describe() {

@@ -1,0 +1,55 @@
+package io.farpage.agent;
+
+import io.farpage.agent.control.device.DeviceWatch;
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.member.Hosting;
+import io.farpage.agent.control.member.Membership;
+import java.util.concurrent.CompletableFuture;
+
+/** Tells shards, links, peers and the nodes that this one grants access to of devices that come and go. Used by the thread that watches the devices. */
+final class DeviceChanges implements DeviceWatch.Listener {
+    private final Shards shards;
+    private final LinkControl links;
+    private final Membership membership;
+    private final Announcement announcement;
+    private final Hosting hosting;
+
+    DeviceChanges(Shards shards, LinkControl links, Membership membership, Announcement announcement, Hosting hosting) {
+        this.shards = shards;
+        this.links = links;
+        this.membership = membership;
+        this.announcement = announcement;
+        this.hosting = hosting;
+    }
+
+    @Override
+    public void found(OpenDevice device) {
+        shards.add(device);
+        informPeers();
+        links.devicesChanged();
+    }
+
+    @Override
+    public void removed(OpenDevice device) {
+        informPeers();
+    }
+
+    private void informPeers() {
+        if (!announcement.transports().devices().isEmpty()) {
+            membership.update(announcement.registration(), announcement.regions());
+        }
+        // Ranges that were granted are registered with the devices that are open now.
+        hosting.refresh();
+    }
+
+    @Override
+    public void changed(OpenDevice device) {
+        links.devicesChanged();
+    }
+
+    @Override
+    public CompletableFuture<Void> abandon(OpenDevice device) {
+        return links.abandon(device);
+    }
+}

@@ -1,0 +1,102 @@
+package io.farpage.agent;
+
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.control.keeper.Keeper;
+import io.farpage.agent.control.keeper.KeeperException;
+import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.rest.SocketDirectory;
+import io.farpage.config.Config;
+import io.farpage.config.ConfigException;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** Commands of the process that keeps an agent's memory. */
+final class KeeperCommands {
+    private KeeperCommands() {}
+
+    private static Path socket(Config config) {
+        // The certificate, which may name the node, is not the keeper's to read.
+        return PoolKeeping.socket(config, AgentOptions.nodeId(config, Host.name()));
+    }
+
+    private static int fail(Exception e) {
+        String.valueOf(e.getMessage()).lines().forEach(line -> System.err.println("page-agent: " + line));
+        return 1;
+    }
+
+    /** {@code page-agent keeper}: until SIGTERM. */
+    @Command(
+            name = "keeper",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Keep the memory of this node's agent while the agent is started again, until SIGTERM. Run it as a service of"
+                            + " its own: it must not end when the agent does.")
+    static final class Run implements Callable<Integer> {
+        @Mixin
+        private final ConfigOptions configuration = new ConfigOptions();
+
+        @Override
+        public Integer call() {
+            try {
+                Config config = configuration.load();
+                if (config.get(AgentKeys.KEEPER_SOCKET).isEmpty()) {
+                    SocketDirectory.makeOwn();
+                }
+                Keeper keeper = Keeper.listen(socket(config));
+                Thread serving = Thread.currentThread();
+                Runtime.getRuntime()
+                        .addShutdownHook(new Thread(
+                                () -> {
+                                    keeper.close();
+                                    join(serving);
+                                },
+                                "stop"));
+                System.out.println("page-agent keeper listening on " + keeper.path());
+                keeper.run();
+                return 0;
+            } catch (ConfigException | IOException | IllegalArgumentException e) {
+                return fail(e);
+            }
+        }
+
+        private static void join(Thread serving) {
+            try {
+                serving.join(2_000);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** {@code page-agent keeper-drop}: for a pool that is damaged, or whose configuration has changed. */
+    @Command(
+            name = "keeper-drop",
+            mixinStandardHelpOptions = true,
+            description =
+                    "Have the keeper let go of the pool of an agent that does not run. All pages in it are lost; the agent starts with"
+                            + " an empty pool.")
+    static final class Drop implements Callable<Integer> {
+        @Mixin
+        private final ConfigOptions configuration = new ConfigOptions();
+
+        @Override
+        public Integer call() {
+            try (KeptMemory memory = KeptMemory.claimToDrop(socket(configuration.load()))) {
+                Optional<Integer> left = memory.takeAdopted();
+                left.ifPresent(descriptor -> FileIo.close(Errno.ofThread(), descriptor));
+                memory.drop();
+                System.out.println(left.isPresent() ? "dropped" : "nothing was kept");
+                return 0;
+            } catch (ConfigException | KeeperException | IllegalArgumentException e) {
+                return fail(e);
+            }
+        }
+    }
+}

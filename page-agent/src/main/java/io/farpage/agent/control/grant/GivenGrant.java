@@ -1,0 +1,135 @@
+package io.farpage.agent.control.grant;
+
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.grant.PoolRanges.PoolRange;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.VerbsException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The regions of one grant: one for each range and device. Ranges are added as homes join extents, and revoked one by one, so that transfers with the
+ * others go on. Used under the lock of {@link HomeGrants}.
+ */
+final class GivenGrant {
+    private static final Logger log = LoggerFactory.getLogger(GivenGrant.class);
+
+    private final GrantParties parties;
+    private final Map<PoolRange, Map<OpenDevice, MemoryRegion>> ranges = new LinkedHashMap<>();
+    private final Set<OpenDevice> failed = new HashSet<>();
+    private boolean published;
+
+    GivenGrant(GrantParties parties) {
+        this.parties = parties;
+    }
+
+    GrantParties parties() {
+        return parties;
+    }
+
+    boolean isEmpty() {
+        return ranges.isEmpty();
+    }
+
+    boolean overlaps(long offset, long length) {
+        return ranges.keySet().stream().anyMatch(range -> range.overlaps(offset, length));
+    }
+
+    /** Adds the ranges that are not granted. A range that is not named stays: WRITEs to it may be under way until it is released. */
+    void add(List<PoolRange> wanted) {
+        for (PoolRange range : wanted) {
+            if (ranges.keySet().stream().noneMatch(known -> known.contains(range))) {
+                revoke(range.offset(), range.length());
+                ranges.put(range, new LinkedHashMap<>());
+                published = false;
+            }
+        }
+    }
+
+    /** Registers the ranges with devices that they are not registered with. Regions of a device that was closed are gone with it. */
+    void register(List<OpenDevice> devices) {
+        for (Map<OpenDevice, MemoryRegion> each : ranges.values()) {
+            if (each.keySet().retainAll(devices)) {
+                published = false;
+            }
+        }
+        devices.forEach(this::register);
+    }
+
+    private void register(OpenDevice device) {
+        try {
+            for (Map.Entry<PoolRange, Map<OpenDevice, MemoryRegion>> each : ranges.entrySet()) {
+                if (!each.getValue().containsKey(device)) {
+                    PoolRange range = each.getKey();
+                    each.getValue().put(device, device.export(range.offset(), range.length()));
+                    published = false;
+                }
+            }
+            failed.remove(device);
+        } catch (VerbsException e) {
+            if (failed.add(device)) {
+                log.error("{} is not given over {}: {}", parties, device, e.getMessage());
+            }
+        }
+    }
+
+    /** What the attached node has to know. */
+    GrantContent content() {
+        List<GrantContent.Range> all = new ArrayList<>();
+        ranges.forEach((range, regions) -> {
+            List<RegionKey> keys = new ArrayList<>();
+            long address = 0;
+            for (Map.Entry<OpenDevice, MemoryRegion> each : regions.entrySet()) {
+                MemoryRegion region = each.getValue();
+                address = region.address();
+                keys.add(new RegionKey(each.getKey().device().name(), Integer.toUnsignedLong(region.rkey())));
+            }
+            all.add(new GrantContent.Range(range.offset(), range.length(), new RemoteAddress(address), keys));
+        });
+        return new GrantContent(all);
+    }
+
+    boolean isPublished() {
+        return published;
+    }
+
+    void published() {
+        published = true;
+    }
+
+    /**
+     * Deregisters all regions.
+     *
+     * @throws VerbsException if a device refuses: to be repeated
+     */
+    void revoke() {
+        revoke(0, Long.MAX_VALUE);
+    }
+
+    /**
+     * Deregisters the regions of ranges that overlap one. The others stay, with their keys.
+     *
+     * @throws VerbsException if a device refuses: to be repeated
+     */
+    void revoke(long offset, long length) {
+        for (Iterator<Map.Entry<PoolRange, Map<OpenDevice, MemoryRegion>>> all =
+                        ranges.entrySet().iterator();
+                all.hasNext(); ) {
+            Map.Entry<PoolRange, Map<OpenDevice, MemoryRegion>> each = all.next();
+            if (each.getKey().overlaps(offset, length)) {
+                published = false;
+                each.getValue().values().forEach(MemoryRegion::close);
+                all.remove();
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package io.farpage.agent.control.grant;
+
+import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.device.OpenDevice;
+import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.member.PoolAccess;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAttachment;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What this node grants as a home: for each attachment of another node, a region with a key of its own for each range of the pool that belongs to the
+ * space. The keys are told to that node alone. Revoking deregisters the regions.
+ */
+public final class HomeGrants implements PoolAccess {
+    private static final Logger log = LoggerFactory.getLogger(HomeGrants.class);
+
+    private final LocalNode self;
+    private final Transports transports;
+    private final GrantSeal seal;
+    private final Map<GrantParties, GivenGrant> given = new HashMap<>();
+    private final Set<Peer> barred = new HashSet<>();
+    private final Map<GrantParties, String> refusals = new HashMap<>();
+
+    private record Peer(String node, Incarnation incarnation) {}
+
+    /** @param transports the devices that the pool is registered with */
+    public HomeGrants(LocalNode self, Transports transports) {
+        this.self = self;
+        this.transports = transports;
+        this.seal = new GrantSeal(self.keys());
+    }
+
+    @Override
+    public synchronized void revokeOthers(Hosted hosted) {
+        Set<GrantParties> wanted =
+                hosted.attachments().stream().map(this::parties).collect(Collectors.toSet());
+        revokeIf(grant -> !wanted.contains(grant.parties()));
+        refusals.keySet().retainAll(wanted);
+    }
+
+    @Override
+    public synchronized void revoke(long offset, long length) {
+        for (Iterator<GivenGrant> all = given.values().iterator(); all.hasNext(); ) {
+            GivenGrant grant = all.next();
+            if (grant.overlaps(offset, length)) {
+                grant.revoke(offset, length);
+                log.info("{} is revoked for {} bytes from {} of the pool", grant.parties(), length, offset);
+                if (grant.isEmpty()) {
+                    all.remove();
+                }
+            }
+        }
+    }
+
+    @Override
+    public synchronized void bar(String node, Incarnation incarnation) {
+        barred.add(new Peer(node, incarnation));
+        revokeIf(grant -> grant.parties().node().equals(node)
+                && grant.parties().incarnation().equals(incarnation));
+    }
+
+    @Override
+    public synchronized void lift(String node, Incarnation incarnation) {
+        barred.remove(new Peer(node, incarnation));
+    }
+
+    /** A grant whose revocation fails stays, so that it is tried again. */
+    private void revokeIf(Predicate<GivenGrant> condition) {
+        for (Iterator<GivenGrant> all = given.values().iterator(); all.hasNext(); ) {
+            GivenGrant grant = all.next();
+            if (condition.test(grant)) {
+                grant.revoke();
+                all.remove();
+                log.info("{} is revoked", grant.parties());
+            }
+        }
+    }
+
+    @Override
+    public boolean grant(Hosted hosted) throws CoordinatorException {
+        Map<Long, SpaceExtents> spaces = hosted.spaces().stream()
+                .collect(Collectors.toMap(each -> each.space().id(), each -> each));
+        boolean all = true;
+        for (HostedAttachment attachment : hosted.attachments()) {
+            SpaceExtents space = spaces.get(attachment.space());
+            // A node reaches its own pool without a key.
+            if (space != null && !attachment.node().equals(self.id())) {
+                all &= grant(attachment, space);
+            }
+        }
+        return all;
+    }
+
+    private boolean grant(HostedAttachment attachment, SpaceExtents space) throws CoordinatorException {
+        GrantParties parties = parties(attachment);
+        Optional<GrantContent> content = register(parties, space, attachment.granted());
+        if (content.isEmpty()) {
+            return true;
+        }
+        try {
+            Optional<Node> grantee = self.coordinator().node(parties.node());
+            if (grantee.isEmpty()) {
+                return false;
+            }
+            self.coordinator()
+                    .publishGrant(
+                            self.id(),
+                            parties.space(),
+                            parties.node(),
+                            seal.seal(parties, content.get(), grantee.get()));
+            published(parties);
+            return true;
+        } catch (GrantException | CoordinatorRefusedException e) {
+            // No node has learned these keys. The next refresh tries again, without haste: a node may be at fault for
+            // good.
+            refused(parties, String.valueOf(e.getMessage()));
+            return true;
+        }
+    }
+
+    /** Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to grant. */
+    private synchronized Optional<GrantContent> register(GrantParties parties, SpaceExtents space, boolean isGranted) {
+        if (barred.contains(new Peer(parties.node(), parties.incarnation()))) {
+            return Optional.empty();
+        }
+        List<OpenDevice> devices = transports.devices();
+        GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
+        grant.add(PoolRanges.of(space, self.id(), self.poolId()));
+        if (grant.isEmpty()) {
+            given.remove(parties);
+            return Optional.empty();
+        }
+        grant.register(devices);
+        return grant.isPublished() && isGranted ? Optional.empty() : Optional.of(grant.content());
+    }
+
+    private synchronized void published(GrantParties parties) {
+        refusals.remove(parties);
+        GivenGrant grant = given.get(parties);
+        if (grant != null) {
+            grant.published();
+            log.info("{} is given", parties);
+        }
+    }
+
+    private synchronized void refused(GrantParties parties, String reason) {
+        revokeIf(grant -> grant.parties().equals(parties));
+        if (!reason.equals(refusals.put(parties, reason))) {
+            log.warn("{} is not given: {}", parties, reason);
+        }
+    }
+
+    private GrantParties parties(HostedAttachment attachment) {
+        return new GrantParties(
+                attachment.space(), self.id(), self.incarnation(), attachment.node(), attachment.incarnation());
+    }
+}

@@ -1,0 +1,62 @@
+package io.farpage.agent.control.grant;
+
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** The ranges of a pool that belong to a space. */
+final class PoolRanges {
+    private PoolRanges() {}
+
+    /**
+     * A run of bytes of the exported frames.
+     *
+     * @param offset of the first from their start
+     * @param length how many
+     */
+    record PoolRange(long offset, long length) {
+        long end() {
+            return offset + length;
+        }
+
+        boolean contains(PoolRange other) {
+            return offset <= other.offset() && other.end() <= end();
+        }
+
+        boolean overlaps(long from, long bytes) {
+            return offset < from + bytes && from < end();
+        }
+    }
+
+    /** So many ranges stay apart, so that each can be revoked alone; a device has a limit of regions. */
+    private static final int MAX_APART = 64;
+
+    /** What a pool of a node has of a space: sorted; of many, neighbours are joined. */
+    static List<PoolRange> of(SpaceExtents space, String home, Incarnation pool) {
+        List<PoolRange> extents = space.extents().stream()
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .flatMap(extent -> extent.targets()
+                        .filter(place ->
+                                place.node().equals(home) && place.incarnation().equals(pool))
+                        .map(place -> new PoolRange(
+                                place.offset(), extent.count() * space.space().pageSize())))
+                .sorted(Comparator.comparingLong(PoolRange::offset))
+                .toList();
+        if (extents.size() <= MAX_APART) {
+            return extents;
+        }
+        List<PoolRange> joined = new ArrayList<>();
+        for (PoolRange next : extents) {
+            if (!joined.isEmpty() && joined.getLast().end() == next.offset()) {
+                PoolRange last = joined.removeLast();
+                joined.add(new PoolRange(last.offset(), last.length() + next.length()));
+            } else {
+                joined.add(next);
+            }
+        }
+        return List.copyOf(joined);
+    }
+}

@@ -1,0 +1,83 @@
+package io.farpage.agent.control.grant;
+
+import io.farpage.agent.data.shard.GrantedRanges;
+import io.farpage.agent.data.shard.PeerGrants;
+import io.farpage.coordinator.model.RegionKey;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * A grant that this node has opened.
+ *
+ * @param parties what it is about
+ * @param sealed as the coordinator handed it out
+ * @param content the keys
+ * @param isRefused whether the home has refused a key of it
+ */
+record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, boolean isRefused) {
+    ReceivedGrant(GrantParties parties, String sealed, GrantContent content) {
+        this(parties, sealed, content, false);
+    }
+
+    ReceivedGrant refused() {
+        return new ReceivedGrant(parties, sealed, content, true);
+    }
+
+    String home() {
+        return parties.home();
+    }
+
+    boolean isOf(String home, long incarnation) {
+        return parties.home().equals(home) && parties.homeIncarnation().value() == incarnation;
+    }
+
+    /** Whether it grants the byte at {@code offset} with this key. */
+    boolean grants(long offset, int rkey) {
+        return content.ranges().stream()
+                .anyMatch(range ->
+                        range.covers(offset) && range.keys().stream().anyMatch(key -> (int) key.rkey() == rkey));
+    }
+
+    boolean isSealedAs(String text) {
+        return sealed.equals(text);
+    }
+
+    /**
+     * What a home has granted, of the incarnation of its newest grant. Where ranges overlap, which only those of a deleted space and a new one do, the
+     * newest counts.
+     *
+     * @param grants of one home, the newest last
+     */
+    static PeerGrants join(Collection<ReceivedGrant> grants) {
+        if (grants.isEmpty()) {
+            return PeerGrants.NOTHING;
+        }
+        List<ReceivedGrant> newestFirst = new ArrayList<>(grants).reversed();
+        long incarnation = newestFirst.getFirst().parties().homeIncarnation().value();
+        List<GrantContent.Range> chosen = new ArrayList<>();
+        for (ReceivedGrant grant : newestFirst) {
+            if (grant.parties().homeIncarnation().value() == incarnation) {
+                grant.content().ranges().stream()
+                        .filter(range ->
+                                chosen.stream().noneMatch(other -> other.overlaps(range.offset(), range.length())))
+                        .forEach(chosen::add);
+            }
+        }
+        Map<String, List<GrantedRanges.Range>> byDevice = new HashMap<>();
+        for (GrantContent.Range range : chosen) {
+            for (RegionKey key : range.keys()) {
+                byDevice.computeIfAbsent(key.device(), _ -> new ArrayList<>())
+                        .add(new GrantedRanges.Range(
+                                range.offset(), range.length(), range.address().value(), (int) key.rkey()));
+            }
+        }
+        return new PeerGrants(
+                incarnation,
+                byDevice.entrySet().stream()
+                        .collect(Collectors.toMap(Map.Entry::getKey, each -> GrantedRanges.of(each.getValue()))));
+    }
+}

@@ -1,0 +1,162 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.ControlThread;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Guests that an earlier process of this node has left running: each is served again once the coordinator has passed the attachment of its space to this
+ * process, which it does when the homes have cut off the earlier one. A guest that cannot be served is named in the log; its threads stay stopped.
+ * Thread-safe.
+ */
+final class Adoptions implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Adoptions.class);
+    private static final Duration PAUSE = Duration.ofMillis(20);
+    private static final Duration IDLE = Duration.ofSeconds(1);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+    private static final long LOG_NANOS = Duration.ofSeconds(10).toNanos();
+
+    private final Spaces spaces;
+    private final Server server;
+    private final List<LeftGuest> waiting = new CopyOnWriteArrayList<>();
+    private final List<LeftGuest> refused = new CopyOnWriteArrayList<>();
+    private final Set<Long> pending = ConcurrentHashMap.newKeySet();
+    private final AtomicLong adopted = new AtomicLong();
+    private final ControlThread thread =
+            new ControlThread("adoptions", new ControlThread.Pauses(Duration.ZERO, PAUSE, CLOSE_TIMEOUT), this::step);
+    private volatile BooleanSupplier registered = () -> false;
+    private long loggedAt = System.nanoTime();
+
+    /** Serves guests. */
+    interface Server {
+        /**
+         * Starts to serve a guest.
+         *
+         * @param use of its space; closed if this throws
+         */
+        void serve(LeftGuest guest, SpaceUse use) throws KeptGuestException;
+
+        /** A guest is not served. */
+        void refused(LeftGuest guest, String why);
+    }
+
+    /** @param keeping has the guests, those that cannot be served included */
+    Adoptions(GuestKeeping keeping, Spaces spaces, Server server) {
+        this.spaces = spaces;
+        this.server = server;
+        keeping.takeLeft().forEach((space, parts) -> {
+            LeftGuest guest = LeftGuest.of(space, keeping, parts);
+            pending.add(space);
+            waiting.add(guest);
+            guest.holdOn();
+        });
+    }
+
+    /** The spaces of the guests that this agent is about to serve. */
+    List<Long> spaces() {
+        return waiting.stream()
+                .filter(guest -> guest.refusal().isEmpty())
+                .map(LeftGuest::space)
+                .toList();
+    }
+
+    /** Whether a guest of a space runs that this agent does not serve yet, or cannot serve. */
+    boolean isPending(long space) {
+        return pending.contains(space);
+    }
+
+    /** Guests that were adopted. */
+    long adopted() {
+        return adopted.get();
+    }
+
+    /** Guests that run and are not served. */
+    int unserved() {
+        return pending.size();
+    }
+
+    /** @param isRegistered whether the coordinator knows this incarnation */
+    void start(BooleanSupplier isRegistered) {
+        registered = isRegistered;
+        thread.start();
+    }
+
+    private Duration step() throws CoordinatorException {
+        for (LeftGuest guest : List.copyOf(waiting)) {
+            if (guest.refusal().isPresent()) {
+                refuse(guest, guest.refusal().get());
+            } else if (registered.getAsBoolean()) {
+                adopt(guest);
+            }
+        }
+        for (LeftGuest guest : List.copyOf(refused)) {
+            if (guest.isOver()) {
+                log.info("space {}: the VMM of the guest that was not adopted has ended", guest.name());
+                guest.close();
+                refused.remove(guest);
+                pending.remove(guest.space());
+            }
+        }
+        return waiting.isEmpty() ? refused.isEmpty() ? ControlThread.UNTIL_WOKEN : IDLE : PAUSE;
+    }
+
+    private void adopt(LeftGuest guest) throws CoordinatorException {
+        GuestRecord record = guest.record().orElseThrow();
+        try {
+            Optional<SpaceUse> use = spaces.adopt(record.space(), record.incarnation());
+            if (use.isEmpty()) {
+                refuse(guest, "its space was deleted");
+                return;
+            }
+            server.serve(guest, use.get());
+            waiting.remove(guest);
+            pending.remove(guest.space());
+            adopted.incrementAndGet();
+            log.info(
+                    "space {}: guest of process {} adopted, {} ms after this process began",
+                    record.name(),
+                    record.pid(),
+                    ManagementFactory.getRuntimeMXBean().getUptime());
+        } catch (CoordinatorRefusedException e) {
+            if (!e.problem().is("fencing") && !e.isStaleIncarnation()) {
+                refuse(guest, String.valueOf(e.getMessage()));
+            } else if (System.nanoTime() - loggedAt > LOG_NANOS) {
+                loggedAt = System.nanoTime();
+                log.warn("space {}: its guest waits: {}", guest.name(), e.getMessage());
+            }
+        } catch (KeptGuestException e) {
+            refuse(guest, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void refuse(LeftGuest guest, String why) {
+        guest.refuse(why);
+        log.error(
+                "space {}: the guest that an earlier process of this agent has left is not adopted: {}; its threads stay stopped; end its VMM{}, or give up all that is kept with 'page-agent keeper-drop'",
+                guest.name(),
+                why,
+                guest.pid() == 0 ? "" : " (process %d)".formatted(guest.pid()));
+        server.refused(guest, why);
+        waiting.remove(guest);
+        refused.add(guest);
+    }
+
+    /** Guests that are not served yet stay at the keeper. */
+    @Override
+    public void close() {
+        thread.close();
+    }
+}

@@ -1,0 +1,131 @@
+package io.farpage.agent.control.guest;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.coordinator.model.Incarnation;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a successor must know of a guest, beside the page tables.
+ *
+ * @param node whose guest it is
+ * @param incarnation of the agent that has its space attached
+ * @param space id of the space
+ * @param name of the space
+ * @param socket where its VMM handed the memory over
+ * @param pid of the VMM
+ * @param pageBytes bytes of a page
+ * @param pages of the space
+ * @param written whether all pages began at their homes, rather than as zeros
+ * @param localPages that may be resident
+ * @param prefetchPages that one fault fetches at most
+ * @param memoryBytes length of the memory file
+ * @param slices of the space, one for each userfaultfd
+ */
+record GuestRecord(
+        @JsonProperty(required = true) String node,
+        @JsonProperty(required = true) Incarnation incarnation,
+        @JsonProperty(required = true) long space,
+        @JsonProperty(required = true) String name,
+        @JsonProperty(required = true) String socket,
+        @JsonProperty(required = true) int pid,
+        @JsonProperty(required = true) int pageBytes,
+        @JsonProperty(required = true) int pages,
+        @JsonProperty(required = true) boolean written,
+        @JsonProperty(required = true) int localPages,
+        @JsonProperty(required = true) int prefetchPages,
+        @JsonProperty(required = true) long memoryBytes,
+        @JsonProperty(required = true) List<Slice> slices) {
+    /** Bytes in front of the tables: this record, and the messages of each slice. */
+    static final long TABLES_AT = 1 << 20;
+
+    private static final long ALIGNMENT = 4096;
+
+    GuestRecord {
+        slices = List.copyOf(slices);
+    }
+
+    /** The same for another process. */
+    GuestRecord of(Incarnation other) {
+        return new GuestRecord(
+                node,
+                other,
+                space,
+                name,
+                socket,
+                pid,
+                pageBytes,
+                pages,
+                written,
+                localPages,
+                prefetchPages,
+                memoryBytes,
+                slices);
+    }
+
+    /** The same with another limit. */
+    GuestRecord limitedTo(int otherLocalPages) {
+        return new GuestRecord(
+                node,
+                incarnation,
+                space,
+                name,
+                socket,
+                pid,
+                pageBytes,
+                pages,
+                written,
+                otherLocalPages,
+                prefetchPages,
+                memoryBytes,
+                slices);
+    }
+
+    /** Where the table of a slice begins in the file; the one behind the last ends the file. */
+    long tableAt(int slice) {
+        long at = TABLES_AT;
+        for (Slice before : slices.subList(0, slice)) {
+            at += (Pager.tableBytes(before.pages()) + ALIGNMENT - 1) & -ALIGNMENT;
+        }
+        return at;
+    }
+
+    /** Bytes of the whole file. */
+    long fileBytes() {
+        return tableAt(slices.size());
+    }
+
+    /** What is wrong with it; empty if it is sound. */
+    Optional<String> fault() {
+        if (pageBytes != 4096 || pages <= 0 || slices.isEmpty() || slices.size() > Handoff.MAX_USERFAULTFDS) {
+            return Optional.of("%d pages of %d bytes in %d slices".formatted(pages, pageBytes, slices.size()));
+        }
+        long covered = 0;
+        for (Slice slice : slices) {
+            long bytes = (long) slice.pages() * pageBytes;
+            boolean inside = slice.pages() > 0
+                    && slice.firstPage() >= 0
+                    && slice.base() == (long) slice.firstPage() * pageBytes
+                    && slice.firstPage() <= pages - slice.pages();
+            for (GuestRegion region : slice.regions()) {
+                inside &= region.length() > 0
+                        && region.offset() >= 0
+                        && region.length() <= bytes - region.offset()
+                        && (region.offset() | region.length() | region.hostAddress()) % pageBytes == 0;
+            }
+            if (!inside) {
+                return Optional.of("a slice lies outside the space: " + slice);
+            }
+            covered += slice.pages();
+        }
+        try {
+            PagerOptions _ = new PagerOptions(localPages, prefetchPages);
+        } catch (IllegalArgumentException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
+        }
+        return covered == pages ? Optional.empty() : Optional.of("its slices have %d pages".formatted(covered));
+    }
+}

@@ -1,0 +1,278 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.control.keeper.KeptName;
+import io.farpage.agent.data.pager.KeptTable;
+import io.farpage.agent.data.pager.Pager;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.Memory;
+import io.farpage.linux.SharedMemory;
+import io.farpage.linux.SystemCall;
+import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.pool.PoolRecord;
+import io.farpage.rest.Json;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.core.JacksonException;
+
+/**
+ * A guest that outlives this process. A file of memory, of which the keeper has a descriptor, holds its record, the messages of the kernel that were read
+ * last, and its page tables; the keeper holds the userfaultfds, the memory file and the VMM's process descriptor, too.
+ *
+ * <pre>
+ * offset
+ *      0   the record, in two slots
+ * 512 KiB  messages, 4096 bytes for each slice
+ *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on
+ * </pre>
+ *
+ * <p>Thread-safe.
+ */
+final class KeptGuest {
+    /** The file; the keeper holds it only if it holds all other parts. */
+    static final int FILE = 0;
+
+    /** The file behind the guest's memory. */
+    static final int MEMORY = 1;
+
+    /** The VMM's process. */
+    static final int PROCESS = 2;
+
+    /** The first userfaultfd. */
+    static final int USERFAULTFD = 16;
+
+    private static final Logger log = LoggerFactory.getLogger(KeptGuest.class);
+    private static final long RECORD_BYTES = 512 << 10;
+
+    private final KeptMemory keeper;
+    private final int file;
+    private final int process;
+    private final PoolRecord text;
+    private final List<KeptTable> tables = new ArrayList<>();
+    private GuestRecord record;
+    private boolean released;
+
+    private KeptGuest(KeptMemory keeper, int file, int process, MemorySegment memory, GuestRecord record) {
+        this.keeper = keeper;
+        this.file = file;
+        this.process = process;
+        this.record = record;
+        text = new PoolRecord(memory.asSlice(0, RECORD_BYTES));
+        for (int i = 0; i < record.slices().size(); i++) {
+            MemorySegment messages =
+                    memory.asSlice(RECORD_BYTES + (long) i * KeptTable.MESSAGES_BYTES, KeptTable.MESSAGES_BYTES);
+            // The kernel must be able to write there even while this process is being killed.
+            SystemCall locked = Memory.mlock(messages.address(), messages.byteSize());
+            if (!locked.succeeded()) {
+                log.warn("space {}: mlock of the messages of its userfaultfd: {}", record.name(), locked.error());
+            }
+            tables.add(new KeptTable(
+                    memory.asSlice(
+                            record.tableAt(i),
+                            Pager.tableBytes(record.slices().get(i).pages())),
+                    messages));
+        }
+    }
+
+    /**
+     * Makes the file of a guest, and has the keeper hold its descriptors.
+     *
+     * @param vmm that handed the memory over
+     * @param process descriptor of the VMM's process; this one's to close
+     * @throws KeptGuestException if there is no memory for it; {@code process} is closed then
+     */
+    static KeptGuest create(KeptMemory keeper, GuestRecord record, VmmMemory vmm, int process)
+            throws KeptGuestException {
+        SystemCall made = SharedMemory.create("farpage-guest-" + record.space(), 0);
+        if (!made.succeeded()) {
+            FileIo.close(Errno.ofThread(), process);
+            throw new KeptGuestException("memfd_create: " + made.error());
+        }
+        int file = (int) made.value();
+        boolean done = false;
+        try {
+            SystemCall sized = SharedMemory.setLength(file, record.fileBytes());
+            if (!sized.succeeded()) {
+                throw new KeptGuestException("ftruncate of a memfd: " + sized.error());
+            }
+            KeptGuest kept = new KeptGuest(keeper, file, process, map(file, record.fileBytes()), record);
+            kept.write();
+            NavigableMap<KeptName, Integer> parts = new TreeMap<>();
+            parts.put(kept.name(FILE), file);
+            parts.put(kept.name(MEMORY), vmm.file());
+            parts.put(kept.name(PROCESS), process);
+            for (int i = 0; i < vmm.uffds().size(); i++) {
+                parts.put(kept.name(USERFAULTFD + i), vmm.uffds().get(i).fd());
+            }
+            kept.hold(parts);
+            done = true;
+            return kept;
+        } finally {
+            if (!done) {
+                FileIo.close(Errno.ofThread(), file);
+                FileIo.close(Errno.ofThread(), process);
+            }
+        }
+    }
+
+    /**
+     * Opens the file that an earlier process has left.
+     *
+     * @param parts all descriptors that the keeper holds of the guest, by part; they stay the caller's
+     * @throws KeptGuestException if it is not a guest's, or is damaged
+     */
+    static KeptGuest open(KeptMemory keeper, String node, long space, NavigableMap<Integer, Integer> parts)
+            throws KeptGuestException {
+        Integer file = parts.get(FILE);
+        Integer process = parts.get(PROCESS);
+        Integer backing = parts.get(MEMORY);
+        if (file == null || process == null || backing == null) {
+            throw new KeptGuestException("the agent was killed before the keeper had all of its descriptors");
+        }
+        long length = MemoryFile.lengthOf(file);
+        if (!SharedMemory.hasFixedLength(file) || length < GuestRecord.TABLES_AT) {
+            throw new KeptGuestException(
+                    "its file is no sealed memfd of %d bytes or more".formatted(GuestRecord.TABLES_AT));
+        }
+        MemorySegment memory = map(file, length);
+        GuestRecord record = read(memory);
+        if (record.space() != space || !record.node().equals(node)) {
+            throw new KeptGuestException("its record is of space %d of node '%s', and this is space %d of node '%s'"
+                    .formatted(record.space(), record.node(), space, node));
+        }
+        Optional<String> fault = record.fault();
+        if (fault.isPresent()) {
+            throw new KeptGuestException("its record is damaged: " + fault.get());
+        }
+        if (length != record.fileBytes()) {
+            throw new KeptGuestException(
+                    "its file has %d bytes, and its page tables need %d".formatted(length, record.fileBytes()));
+        }
+        if (MemoryFile.lengthOf(backing) != record.memoryBytes()) {
+            throw new KeptGuestException("its memory file had %d bytes and has %d"
+                    .formatted(record.memoryBytes(), MemoryFile.lengthOf(backing)));
+        }
+        if (parts.tailMap(USERFAULTFD).size() != record.slices().size()) {
+            throw new KeptGuestException("the keeper has %d of its %d userfaultfds"
+                    .formatted(
+                            parts.tailMap(USERFAULTFD).size(), record.slices().size()));
+        }
+        KeptGuest kept = new KeptGuest(keeper, file, process, memory, record);
+        for (KeptTable table : kept.tables) {
+            Optional<String> obstacle = table.obstacle(record.written());
+            if (obstacle.isPresent()) {
+                throw new KeptGuestException(obstacle.get());
+            }
+        }
+        return kept;
+    }
+
+    private static GuestRecord read(MemorySegment memory) throws KeptGuestException {
+        String text = new PoolRecord(memory.asSlice(0, RECORD_BYTES))
+                .read()
+                .orElseThrow(
+                        () -> new KeptGuestException("its record is damaged: neither slot has the right checksum"));
+        try {
+            return Json.LENIENT.readValue(text, GuestRecord.class);
+        } catch (JacksonException e) {
+            throw new KeptGuestException("its record is damaged: " + e.getOriginalMessage());
+        }
+    }
+
+    @SuppressWarnings(
+            "restricted") // SAFETY: the range has just been mapped, and is unmapped when the segment is unreachable.
+    private static MemorySegment map(int file, long bytes) throws KeptGuestException {
+        SystemCall mapped = SharedMemory.map(file, bytes);
+        if (!mapped.succeeded()) {
+            throw new KeptGuestException("mmap of %d bytes: %s".formatted(bytes, mapped.error()));
+        }
+        long address = mapped.value();
+        return MemorySegment.ofAddress(address)
+                .reinterpret(bytes, Arena.ofAuto(), all -> Memory.munmap(address, bytes));
+    }
+
+    private KeptName name(int part) {
+        return new KeptName(record.space(), part);
+    }
+
+    /** Has the keeper hold the descriptors from now on. */
+    void hold(NavigableMap<KeptName, Integer> parts) {
+        if (!keeper.hold(parts)) {
+            log.warn(
+                    "space {}: this guest does not survive the agent's end until the keeper has its descriptors",
+                    record.name());
+        }
+    }
+
+    synchronized GuestRecord record() {
+        return record;
+    }
+
+    /** The process descriptor of the VMM. */
+    int process() {
+        return process;
+    }
+
+    /** The table of a slice. */
+    KeptTable table(int slice) {
+        return tables.get(slice);
+    }
+
+    /** This process serves the guest from now on. */
+    synchronized void succeed(Incarnation incarnation) {
+        record = record.of(incarnation);
+        write();
+    }
+
+    /** The limit of resident pages has changed. */
+    synchronized void limit(int localPages) {
+        if (!released) {
+            record = record.limitedTo(localPages);
+            write();
+        }
+    }
+
+    private void write() {
+        text.write(Json.STRICT.writeValueAsString(record))
+                .ifPresent(why -> log.warn("space {}: its record is not kept: {}", record.name(), why));
+    }
+
+    /** Whether the keeper was told to let go of it. */
+    synchronized boolean isReleased() {
+        return released;
+    }
+
+    /** Gives the guest up if its VMM has done what no successor could follow. */
+    void check() {
+        if (tables.stream().anyMatch(KeptTable::isChanged) && release()) {
+            log.warn(
+                    "space {}: this guest does not survive the agent's end any more, because its VMM has forked, or unmapped or moved a part of its memory",
+                    record().name());
+        }
+    }
+
+    /**
+     * Has the keeper let go of the guest: a successor knows nothing of it. To be called before its descriptors are closed.
+     *
+     * @return whether it was kept until now
+     */
+    synchronized boolean release() {
+        if (released) {
+            return false;
+        }
+        released = true;
+        keeper.release(record.space());
+        FileIo.close(Errno.ofThread(), file);
+        FileIo.close(Errno.ofThread(), process);
+        return true;
+    }
+}

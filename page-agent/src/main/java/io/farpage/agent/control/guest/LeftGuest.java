@@ -1,0 +1,144 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.ProcessFd;
+import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.linux.uffd.Userfaultfd;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A guest that an earlier process of this node has left, as the keeper holds it. It may be unusable: then its descriptors stay open, at the keeper too, until
+ * its VMM has ended, since the kernel would show the VMM zeros once the last one is closed. One thread.
+ */
+final class LeftGuest {
+    private final long space;
+    private final GuestKeeping keeping;
+    private final NavigableMap<Integer, Integer> parts;
+    private Optional<KeptGuest> kept = Optional.empty();
+    private Optional<String> refusal = Optional.empty();
+
+    private LeftGuest(long space, GuestKeeping keeping, NavigableMap<Integer, Integer> parts) {
+        this.space = space;
+        this.keeping = keeping;
+        this.parts = parts;
+    }
+
+    /** @param parts the descriptors that the keeper holds of it, by part; this one's to close */
+    static LeftGuest of(long space, GuestKeeping keeping, NavigableMap<Integer, Integer> parts) {
+        LeftGuest left = new LeftGuest(space, keeping, parts);
+        try {
+            left.kept = Optional.of(KeptGuest.open(keeping.keeper().orElseThrow(), keeping.node(), space, parts));
+        } catch (KeptGuestException e) {
+            left.refuse(String.valueOf(e.getMessage()));
+        }
+        return left;
+    }
+
+    long space() {
+        return space;
+    }
+
+    /** The name of its space, as far as that can be read. */
+    String name() {
+        return kept.map(one -> one.record().name()).orElse("with id " + space);
+    }
+
+    /** Process id of its VMM; 0 if it cannot be read. */
+    int pid() {
+        return kept.map(one -> one.record().pid()).orElse(0);
+    }
+
+    /** What is known of it. Empty if it cannot be read. */
+    Optional<GuestRecord> record() {
+        return kept.map(KeptGuest::record);
+    }
+
+    /** Why it is not served; empty if it may be. */
+    Optional<String> refusal() {
+        return refusal;
+    }
+
+    /** It is not served. Nothing of it has been changed. */
+    void refuse(String why) {
+        refusal = Optional.of(why);
+    }
+
+    /**
+     * Starts to serve it.
+     *
+     * @param use of its space, exclusive
+     * @throws KeptGuestException if it cannot be served; nothing is served then
+     */
+    Paging serve(SpaceUse use, PagerOptions options, PagerHosts hosts) throws KeptGuestException {
+        KeptGuest guest = kept.orElseThrow();
+        GuestRecord record = guest.record();
+        if (use.map().pages() != record.pages() || use.map().pageSize() != record.pageBytes()) {
+            throw new KeptGuestException("its space has %d pages of %d bytes, and its record %d of %d"
+                    .formatted(use.map().pages(), use.map().pageSize(), record.pages(), record.pageBytes()));
+        }
+        int file = Objects.requireNonNull(parts.get(KeptGuest.MEMORY));
+        try (MemoryFile memory = MemoryFile.adopt(file).from(0)) {
+            for (int i = 0; i < record.slices().size(); i++) {
+                Slice slice = record.slices().get(i);
+                Optional<String> failure = guest.table(i)
+                        .adopt(slice.regions(), record.pageBytes(), memory.from(slice.base()), record.written());
+                if (failure.isPresent()) {
+                    throw new KeptGuestException(failure.get());
+                }
+            }
+        }
+        Backing backing = null;
+        try {
+            backing = Backing.start(record.name(), file, record.pid(), hosts.pins());
+            List<Userfaultfd> uffds = new ArrayList<>();
+            parts.tailMap(KeptGuest.USERFAULTFD).values().forEach(fd -> uffds.add(Userfaultfd.adopt(fd)));
+            Paging paging = new SlicedPaging(
+                    new SlicedPaging.Contents(
+                            record.name(),
+                            use::map,
+                            record.pageBytes(),
+                            record.written(),
+                            WorkingSet.EMPTY,
+                            Optional.empty(),
+                            kept),
+                    new VmmMemory(record.pid(), record.slices(), uffds, backing),
+                    options,
+                    hosts);
+            guest.succeed(keeping.incarnation());
+            backing = null;
+            return paging;
+        } catch (HandoffException e) {
+            throw new KeptGuestException(String.valueOf(e.getMessage()));
+        } finally {
+            if (backing != null) {
+                backing.pins().close();
+            }
+        }
+    }
+
+    /** Has the keeper hold its descriptors for another successor, if the keeper is started again. */
+    void holdOn() {
+        keeping.hold(space, parts);
+    }
+
+    /** Whether its VMM has ended, or never was known. */
+    boolean isOver() {
+        Integer process = parts.get(KeptGuest.PROCESS);
+        return process != null && ProcessFd.hasEnded(process);
+    }
+
+    /** Gives it up. */
+    void close() {
+        keeping.keeper().ifPresent(keeper -> keeper.release(space));
+        parts.values().forEach(descriptor -> FileIo.close(Errno.ofThread(), descriptor));
+        parts.clear();
+    }
+}

@@ -1,0 +1,217 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.FetchStatus;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A home that joins an extent, as one pager sees it. As soon as the home can be reached, it gets every WRITE that the homes of the extent get, and the
+ * pages that no WRITE brings are copied to it. A bit for each page says whether the home may still lack what the other homes have. When no bit is left, a
+ * WRITE counts as completed only if this home has completed it, too, and the home may be promoted. Guests never read from it. The shard's thread only.
+ */
+final class Joining {
+    /** How far the home has come. */
+    enum State {
+        /** It cannot be reached yet and gets no WRITE. */
+        WAITING,
+        /** It gets every WRITE, and pages are copied to it. */
+        COPYING,
+        /** It has what the other homes have. */
+        READY,
+        /** It has missed a WRITE or a copy, and is to be dropped. */
+        FAILED
+    }
+
+    private final SpaceMap.Copy at;
+    private final @Nullable Home home;
+    private final int first;
+    private final int end;
+    private final int pageBytes;
+    private final long origin;
+    private final long since;
+    private long epoch;
+    private State state = State.WAITING;
+    /** By page from the first on: whether the home may lack it. */
+    private final long[] lacking;
+
+    private int left;
+    private int cursor;
+    private long toldAt;
+    private boolean told;
+
+    /**
+     * @param extent of the map
+     * @param end the page behind its last
+     * @param home null if it is this node
+     * @param now nanoseconds
+     */
+    Joining(SpaceMap map, int extent, int end, SpaceMap.Copy at, @Nullable Home home, long now) {
+        this.at = at;
+        this.home = home;
+        this.end = end;
+        first = (int) map.firstPage(extent);
+        pageBytes = map.pageSize();
+        origin = map.origin(extent);
+        epoch = map.epoch(extent);
+        since = now;
+        lacking = new long[(end - first + Long.SIZE - 1) / Long.SIZE];
+    }
+
+    /** Whether a later map means the same home of the same extent, which is then in this epoch. */
+    boolean continues(SpaceMap map, int extent, SpaceMap.Copy joins) {
+        boolean same = joins.equals(at) && map.origin(extent) == origin && map.firstPage(extent) == first;
+        if (same && epoch != map.epoch(extent)) {
+            epoch = map.epoch(extent);
+            told = false;
+        }
+        return same;
+    }
+
+    State state() {
+        return state;
+    }
+
+    /** Whether it gets every WRITE. */
+    boolean isWritten() {
+        return state == State.COPYING || state == State.READY;
+    }
+
+    /** Null if it is this node. */
+    @Nullable
+    Home home() {
+        return home;
+    }
+
+    String node() {
+        return at.node();
+    }
+
+    long incarnation() {
+        return at.incarnation();
+    }
+
+    /** Where a page starts within the exported frames of the home, bytes. */
+    long offset(int page) {
+        return at.offset() + (long) (page - first) * pageBytes;
+    }
+
+    int first() {
+        return first;
+    }
+
+    int end() {
+        return end;
+    }
+
+    /** First page of the extent in the whole space. */
+    long origin() {
+        return origin;
+    }
+
+    /** Of the extent. */
+    long epoch() {
+        return epoch;
+    }
+
+    /** When it was first seen, nanoseconds. */
+    long since() {
+        return since;
+    }
+
+    /** Pages that the home may lack. */
+    int left() {
+        return left;
+    }
+
+    /** From now on the home gets every WRITE; it may lack all pages. */
+    void begin() {
+        state = State.COPYING;
+        left = end - first;
+        Arrays.fill(lacking, -1L);
+        int rest = left % Long.SIZE;
+        if (rest != 0) {
+            lacking[lacking.length - 1] = (1L << rest) - 1;
+        }
+        cursor = 0;
+        told = false;
+    }
+
+    /** No page is lacking: from now on no WRITE is completed without this home. */
+    void ready() {
+        state = State.READY;
+        told = false;
+    }
+
+    /** It has missed a page. A home that is ready does not fail by that: the WRITE does, and the page stays resident. */
+    void fail() {
+        if (state != State.READY) {
+            state = State.FAILED;
+            told = false;
+        }
+    }
+
+    /** Whether the control plane is to be told of the state now: at first, and from time to time while it lasts. */
+    boolean tell(long now) {
+        if (told && now - toldAt < Mirroring.REPEAT_NANOS) {
+            return false;
+        }
+        told = true;
+        toldAt = now;
+        return true;
+    }
+
+    /** Whether the home may lack a page. */
+    boolean lacks(int page) {
+        return (lacking[(page - first) / Long.SIZE] >>> (page - first) & 1) != 0;
+    }
+
+    /** The home has what the other homes have of these pages. */
+    void has(int page, int count) {
+        for (int i = page - first; i < page - first + count; i++) {
+            long bit = 1L << i;
+            if ((lacking[i / Long.SIZE] & bit) != 0) {
+                lacking[i / Long.SIZE] &= ~bit;
+                left--;
+            }
+        }
+    }
+
+    /** The next page that the home may lack, behind the page of the latest call and then from the first page on; -1 behind the last. */
+    int next() {
+        while (cursor < end - first) {
+            long word = lacking[cursor / Long.SIZE] >>> cursor;
+            if (word != 0) {
+                cursor += Long.numberOfTrailingZeros(word);
+                return first + cursor++;
+            }
+            cursor = (cursor / Long.SIZE + 1) * Long.SIZE;
+        }
+        cursor = 0;
+        return -1;
+    }
+
+    /** Lets {@link #next} go on behind a page. */
+    void passed(int page) {
+        cursor = page + 1 - first;
+    }
+
+    /**
+     * How a WRITE to the homes of its extent has ended, this home included.
+     *
+     * @param others how it ended for the homes
+     */
+    FetchStatus judge(Transfer write, FetchStatus others) {
+        if (home == null || !isWritten()) {
+            return others;
+        }
+        FetchStatus its = write.writtenTo(home, at.incarnation());
+        if (its == FetchStatus.OK) {
+            has(write.first(), write.count());
+        } else if (state == State.READY) {
+            return its == FetchStatus.PENDING ? FetchStatus.UNREACHABLE : its;
+        } else if (its != FetchStatus.PENDING) {
+            fail(); // a WRITE that began before the home was written to leaves the page lacking
+        }
+        return others;
+    }
+}

@@ -1,0 +1,58 @@
+package io.farpage.agent.data.pager;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The homes that join extents of one map, as one pager sees them. The shard's thread only. Lookups allocate nothing; a new map does. */
+final class JoiningHomes {
+    private @Nullable Joining[] byExtent = {};
+    private final List<Joining> all = new ArrayList<>(0);
+
+    /**
+     * Follows a new map. A home that joins the same extent as before stays as far as it has come.
+     *
+     * @param homeOn the home on a node; null for this node
+     */
+    void follow(SpaceMap map, Function<String, @Nullable Home> homeOn, long now) {
+        List<Joining> before = List.copyOf(all);
+        all.clear();
+        byExtent = new Joining[map.isMirrored() ? map.extents() : 0];
+        for (int extent = 0; extent < byExtent.length; extent++) {
+            SpaceMap.Copy joins = map.joining(extent);
+            if (joins != null) {
+                Joining joining = same(before, map, extent, joins);
+                if (joining == null) {
+                    long end = extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages();
+                    joining = new Joining(map, extent, (int) end, joins, homeOn.apply(joins.node()), now);
+                }
+                byExtent[extent] = joining;
+                all.add(joining);
+            }
+        }
+    }
+
+    private static @Nullable Joining same(List<Joining> before, SpaceMap map, int extent, SpaceMap.Copy joins) {
+        for (Joining known : before) {
+            if (known.continues(map, extent, joins)) {
+                return known;
+            }
+        }
+        return null;
+    }
+
+    /** The home that joins an extent, or null. */
+    @Nullable
+    Joining of(int extent) {
+        return byExtent.length == 0 ? null : byExtent[extent];
+    }
+
+    int count() {
+        return all.size();
+    }
+
+    Joining at(int index) {
+        return all.get(index);
+    }
+}

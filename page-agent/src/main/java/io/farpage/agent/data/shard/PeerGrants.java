@@ -1,0 +1,24 @@
+package io.farpage.agent.data.shard;
+
+import java.util.Map;
+
+/**
+ * All that one incarnation of a peer has granted to this node. Immutable.
+ *
+ * @param incarnation of the peer
+ * @param byDevice the ranges as registered with each of the peer's devices, by the peer's name of the device
+ */
+public record PeerGrants(long incarnation, Map<String, GrantedRanges> byDevice) {
+    /** Of a peer that has granted nothing. */
+    public static final PeerGrants NOTHING = new PeerGrants(0, Map.of());
+
+    /** Copies the map. */
+    public PeerGrants {
+        byDevice = Map.copyOf(byDevice);
+    }
+
+    /** The ranges for a queue pair to an incarnation of the peer on one of its devices. */
+    public GrantedRanges on(long connected, String device) {
+        return connected == incarnation ? byDevice.getOrDefault(device, GrantedRanges.NOTHING) : GrantedRanges.NOTHING;
+    }
+}

@@ -1,0 +1,54 @@
+package io.farpage.agent.control.grant;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RemoteAddress;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Which bytes a grant covers with which key. A home's refusal is counted against the grant whose key it refused, and against no other. */
+final class ReceivedGrantTest {
+    private static final int HIGH_KEY = 0xdead_beef;
+
+    private final ReceivedGrant grant = new ReceivedGrant(
+            new GrantParties(7, "home", new Incarnation(1), "guest", new Incarnation(2)),
+            "sealed",
+            new GrantContent(List.of(
+                    range(4096, 8192, new RegionKey("soft0", 11), new RegionKey("mlx5_0", 0xdead_beefL)),
+                    range(1 << 20, 4096, new RegionKey("soft0", 12)))));
+
+    private static GrantContent.Range range(long offset, long length, RegionKey... keys) {
+        return new GrantContent.Range(offset, length, new RemoteAddress(0x7f00_0000_0000L + offset), List.of(keys));
+    }
+
+    @Test
+    void shouldGrantTheBytesOfARangeWithEachOfItsKeys() {
+        for (long offset : new long[] {4096, 8000, 4096 + 8192 - 1}) {
+            assertTrue(grant.grants(offset, 11), "with the key of soft0 at " + offset);
+            assertTrue(grant.grants(offset, HIGH_KEY), "with the key of mlx5_0 at " + offset);
+        }
+        assertTrue(grant.grants(1 << 20, 12));
+    }
+
+    @Test
+    void shouldNotGrantTheBytesBesideARange() {
+        for (long offset : new long[] {0, 4095, 4096 + 8192, (1 << 20) - 1, (1 << 20) + 4096, -1, Long.MAX_VALUE}) {
+            for (int key : new int[] {11, HIGH_KEY, 12}) {
+                assertFalse(grant.grants(offset, key), "with key %d at %d".formatted(key, offset));
+            }
+        }
+    }
+
+    @Test
+    void shouldNotGrantTheBytesOfOneRangeWithTheKeyOfAnother() {
+        assertFalse(grant.grants(4096, 12));
+        assertFalse(grant.grants(1 << 20, 11));
+        assertFalse(grant.grants(1 << 20, HIGH_KEY));
+        for (int key : new int[] {0, 10, 13, -1, HIGH_KEY + 1}) {
+            assertFalse(grant.grants(4096, key), "with key " + key);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.control.grant;
+
+import org.jspecify.annotations.NullMarked;

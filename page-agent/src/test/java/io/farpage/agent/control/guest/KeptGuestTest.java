@@ -1,0 +1,234 @@
+package io.farpage.agent.control.guest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.control.keeper.Keeper;
+import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.KeptTable;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
+import io.farpage.linux.PosixException;
+import io.farpage.linux.ProcessFd;
+import io.farpage.linux.SharedMemory;
+import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.linux.uffd.UffdMessages;
+import io.farpage.linux.uffd.Userfaultfd;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.opentest4j.TestAbortedException;
+
+/** What a killed agent has left of a guest is taken as a whole, or refused with the reason. */
+class KeptGuestTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 64;
+    private static final long SPACE = 9;
+    private static final long MESSAGES_AT = 512 << 10;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private Keeper keeper;
+    private Thread thread;
+    private KeptMemory agent;
+    private NavigableMap<Integer, Integer> parts = new TreeMap<>();
+    private MemorySegment file;
+
+    @BeforeEach
+    void leaveAGuest() throws Exception {
+        keeper = Keeper.listen(directory.resolve("keeper"));
+        thread = Thread.ofPlatform().start(keeper::run);
+        agent = KeptMemory.claim(keeper.path());
+        Userfaultfd uffd = userfaultfd();
+        int memory = MemoryFile.create("ram", (long) PAGES * PAGE).fd();
+        int self = (int) ProcessHandle.current().pid();
+        Slice slice = new Slice(0, 0, PAGES, List.of(new GuestRegion(1L << 40, (long) PAGES * PAGE, 0)));
+        VmmMemory vmm = new VmmMemory(
+                self,
+                List.of(slice),
+                List.of(uffd),
+                Backing.start("vm", memory, self, new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO)));
+        GuestRecord record = new GuestRecord(
+                "a",
+                new Incarnation(3),
+                SPACE,
+                "vm",
+                "/run/vm",
+                self,
+                PAGE,
+                PAGES,
+                true,
+                PAGES,
+                1,
+                (long) PAGES * PAGE,
+                vmm.slices());
+        var _ = KeptGuest.create(agent, record, vmm, (int) ProcessFd.open(self).value());
+        agent.close();
+        vmm.close();
+        agent = claim();
+        NavigableMap<Long, NavigableMap<Integer, Integer>> left =
+                new GuestKeeping("a", new Incarnation(4), Optional.of(agent)).takeLeft();
+        assertEquals(List.of(SPACE), List.copyOf(left.keySet()));
+        parts = left.firstEntry().getValue();
+        file = map(parts.firstEntry().getValue());
+    }
+
+    private static Userfaultfd userfaultfd() {
+        try {
+            return Userfaultfd.open(0);
+        } catch (PosixException e) {
+            throw new TestAbortedException(e.getMessage(), e);
+        }
+    }
+
+    /** The keeper learns of the end of a connection in its own time. */
+    private KeptMemory claim() throws InterruptedException {
+        for (int i = 0; ; i++) {
+            try {
+                return KeptMemory.claim(keeper.path());
+            } catch (RuntimeException e) {
+                if (i == 500) {
+                    throw e;
+                }
+                Thread.sleep(10);
+            }
+        }
+    }
+
+    @SuppressWarnings("restricted") // SAFETY: the range has just been mapped.
+    private static MemorySegment map(int fd) {
+        long bytes = MemoryFile.lengthOf(fd);
+        return MemorySegment.ofAddress(SharedMemory.map(fd, bytes).value()).reinterpret(bytes);
+    }
+
+    @AfterEach
+    void end() throws InterruptedException {
+        parts.values().forEach(fd -> FileIo.close(Errno.create(), fd));
+        agent.close();
+        keeper.close();
+        assertTrue(thread.join(Duration.ofSeconds(10)));
+    }
+
+    private KeptGuest open() throws KeptGuestException {
+        return KeptGuest.open(agent, "a", SPACE, parts);
+    }
+
+    private String refusal() {
+        return String.valueOf(assertThrows(KeptGuestException.class, this::open).getMessage());
+    }
+
+    private void replace(int part, int fd) {
+        FileIo.close(Errno.create(), parts.put(part, fd));
+    }
+
+    private void remove(int part) {
+        FileIo.close(Errno.create(), Objects.requireNonNull(parts.remove(part)));
+    }
+
+    @Test
+    void shouldOpenWhatIsWhole() throws Exception {
+        KeptGuest guest = open();
+        assertEquals("vm", guest.record().name());
+        assertEquals(new Incarnation(3), guest.record().incarnation());
+        guest.succeed(new Incarnation(4));
+        guest.limit(PAGES + 1);
+        assertEquals(new Incarnation(4), open().record().incarnation());
+        assertEquals(PAGES + 1, open().record().localPages());
+    }
+
+    @Test
+    void shouldTakeTheRecordBeforeIfTheLastWriteWasCutOff() throws Exception {
+        open().succeed(new Incarnation(4));
+        // The second write went to the first slot.
+        file.set(ValueLayout.JAVA_BYTE, 40, (byte) '#');
+        assertEquals(new Incarnation(3), open().record().incarnation());
+    }
+
+    @Test
+    void shouldRefuseADamagedRecord() {
+        file.asSlice(0, MESSAGES_AT).fill((byte) 'x');
+        assertEquals("its record is damaged: neither slot has the right checksum", refusal());
+    }
+
+    @Test
+    void shouldRefuseAnotherSpaceOrNode() {
+        KeptGuestException space =
+                assertThrows(KeptGuestException.class, () -> KeptGuest.open(agent, "a", SPACE + 1, parts));
+        assertTrue(String.valueOf(space.getMessage()).startsWith("its record is of space 9"), space::toString);
+        KeptGuestException node =
+                assertThrows(KeptGuestException.class, () -> KeptGuest.open(agent, "b", SPACE, parts));
+        assertTrue(String.valueOf(node.getMessage()).contains("of node 'a', and this is"), node::toString);
+    }
+
+    @Test
+    void shouldRefuseADamagedTable() {
+        file.set(ValueLayout.JAVA_BYTE, GuestRecord.TABLES_AT + 5, (byte) (0x7 ^ 0x21));
+        assertEquals("the entry of page 5 is damaged", refusal());
+    }
+
+    @Test
+    void shouldRefuseATableThatIsTooShort() {
+        int shorter = (int) SharedMemory.create("short", 0).value();
+        assertTrue(SharedMemory.setLength(shorter, GuestRecord.TABLES_AT).succeeded());
+        map(shorter).copyFrom(file.asSlice(0, GuestRecord.TABLES_AT));
+        replace(KeptGuest.FILE, shorter);
+        assertEquals("its file has 1048576 bytes, and its page tables need 1052672", refusal());
+    }
+
+    @Test
+    void shouldRefuseAFileWhoseLengthCanChange() {
+        replace(KeptGuest.FILE, MemoryFile.create("plain", file.byteSize()).fd());
+        assertTrue(refusal().startsWith("its file is no sealed memfd"), refusal());
+    }
+
+    @Test
+    void shouldRefuseAMemoryFileOfAnotherLength() {
+        replace(KeptGuest.MEMORY, MemoryFile.create("ram", PAGE).fd());
+        assertEquals("its memory file had 262144 bytes and has 4096", refusal());
+    }
+
+    @Test
+    void shouldRefuseAGuestWhoseDescriptorsAreNotComplete() {
+        remove(KeptGuest.USERFAULTFD);
+        assertEquals("the keeper has 0 of its 1 userfaultfds", refusal());
+        remove(KeptGuest.FILE);
+        assertEquals("the agent was killed before the keeper had all of its descriptors", refusal());
+    }
+
+    @Test
+    void shouldRefuseAGuestWhoseVmmWasForkingOrHasForked() {
+        file.set(ValueLayout.JAVA_BYTE, MESSAGES_AT + UffdMessages.MESSAGE_BYTES, (byte) UffdMessages.EVENT_FORK);
+        assertEquals("its VMM was forking, or unmapping or moving a part of its memory", refusal());
+        file.asSlice(MESSAGES_AT, KeptTable.MESSAGES_BYTES).fill((byte) 1);
+        assertEquals("its VMM had forked, or unmapped or moved a part of its memory", refusal());
+    }
+
+    @Test
+    void shouldLeaveNothingOfAGuestThatIsReleased() throws IOException, KeptGuestException, InterruptedException {
+        KeptGuest guest = open();
+        NavigableMap<Integer, Integer> rest = new TreeMap<>(parts.subMap(KeptGuest.MEMORY, KeptGuest.PROCESS));
+        rest.putAll(parts.tailMap(KeptGuest.USERFAULTFD));
+        assertTrue(guest.release());
+        assertTrue(!guest.release());
+        parts = rest;
+        agent.close();
+        agent = claim();
+        assertTrue(agent.takeLeft().isEmpty());
+    }
+}

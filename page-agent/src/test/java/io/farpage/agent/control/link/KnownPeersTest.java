@@ -1,0 +1,122 @@
+package io.farpage.agent.control.link;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.farpage.agent.control.TestCoordinator;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Region;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.RemoteAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What an agent knows of its peers, when some of its requests to the coordinator fail. */
+final class KnownPeersTest {
+    private static final Incarnation PEER = new Incarnation(2);
+
+    private final TestCoordinator coordinator;
+    private final FailingRequests between;
+    private final CoordinatorClient client;
+    private final List<String> told = new ArrayList<>();
+    private final KnownPeers peers;
+
+    KnownPeersTest(@TempDir Path directory) throws Exception {
+        coordinator = new TestCoordinator(directory);
+        between = new FailingRequests(coordinator.url());
+        client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
+        peers = new KnownPeers("a", client, new KnownPeers.Listener() {
+            @Override
+            public void appeared(String peer, long incarnation) {
+                told.add("appeared " + peer);
+            }
+
+            @Override
+            public void gone(String peer) {
+                told.add("gone " + peer);
+            }
+        });
+        coordinator.register("a", new Incarnation(1), 4096);
+        coordinator.register("b", PEER, 4096);
+        publish(1);
+        peers.refresh();
+    }
+
+    @AfterEach
+    void close() {
+        client.close();
+        between.close();
+        coordinator.close();
+    }
+
+    private void publish(long rkey) throws CoordinatorException {
+        coordinator
+                .client()
+                .publishRegion(
+                        "b",
+                        PeerView.HEADER,
+                        new RegionRequest(
+                                PEER,
+                                new RemoteAddress(0x7f00_0000_0000L),
+                                4096,
+                                List.of(new RegionKey("soft0", rkey))));
+    }
+
+    private long rkey() {
+        Region header = peers.view("b").orElseThrow().header().orElseThrow();
+        return header.keys().getFirst().rkey();
+    }
+
+    @Test
+    void shouldReadRegionsAgainWhoseReadingHasFailed() throws Exception {
+        assertEquals(1, rkey());
+        publish(2);
+        peers.regionsChanged("b");
+        between.fail("/api/v1/nodes/b/regions/");
+        assertThrows(CoordinatorException.class, peers::refresh);
+        assertThrows(CoordinatorException.class, peers::refresh, "and again");
+        assertEquals(1, rkey(), "what it knew before stays");
+        between.failNothing();
+        peers.refresh();
+        assertEquals(2, rkey());
+        assertEquals(List.of("appeared b"), told);
+    }
+
+    /** Regions that have not changed are not asked for each time. */
+    @Test
+    void shouldNotReadRegionsOfAKnownPeerThatHaveNotChanged() throws Exception {
+        between.fail("/api/v1/nodes/b/regions/");
+        peers.nodesChanged();
+        peers.refresh();
+        assertEquals(1, rkey());
+    }
+
+    @Test
+    void shouldAskForTheNodesAgainAfterThatHasFailed() throws Exception {
+        coordinator.register("c", new Incarnation(3), 4096);
+        peers.nodesChanged();
+        between.fail("/api/v1/nodes");
+        assertThrows(CoordinatorException.class, peers::refresh);
+        between.failNothing();
+        peers.refresh();
+        assertEquals(List.of("appeared b", "appeared c"), told);
+    }
+
+    @Test
+    void shouldAskForAnOfferAgainAfterThatHasFailed() throws Exception {
+        peers.offerChanged("b");
+        between.fail("/api/v1/nodes/b/endpoints/a");
+        assertThrows(CoordinatorException.class, peers::refresh);
+        assertThrows(CoordinatorException.class, peers::refresh, "and again");
+        between.failNothing();
+        peers.refresh();
+    }
+}

@@ -83,9 +83,10 @@ static inline bool time_is_up(uint64_t until_ns, uint64_t now) {
     return until_ns != 0 && now >= until_ns;
 }
 
-static inline struct measurement fetch_one_by_one(struct client *c, uint64_t count, uint64_t until_ns) {
+static inline struct measurement fetch_one_by_one(struct client *c, uint64_t count, uint64_t duration_ns) {
     size_t whole = sizeof(struct reply) + c->options->page_size;
     uint64_t started = now_ns();
+    uint64_t until_ns = duration_ns == 0 ? 0 : started + duration_ns;
     uint64_t received = started;
     uint64_t done = 0;
     while (done < count && !time_is_up(until_ns, received)) {
@@ -116,7 +117,7 @@ static inline uint64_t take_replies(struct client *c, uint64_t taken, uint64_t b
     return taken;
 }
 
-static inline struct measurement fetch_in_windows(struct client *c, uint64_t count, uint64_t until_ns) {
+static inline struct measurement fetch_in_windows(struct client *c, uint64_t count, uint64_t duration_ns) {
     const struct options *o = c->options;
     size_t slot = sizeof(struct reply) + o->page_size;
     size_t ring_size = slot * o->depth;
@@ -124,6 +125,7 @@ static inline struct measurement fetch_in_windows(struct client *c, uint64_t cou
     uint64_t taken = 0;
     uint64_t bytes = 0;
     uint64_t started = now_ns();
+    uint64_t until_ns = duration_ns == 0 ? 0 : started + duration_ns;
     uint64_t now = started;
     for (;;) {
         if (time_is_up(until_ns, now)) {
@@ -159,8 +161,8 @@ static inline struct measurement fetch_in_windows(struct client *c, uint64_t cou
 static inline struct measurement fetch(struct client *c, uint64_t count, uint64_t duration_ms) {
     latency_reset(&c->latencies);
     c->mismatches = 0;
-    uint64_t until = duration_ms == 0 ? 0 : now_ns() + duration_ms * 1000000;
-    return c->options->depth == 1 ? fetch_one_by_one(c, count, until) : fetch_in_windows(c, count, until);
+    uint64_t duration_ns = duration_ms * 1000000;
+    return c->options->depth == 1 ? fetch_one_by_one(c, count, duration_ns) : fetch_in_windows(c, count, duration_ns);
 }
 
 /* Lets the server sleep while nobody measures. */

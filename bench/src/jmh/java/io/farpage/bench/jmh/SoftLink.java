@@ -5,6 +5,7 @@ import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.ShardRails;
 import io.farpage.agent.data.shard.Connection;
+import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.PeerMemory;
@@ -18,6 +19,7 @@ import io.farpage.pool.PoolException;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.soft.IdleStrategy;
@@ -25,6 +27,7 @@ import io.farpage.verbs.soft.SoftOptions;
 import io.farpage.verbs.soft.SoftProvider;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A shard, turned over by hand, and a home that it is linked with, both in this JVM and over loopback TCP. */
@@ -44,6 +47,7 @@ final class SoftLink implements AutoCloseable {
         final PagePool pool;
         final Transports transports;
         final OpenDevice device;
+        final MemoryRegion exported;
         final ShardRails rails;
         final QueuePair queuePair;
 
@@ -58,6 +62,7 @@ final class SoftLink implements AutoCloseable {
             }
             transports = Transports.open(TransportMode.TCP, soft, soft, pool);
             device = transports.devices().getFirst();
+            exported = device.export(0, BYTES);
             rails = new ShardRails(transports.devices(), 4 * QUEUE);
             queuePair = device.domain()
                     .createQueuePair(
@@ -78,11 +83,12 @@ final class SoftLink implements AutoCloseable {
 
         PeerMemory memory() {
             return new PeerMemory(
+                    INCARNATION,
                     device.header().address(),
                     device.header().rkey(),
-                    device.exported().address(),
-                    device.exported().length(),
-                    device.exported().rkey());
+                    device.device().name(),
+                    GrantedRanges.of(List.of(
+                            new GrantedRanges.Range(0, exported.length(), exported.address(), exported.rkey()))));
         }
 
         @Override

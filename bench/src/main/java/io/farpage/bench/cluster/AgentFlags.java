@@ -16,6 +16,9 @@ import java.util.Map;
 public record AgentFlags(String coordinator, String transport, Idle idle, long bytes, Map<String, String> more) {
     public static final String HOME = "bench-home";
 
+    /** A home beside the first, of pages that have two. */
+    public static final String SECOND_HOME = "bench-second-home";
+
     private static final String NODE = "bench-node";
     private static final long UNIT = HugepageSize.TWO_MIB.bytes();
 
@@ -39,6 +42,15 @@ public record AgentFlags(String coordinator, String transport, Idle idle, long b
         Map<String, String> flags = common(HOME, roundUp(bytes), UNIT);
         flags.put("shard.idle", Idle.BLOCK.label());
         flags.put("tcp.responder_idle", idle.label());
+        flags.put("tcp.responder_cpu", Integer.toString(responderCpu));
+        return flags;
+    }
+
+    /** The second home of the same pages: what answers requests sleeps, since no CPU is left to spin on. */
+    public Map<String, String> secondHome(int responderCpu, long ofThem) {
+        Map<String, String> flags = common(SECOND_HOME, roundUp(ofThem), UNIT);
+        flags.put("shard.idle", Idle.BLOCK.label());
+        flags.put("tcp.responder_idle", Idle.BLOCK.label());
         flags.put("tcp.responder_cpu", Integer.toString(responderCpu));
         return flags;
     }

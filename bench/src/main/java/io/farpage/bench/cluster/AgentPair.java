@@ -12,13 +12,18 @@ public record AgentPair(AgentProcess home, Child node) {
 
     /** Takes both off the CPU meanwhile, so that they do not disturb what is measured. */
     public <T> T whilePaused(Paused<T> work) throws InterruptedException {
-        node.pause();
-        home.child().pause();
+        pause();
         try {
             return work.run();
         } finally {
             resume();
         }
+    }
+
+    /** Takes both off the CPU until {@link #resume}. */
+    public void pause() {
+        node.pause();
+        home.child().pause();
     }
 
     /** Lets both go on. */

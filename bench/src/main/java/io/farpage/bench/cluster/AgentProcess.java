@@ -3,7 +3,6 @@ package io.farpage.bench.cluster;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,8 +14,6 @@ import java.util.Map;
  * @param portFile where it writes the port of its REST API when it is ready
  */
 public record AgentProcess(Child child, Path portFile) implements AutoCloseable {
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(90);
-
     /**
      * Starts one; does not wait for it.
      *
@@ -26,13 +23,14 @@ public record AgentProcess(Child child, Path portFile) implements AutoCloseable 
     public static AgentProcess start(Children children, String name, Map<String, String> settings) {
         Path portFile = children.scratch().resolve(name.replace(' ', '-') + ".port");
         List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
+        arguments.addAll(List.of("--set", "api.socket=" + portFile + ".sock"));
         settings.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
         return new AgentProcess(children.start(name, "page-agent", arguments, false), portFile);
     }
 
     /** Waits until it is ready; the port of its REST API. */
     public int awaitPort() throws InterruptedException {
-        return Integer.parseInt(child.awaitFile(portFile, START_TIMEOUT));
+        return Integer.parseInt(child.awaitFile(portFile));
     }
 
     /** Waits until it is ready; what its pool is made of. */

@@ -58,13 +58,16 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
     @Override
     public final Integer call() throws InterruptedException {
         P plan;
+        Duration startTimeout;
         try {
             plan = plan(Cpus.allowed());
+            startTimeout = plan.run().startTimeout();
         } catch (IllegalArgumentException e) {
             throw new UsageException(e);
         }
         Path directory = plan.run().report();
-        FetchReport report = measure(plan, Conditions.ofThisMachine(plan.run().seed(), Installation.root()));
+        FetchReport report =
+                measure(plan, startTimeout, Conditions.ofThisMachine(plan.run().seed(), Installation.root()));
         System.out.print(ReportTable.render(report));
         try {
             ReportFiles.write(report, directory);
@@ -84,10 +87,10 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
         return exceeded.isEmpty() ? 0 : WRONG;
     }
 
-    private FetchReport measure(P plan, Conditions conditions) throws InterruptedException {
+    private FetchReport measure(P plan, Duration startTimeout, Conditions conditions) throws InterruptedException {
         plan.skipped().forEach(why -> System.out.println("left out: " + why));
         try (Children children =
-                        Children.open(Programs.ofThisJvm(), plan.run().report().resolve("logs"));
+                        Children.open(Programs.ofThisJvm(), plan.run().report().resolve("logs"), startTimeout);
                 HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, plan.hugepages());
                 Progress progress = Progress.onStandardOutput()) {
             children.borrowed(hugepages.borrowed());

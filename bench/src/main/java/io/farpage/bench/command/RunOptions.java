@@ -3,7 +3,9 @@ package io.farpage.bench.command;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.process.Cpus;
 import io.farpage.bench.process.Installation;
+import io.farpage.guest.command.TimeSpan;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -50,6 +52,14 @@ public final class RunOptions {
             defaultValue = "auto",
             description = "auto (RDMA if there is a device), rdma or tcp (default: ${DEFAULT-VALUE})")
     private Transport transport = Transport.AUTO;
+
+    @Option(
+            names = "--start-timeout",
+            defaultValue = "90s",
+            converter = TimeSpan.class,
+            description =
+                    "How long each program may take to be ready, and the link to come up; for slow and emulated machines (default: ${DEFAULT-VALUE})")
+    private Duration startTimeout = Duration.ZERO;
 
     @Option(names = "--no-baseline", description = "Do not run the C or perftest baseline")
     private boolean noBaseline;
@@ -119,6 +129,18 @@ public final class RunOptions {
         int given = rounds == null ? otherwise : rounds;
         Plan.require(given >= 1 && given <= MAX_ROUNDS, "--rounds " + given + ": must be from 1 to " + MAX_ROUNDS);
         return given;
+    }
+
+    /**
+     * How long each program may take to be ready, and the link to come up.
+     *
+     * @throws IllegalArgumentException naming the option, the value and what is allowed
+     */
+    public Duration startTimeout() {
+        Plan.require(
+                startTimeout.compareTo(Duration.ofSeconds(1)) >= 0 && startTimeout.compareTo(Duration.ofHours(1)) <= 0,
+                "--start-timeout " + startTimeout.toMillis() + "ms: must be from 1s to 1h");
+        return startTimeout;
     }
 
     public long seed() {

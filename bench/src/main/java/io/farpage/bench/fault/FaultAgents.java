@@ -26,7 +26,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * A home and the node whose agent resolves the toucher's faults with the home's pages. Each round is a guest of its own of one space, whose
+ * A home, a second one if pages have two, and the node whose agent resolves the toucher's faults with the home's pages. Each round is a guest of its own of one space, whose
  * pages are all away when it begins. Used by one thread.
  */
 final class FaultAgents implements AutoCloseable {
@@ -40,21 +40,22 @@ final class FaultAgents implements AutoCloseable {
 
     private final FaultPlan plan;
     private final AgentPair agents;
+    private final Optional<AgentProcess> secondHome;
     private final FaultToucher toucher;
     private final FaultToucher.Setting setting;
     private final String backing;
     private final AgentClient client;
-    private final String space;
+    private final String idle;
 
     /** What a round of the toucher gave, on both sides. */
     record Round(BaselineProcess.Measured measured, GuestStatus agent) {}
 
-    /** Starts both and writes known content into every page. */
+    /** Starts them and writes known content into every page. */
     FaultAgents(MeasuringCommand.Running running, FaultPlan plan, FaultScenario scenario, FaultToucher toucher)
             throws InterruptedException {
         Children children = running.children();
         FaultPlacement placement = scenario.placement();
-        String idle = scenario.idle().label();
+        this.idle = scenario.idle().label();
         AgentFlags flags = new AgentFlags(
                 running.coordinator().url(),
                 plan.run().transport().label(),
@@ -62,6 +63,10 @@ final class FaultAgents implements AutoCloseable {
                 plan.homeBytes(),
                 seal(children));
         AgentProcess home = AgentProcess.start(children, "home of " + idle, flags.home(placement.homeCpu()));
+        this.secondHome = plan.hasSecondHome()
+                ? Optional.of(AgentProcess.start(
+                        children, "second home of " + idle, flags.secondHome(placement.homeCpu(), plan.bytes())))
+                : Optional.empty();
         AgentProcess node =
                 AgentProcess.start(children, "node of " + idle, flags.node(placement.handlerCpu(), STAGING));
         this.plan = plan;
@@ -73,12 +78,13 @@ final class FaultAgents implements AutoCloseable {
                 plan.run().seed(),
                 placement.toucherCpu(),
                 plan.roundTimeout());
-        this.space = "bench-" + idle;
         this.backing = home.backing();
         this.client = new AgentClient(node.awaitPort());
-        fill(false);
-        if (plan.hasEncrypted()) {
-            fill(true);
+        if (secondHome.isPresent()) {
+            secondHome.get().awaitPort();
+        }
+        for (FaultSpace space : plan.spaces()) {
+            fill(space);
         }
     }
 
@@ -101,13 +107,13 @@ final class FaultAgents implements AutoCloseable {
     }
 
     /** The toucher writes the pages; when it ends, the agent brings them home. That takes memory which the agent can read. */
-    private void fill(boolean encrypted) throws InterruptedException {
-        attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), encrypted));
+    private void fill(FaultSpace space) throws InterruptedException {
+        attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), space));
         toucher.fill(
                 new FaultToucher.Setting(
                         setting.socket(), FaultToucher.Backing.MEMFD, setting.seed(), setting.cpu(), setting.timeout()),
                 plan.given().pages);
-        GuestStatus end = awaitEnd(encrypted);
+        GuestStatus end = awaitEnd(space);
         if (end.detail().contains(NOT_HOME)) {
             throw new CommandException("the pages could not be brought home after they were filled: "
                     + agents.node().lastWords());
@@ -116,12 +122,14 @@ final class FaultAgents implements AutoCloseable {
 
     private void attach(FaultCase.Side side) throws InterruptedException {
         client.attach(
-                space(side.encrypted()),
+                side.space().name(idle),
                 new GuestRequest(
                         setting.socket().toString(),
                         OptionalLong.of(plan.bytes()),
                         OptionalInt.empty(),
-                        Optional.of(List.of(AgentFlags.HOME)),
+                        Optional.of(List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME)
+                                .subList(0, side.space().homes())),
+                        OptionalInt.of(side.space().homes()),
                         side.local().isPresent()
                                 ? OptionalLong.of(side.local().getAsLong() * FaultPlan.PAGE_BYTES)
                                 : OptionalLong.empty(),
@@ -130,7 +138,8 @@ final class FaultAgents implements AutoCloseable {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        side.encrypted() ? Optional.of(true) : Optional.empty(),
+                        Optional.empty(),
+                        side.space() == FaultSpace.ENCRYPTED ? Optional.of(true) : Optional.empty(),
                         Optional.empty(),
                         Optional.empty()));
     }
@@ -139,17 +148,13 @@ final class FaultAgents implements AutoCloseable {
     Round run(FaultCase.Side side, FaultToucher.Walk walk) throws InterruptedException {
         attach(side);
         BaselineProcess.Measured measured = toucher.touch(setting, walk);
-        return new Round(measured, awaitEnd(side.encrypted()));
+        return new Round(measured, awaitEnd(side.space()));
     }
 
-    private String space(boolean encrypted) {
-        return encrypted ? space + "-encrypted" : space;
-    }
-
-    private GuestStatus awaitEnd(boolean encrypted) throws InterruptedException {
+    private GuestStatus awaitEnd(FaultSpace space) throws InterruptedException {
         long deadline = System.nanoTime() + END_TIMEOUT.toNanos();
         while (System.nanoTime() - deadline < 0) {
-            GuestStatus status = client.guest(space(encrypted));
+            GuestStatus status = client.guest(space.name(idle));
             if (status.state().equals("ended")) {
                 return status;
             }
@@ -182,5 +187,6 @@ final class FaultAgents implements AutoCloseable {
         client.close();
         agents.node().close();
         agents.home().close();
+        secondHome.ifPresent(AgentProcess::close);
     }
 }

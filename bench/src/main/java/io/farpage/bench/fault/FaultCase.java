@@ -23,7 +23,11 @@ enum FaultCase {
     /** Pages that are sealed for their home, against pages that are not. */
     ENCRYPTED,
     /** The same with a quarter of them resident, so that pages are sealed, too. */
-    ENCRYPTED_LOCAL_25;
+    ENCRYPTED_LOCAL_25,
+    /** Pages that have two homes, against pages that have one. */
+    MIRRORED,
+    /** The same with a quarter of them resident, so that pages are written to both homes, too. */
+    MIRRORED_LOCAL_25;
 
     private static final int WHOLE = 100;
 
@@ -33,9 +37,9 @@ enum FaultCase {
      * @param label what an agent so configured is called as a baseline
      * @param prefetch pages that one fetch may bring
      * @param local pages that may be resident
-     * @param encrypted whether the space is
+     * @param space whose pages are touched
      */
-    record Side(String label, int prefetch, OptionalLong local, boolean encrypted) {}
+    record Side(String label, int prefetch, OptionalLong local, FaultSpace space) {}
 
     String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -61,32 +65,43 @@ enum FaultCase {
     /** The agent that is looked at. */
     Side measured(FaultPlan plan) {
         boolean prefetches = this == SEQUENTIAL_PREFETCH || this == RANDOM_PREFETCH;
-        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), isEncrypted());
+        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), space());
     }
 
     private OptionalLong local(FaultPlan plan) {
         return evicts() ? OptionalLong.of(plan.given().pages * percent() / WHOLE) : OptionalLong.empty();
     }
 
-    /** Whether the pages of the agent that is looked at are sealed. */
-    boolean isEncrypted() {
-        return this == ENCRYPTED || this == ENCRYPTED_LOCAL_25;
+    /** The space of the agent that is looked at. */
+    FaultSpace space() {
+        return switch (this) {
+            case ENCRYPTED, ENCRYPTED_LOCAL_25 -> FaultSpace.ENCRYPTED;
+            case MIRRORED, MIRRORED_LOCAL_25 -> FaultSpace.MIRRORED;
+            default -> FaultSpace.PLAIN;
+        };
     }
 
     /** The agent that it is compared with, unless that is C. */
     Side reference(FaultPlan plan) {
-        if (isEncrypted()) {
-            return new Side("farpage-plain", 1, local(plan), false);
+        switch (space()) {
+            case ENCRYPTED -> {
+                return new Side("farpage-plain", 1, local(plan), FaultSpace.PLAIN);
+            }
+            case MIRRORED -> {
+                return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN);
+            }
+            case PLAIN -> {}
         }
-        return new Side(evicts() ? "farpage-no-limit" : "farpage-prefetch-off", 1, OptionalLong.empty(), false);
+        return new Side(
+                evicts() ? "farpage-no-limit" : "farpage-prefetch-off", 1, OptionalLong.empty(), FaultSpace.PLAIN);
     }
 
     private int percent() {
         return switch (this) {
             case LOCAL_100 -> WHOLE;
             case LOCAL_50 -> 50;
-            case LOCAL_25, ENCRYPTED_LOCAL_25 -> 25;
-            case ENCRYPTED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
+            case LOCAL_25, ENCRYPTED_LOCAL_25, MIRRORED_LOCAL_25 -> 25;
+            case ENCRYPTED, MIRRORED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
         };
     }
 }

@@ -11,8 +11,10 @@ import io.farpage.bench.report.Subject;
 import io.farpage.linux.crypto.LibCrypto;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * What to measure, checked.
@@ -70,7 +72,8 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
                     skipped.add(why);
                     continue;
                 }
-                if (one.isEncrypted() && LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Failed failed) {
+                if (one.space() == FaultSpace.ENCRYPTED
+                        && LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Failed failed) {
                     String why = "--case " + one.label() + ": " + failed;
                     require(o.cases.isEmpty(), why);
                     skipped.add(why);
@@ -103,24 +106,32 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
         return given.run;
     }
 
-    /** For both agents' pools and the baseline's pages. */
+    /** For all agents' pools and the baseline's pages. */
     @Override
     public long hugepages() {
-        return AgentFlags.hugepages(homeBytes(), FaultAgents.STAGING) + AgentFlags.hugepages(bytes());
+        long second = hasSecondHome() ? AgentFlags.hugepages(bytes(), FaultAgents.STAGING) : 0;
+        return AgentFlags.hugepages(homeBytes(), FaultAgents.STAGING) + second + AgentFlags.hugepages(bytes());
     }
 
     long bytes() {
         return given.pages * PAGE_BYTES;
     }
 
-    /** Whether some case has an encrypted space. */
-    boolean hasEncrypted() {
-        return scenarios.stream().anyMatch(one -> one.kind().isEncrypted());
+    /** The spaces of all cases, and of what they are compared with. */
+    Set<FaultSpace> spaces() {
+        EnumSet<FaultSpace> spaces = EnumSet.of(FaultSpace.PLAIN);
+        scenarios.forEach(one -> spaces.add(one.kind().space()));
+        return spaces;
     }
 
     /** Bytes of all spaces that the home has. */
     long homeBytes() {
-        return hasEncrypted() ? 2 * bytes() : bytes();
+        return spaces().size() * bytes();
+    }
+
+    /** Whether pages of some space have a second home. */
+    boolean hasSecondHome() {
+        return spaces().contains(FaultSpace.MIRRORED);
     }
 
     /** Touches of each round that are not recorded, at first. */

@@ -6,5 +6,7 @@ enum BaselineKind {
     C,
     /** perftest's READ benchmarks. */
     PERFTEST,
+    /** Another pair of agents, without encryption. */
+    PLAIN,
     NONE
 }

@@ -3,6 +3,7 @@ package io.farpage.bench.fetch;
 import io.farpage.bench.baseline.BaselineProgram;
 import io.farpage.bench.baseline.Perftest;
 import io.farpage.bench.command.BaselineRunner;
+import io.farpage.bench.process.Children;
 import java.nio.file.Path;
 
 /** The program that farpage is compared with, made ready once for all scenarios. */
@@ -12,7 +13,7 @@ interface Baselines {
     BaselineRunner start(Scenario scenario, Pair pair) throws InterruptedException;
 
     /** The baseline that the plan asks for, or why it is absent. */
-    static Baselines prepare(FetchPlan plan, Path scratch) throws InterruptedException {
+    static Baselines prepare(FetchPlan plan, Children children) throws InterruptedException {
         return switch (plan.baseline()) {
             case NONE -> absent("--no-baseline was given");
             case C ->
@@ -25,7 +26,9 @@ interface Baselines {
             case PERFTEST ->
                 Perftest.missing()
                         .map(Baselines::absent)
-                        .orElse((scenario, pair) -> new PerftestBaselineRunner(plan, scenario, pair, scratch));
+                        .orElse((scenario, pair) ->
+                                new PerftestBaselineRunner(plan, scenario, pair, children.scratch()));
+            case PLAIN -> (scenario, pair) -> PlainBaselineRunner.start(plan, scenario, pair, children);
         };
     }
 

@@ -31,7 +31,7 @@ public final class FetchCommand extends MeasuringCommand<FetchPlan> {
     protected List<FetchRun> measure(FetchPlan plan, Running running) throws InterruptedException {
         Progress progress = running.progress();
         progress.show("building the baseline");
-        Baselines baselines = Baselines.prepare(plan, running.children().scratch());
+        Baselines baselines = Baselines.prepare(plan, running.children());
         List<FetchRun> runs = new ArrayList<>();
         for (Scenario scenario : plan.scenarios()) {
             progress.show(scenario.name() + ": starting");

@@ -106,9 +106,25 @@ final class FetchOptions {
     Integer gidIndex;
 
     @Option(
+            names = "--encryption",
+            defaultValue = "off",
+            description = "on or off: whether the link is encrypted; needs --transport tcp (default: ${DEFAULT-VALUE})")
+    Encryption encryption = Encryption.OFF;
+
+    @Option(
+            names = "--sealed",
+            defaultValue = "off",
+            description =
+                    "on or off: whether pages are sealed on the home, as those of an encrypted space; the latency of a fetch then includes"
+                            + " opening the page (default: ${DEFAULT-VALUE})")
+    Sealing sealing = Sealing.OFF;
+
+    @Option(
             names = "--baseline",
-            description = "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device) or none"
-                    + " (default: perftest with --transport rdma, otherwise c)")
+            description =
+                    "c (a C program over TCP), perftest (ib_read_lat and ib_read_bw on the same device), plain (the same agents"
+                            + " without encryption) or none (default: plain with --encryption on or --sealed on, perftest with --transport rdma,"
+                            + " otherwise c)")
     @Nullable
     BaselineKind baseline;
 

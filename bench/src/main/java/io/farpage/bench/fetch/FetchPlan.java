@@ -62,6 +62,9 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
                 o.duration.compareTo(Duration.ofHours(24)) <= 0 && o.warmup.compareTo(Duration.ofHours(1)) <= 0,
                 "--duration must be at most 24h, --warmup at most 1h");
         checkDevice(o);
+        require(
+                o.encryption == Encryption.OFF || o.run.transport() == Transport.TCP,
+                "--encryption on: RDMA does not encrypt; add --transport tcp");
         List<String> skipped = new ArrayList<>();
         return new FetchPlan(o, scenarios(o, allowedCpus, skipped), skipped, baseline(o), rounds);
     }
@@ -81,8 +84,12 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
         require(
                 !o.run.noBaseline() || given == null || given == BaselineKind.NONE,
                 "--no-baseline: contradicts --baseline; leave one of them out");
-        BaselineKind chosen =
-                given != null ? given : o.run.transport() == Transport.RDMA ? BaselineKind.PERFTEST : BaselineKind.C;
+        boolean isEncrypted = o.encryption == Encryption.ON || o.sealing == Sealing.ON;
+        BaselineKind usual = o.run.transport() == Transport.RDMA ? BaselineKind.PERFTEST : BaselineKind.C;
+        BaselineKind chosen = given != null ? given : isEncrypted ? BaselineKind.PLAIN : usual;
+        require(
+                chosen != BaselineKind.PLAIN || isEncrypted,
+                "--baseline plain: is for encryption; add --encryption on or --sealed on");
         if (o.run.noBaseline()) {
             chosen = BaselineKind.NONE;
         }
@@ -105,11 +112,13 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
             List<Idle> idles = isLatency ? List.of(Idle.SPIN, Idle.BLOCK) : List.of(Idle.SPIN);
             for (Idle idle : o.run.idle(idles, cpus.size(), skipped)) {
                 int home = idle.needsTwoCpus() ? cpus.get(1) : first;
-                scenarios.add(new Scenario(mode, idle, isLatency ? 1 : depth, new Placement(first, home)));
+                scenarios.add(new Scenario(
+                        mode, idle, isLatency ? 1 : depth, new Placement(first, home), o.encryption, o.sealing));
             }
         }
         if (scenarios.isEmpty()) {
-            scenarios.add(new Scenario(Mode.THROUGHPUT, Idle.BLOCK, depth, new Placement(first, first)));
+            scenarios.add(new Scenario(
+                    Mode.THROUGHPUT, Idle.BLOCK, depth, new Placement(first, first), o.encryption, o.sealing));
         }
         return scenarios;
     }
@@ -145,7 +154,11 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
                 .mapToLong(scenario -> AgentFlags.hugepages(bytes(), Pair.staging(this, scenario)))
                 .max()
                 .orElse(0);
-        return most + (baseline == BaselineKind.C ? AgentFlags.hugepages(bytes()) : 0);
+        return switch (baseline) {
+            case C -> most + AgentFlags.hugepages(bytes());
+            case PLAIN -> 2 * most;
+            case PERFTEST, NONE -> most;
+        };
     }
 
     @Override

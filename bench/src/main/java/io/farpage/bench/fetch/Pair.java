@@ -30,7 +30,9 @@ import java.util.concurrent.TimeUnit;
  * by one thread.
  */
 final class Pair implements AutoCloseable {
-    private static final Duration START_TIMEOUT = Duration.ofMinutes(4);
+    /** The node starts, waits for the home to register, and for the link to come up. */
+    private static final int STARTS = 3;
+
     private static final int LINKS = 4;
     private static final int MAX_READS = 255;
     private static final Duration FAREWELL = Duration.ofSeconds(10);
@@ -57,7 +59,8 @@ final class Pair implements AutoCloseable {
         for (Child child : others()) {
             Thread.ofVirtual().name("end of " + child.name()).start(() -> awaitEnd(child));
         }
-        this.ready = expect(Answer.Ready.class, "start", START_TIMEOUT);
+        this.ready =
+                expect(Answer.Ready.class, "start", agents.node().startTimeout().multipliedBy(STARTS));
     }
 
     /** Starts both and waits until the link between them is up. */
@@ -80,6 +83,8 @@ final class Pair implements AutoCloseable {
                 given.zipfExponent,
                 given.run.seed(),
                 given.verify,
+                scenario.sealing() == Sealing.ON,
+                given.run.startTimeout(),
                 flags.node(scenario.placement().nodeCpu(), staging(plan, scenario)));
         Child node = children.start(
                 "node of " + scenario.name(), "page-bench", List.of("fetch-node", Lines.of(settings)), true);
@@ -93,6 +98,7 @@ final class Pair implements AutoCloseable {
             more.put("rdma.device", port.device());
             port.gidIndex().ifPresent(index -> more.put("rdma.gid_index", Integer.toString(index)));
         });
+        more.put("link.encryption", scenario.encryption().setting());
         more.put("link.max", Integer.toString(LINKS));
         more.put("rdma.max_send_wr", Integer.toString(depth + 1));
         more.put("rdma.max_rd_atomic", Integer.toString(Math.min(MAX_READS, depth)));

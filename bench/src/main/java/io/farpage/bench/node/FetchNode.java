@@ -5,6 +5,7 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
@@ -24,7 +25,9 @@ import io.farpage.verbs.VerbsException;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,7 +40,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The fetching node's agent and its workload. Used by one thread, which waits; the shard's thread does the work. */
 final class FetchNode implements AutoCloseable {
-    private static final Duration LINK_TIMEOUT = Duration.ofSeconds(60);
     private static final Duration SLACK = Duration.ofSeconds(30);
     private static final long SLOWEST_PAGE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int SMALLEST_PAGE = 4096;
@@ -48,6 +50,7 @@ final class FetchNode implements AutoCloseable {
     private final PeerLink link;
     private final FetchWorkload cycle;
     private final PageNumbers numbers;
+    private final @Nullable LocalSeal seal;
     private @Nullable SpaceUse space;
 
     private FetchNode(NodeSettings settings, PageAgent agent) throws NodeException, InterruptedException {
@@ -57,11 +60,13 @@ final class FetchNode implements AutoCloseable {
         Home home = makeSpace();
         awaitLink();
         MemorySegment staging = stagingFrames();
+        seal = settings.sealed() ? LocalSeal.of(settings) : null;
+        PageSeal pages = seal == null ? null : seal.pages();
         CompletableFuture<FetchWorkload> added = new CompletableFuture<>();
         long deadline = agentConfig(settings).get(AgentKeys.FETCH_DEADLINE).toNanos();
         agent.shards().getFirst().submit(new ShardCommand.Run(() -> {
             Fetcher fetcher = agent.shards().getFirst().shard().newFetcher(settings.slots(), deadline);
-            FetchWorkload made = new FetchWorkload(fetcher, home, staging, settings.seed());
+            FetchWorkload made = new FetchWorkload(fetcher, home, staging, settings.seed(), pages);
             agent.shards().getFirst().submit(new ShardCommand.AddCycle(made));
             added.complete(made);
         }));
@@ -86,7 +91,12 @@ final class FetchNode implements AutoCloseable {
     }
 
     private static Config agentConfig(NodeSettings settings) {
-        return AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings.agent());
+        Map<String, String> flags = new HashMap<>(settings.agent());
+        Path socket = Path.of(
+                System.getProperty("java.io.tmpdir"),
+                "farpage-bench-" + ProcessHandle.current().pid());
+        flags.putIfAbsent("api.socket", socket + ".sock");
+        return AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), flags);
     }
 
     private Home makeSpace() throws NodeException, InterruptedException {
@@ -114,7 +124,7 @@ final class FetchNode implements AutoCloseable {
     }
 
     private void awaitHome() throws NodeException, CoordinatorException, InterruptedException {
-        long deadline = System.nanoTime() + LINK_TIMEOUT.toNanos();
+        long deadline = System.nanoTime() + settings.startTimeout().toNanos();
         while (System.nanoTime() - deadline < 0) {
             Optional<Node> home = agent.coordinator().node(settings.home());
             Optional<Node> self = agent.coordinator().node(agent.node());
@@ -123,15 +133,17 @@ final class FetchNode implements AutoCloseable {
             }
             Thread.sleep(10);
         }
-        throw new NodeException("the home did not register within " + LINK_TIMEOUT.toSeconds() + " s");
+        throw new NodeException(
+                "the home did not register within " + settings.startTimeout().toSeconds() + " s");
     }
 
     private void awaitLink() throws NodeException, InterruptedException {
         agent.links().connect(settings.home());
-        long deadline = System.nanoTime() + LINK_TIMEOUT.toNanos();
+        long deadline = System.nanoTime() + settings.startTimeout().toNanos();
         while (link.phase() != LinkPhase.UP) {
             if (System.nanoTime() - deadline > 0) {
-                throw new NodeException("no link with the home within " + LINK_TIMEOUT.toSeconds() + " s"
+                throw new NodeException("no link with the home within "
+                        + settings.startTimeout().toSeconds() + " s"
                         + (link.lastFailure().isEmpty() ? "" : "; last failure: " + link.lastFailure()));
             }
             Thread.sleep(5);
@@ -227,5 +239,8 @@ final class FetchNode implements AutoCloseable {
             space.close();
         }
         agent.close();
+        if (seal != null) {
+            seal.close();
+        }
     }
 }

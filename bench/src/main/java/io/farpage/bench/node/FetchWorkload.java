@@ -2,6 +2,7 @@ package io.farpage.bench.node;
 
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
+import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.shard.DutyCycle;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
@@ -12,6 +13,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.CompletableFuture;
 import org.HdrHistogram.Histogram;
+import org.HdrHistogram.SingleWriterRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,11 +21,14 @@ import org.jspecify.annotations.Nullable;
  * latency has been taken. As the C baseline does, it asks for half a window at a time, so that requests share a send and
  * replies a receive. Allocates nothing between the beginning and the end of a workload.
  *
+ * <p>Sealed pages are opened where they arrive, and a page that does not open is a wrong one. Their latency includes that.
+ *
  * <p>There is no think time: a stall delays the next request rather than being counted against those that would have been
  * sent meanwhile (coordinated omission).
  */
 final class FetchWorkload implements DutyCycle {
     private static final ValueLayout.OfLong WORD = ValueLayout.JAVA_LONG;
+    private static final long HIGHEST_LATENCY_NANOS = 100_000_000_000L;
 
     private final OperatingSystemMXBean process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     private final ThreadMXBean threads = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
@@ -33,6 +38,10 @@ final class FetchWorkload implements DutyCycle {
     private final MemorySegment staging;
     private final long seed;
     private final int pageSize;
+
+    private final @Nullable PageSeal seal;
+    private final SingleWriterRecorder latency;
+    private final long[] startedAtOf;
 
     private final int[] freeBuffers;
     private final int[] bufferOf;
@@ -60,14 +69,18 @@ final class FetchWorkload implements DutyCycle {
      * @param fetcher of the shard; this takes all its slots
      * @param staging a page for each slot
      * @param seed of the pages' content
+     * @param seal of the pages, if the home is to hold them sealed
      */
-    FetchWorkload(Fetcher fetcher, Home home, MemorySegment staging, long seed) {
+    FetchWorkload(Fetcher fetcher, Home home, MemorySegment staging, long seed, @Nullable PageSeal seal) {
         this.fetcher = fetcher;
         this.home = home;
         this.staging = staging;
         this.seed = seed;
         this.pageSize = home.pageSize();
+        this.seal = seal;
+        latency = seal == null ? fetcher.readLatency() : new SingleWriterRecorder(HIGHEST_LATENCY_NANOS, 3);
         int capacity = fetcher.capacity();
+        startedAtOf = new long[capacity];
         freeBuffers = new int[capacity];
         bufferOf = new int[capacity];
         pageOf = new long[capacity];
@@ -91,7 +104,7 @@ final class FetchWorkload implements DutyCycle {
         succeeded = 0;
         mismatches = 0;
         failure = null;
-        latencies = fetcher.readLatency().getIntervalHistogram(latencies);
+        latencies = latency.getIntervalHistogram(latencies);
         startedReplays = fetcher.replays().get();
         startedCpu = process.getProcessCpuTime();
         startedBytes = threads.getCurrentThreadAllocatedBytes();
@@ -131,7 +144,7 @@ final class FetchWorkload implements DutyCycle {
                 continue;
             }
             succeeded++;
-            if (!current.isWrite()) {
+            if (!current.isWrite() && open(slot, buffer)) {
                 check(current, buffer, pageOf[slot]);
             }
         }
@@ -146,6 +159,28 @@ final class FetchWorkload implements DutyCycle {
         target = issued;
     }
 
+    /** Opens a sealed page; whether the page is one that can be checked. */
+    private boolean open(int slot, int buffer) {
+        PageSeal opening = seal;
+        if (opening == null) {
+            return true;
+        }
+        long address = addressOf(buffer);
+        boolean opened = opening.open((int) pageOf[slot], address, address);
+        latency.recordValue(Math.min(System.nanoTime() - startedAtOf[slot], HIGHEST_LATENCY_NANOS));
+        if (!opened) {
+            mismatch(pageOf[slot], 0);
+        }
+        return opened;
+    }
+
+    private void mismatch(long page, long offset) {
+        if (mismatches++ == 0) {
+            firstWrongPage = page;
+            firstWrongOffset = offset;
+        }
+    }
+
     private void check(Workload current, int buffer, long page) {
         long address = addressOf(buffer);
         long wrong = switch (current.verification()) {
@@ -153,9 +188,8 @@ final class FetchWorkload implements DutyCycle {
             case ENDS -> PageContent.verifyEndsAt(address, pageSize, seed, page);
             case FULL -> PageContent.verifyAt(address, pageSize, seed, page);
         };
-        if (wrong >= 0 && mismatches++ == 0) {
-            firstWrongPage = page;
-            firstWrongOffset = wrong;
+        if (wrong >= 0) {
+            mismatch(page, wrong);
         }
     }
 
@@ -184,10 +218,15 @@ final class FetchWorkload implements DutyCycle {
         int slot;
         if (current.isWrite()) {
             PageContent.fillAt(address, pageSize, seed, page);
+            if (seal != null) {
+                seal.seal((int) page, address, address);
+            }
             slot = fetcher.write(home.link(), home.incarnation(), home.offsetOf(page), pageSize, address);
         } else {
             spoil(buffer);
+            long started = System.nanoTime();
             slot = fetcher.read(home.link(), home.incarnation(), home.offsetOf(page), pageSize, address);
+            startedAtOf[slot] = started;
         }
         pageOf[slot] = page;
         bufferOf[slot] = buffer;
@@ -210,7 +249,7 @@ final class FetchWorkload implements DutyCycle {
         long elapsed = System.nanoTime() - startedAt;
         long allocated = threads.getCurrentThreadAllocatedBytes() - startedBytes;
         long cpu = process.getProcessCpuTime() - startedCpu;
-        Histogram taken = fetcher.readLatency().getIntervalHistogram(latencies);
+        Histogram taken = latency.getIntervalHistogram(latencies);
         CompletableFuture<Outcome> whenDone = result;
         workload = null;
         result = null;

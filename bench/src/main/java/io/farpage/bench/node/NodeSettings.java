@@ -2,6 +2,7 @@ package io.farpage.bench.node;
 
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.pattern.PagePattern;
+import java.time.Duration;
 import java.util.Map;
 
 /**
@@ -16,6 +17,8 @@ import java.util.Map;
  * @param zipfExponent of the zipf pattern
  * @param seed of content and pattern
  * @param verification of fetched pages
+ * @param sealed whether pages are sealed on their home
+ * @param startTimeout how long the home may take to register, and the link to come up
  * @param agent configuration of the node's agent, key to value
  */
 public record NodeSettings(
@@ -28,6 +31,8 @@ public record NodeSettings(
         double zipfExponent,
         long seed,
         Verification verification,
+        boolean sealed,
+        Duration startTimeout,
         Map<String, String> agent) {
     /** Transfers that must be possible at once: pages are filled several at a time whatever the depth. */
     public static final int FILL_WINDOW = 16;

@@ -19,12 +19,14 @@ public final class Child implements AutoCloseable {
     private final String name;
     private final Process process;
     private final Path log;
+    private final Duration startTimeout;
     private final Watchdog watchdog;
 
-    Child(String name, Process process, Path log, Watchdog watchdog) {
+    Child(String name, Process process, Path log, Duration startTimeout, Watchdog watchdog) {
         this.name = name;
         this.process = process;
         this.log = log;
+        this.startTimeout = startTimeout;
         this.watchdog = watchdog;
     }
 
@@ -80,9 +82,18 @@ public final class Child implements AutoCloseable {
         }
     }
 
-    /** Waits for a file that it writes, in one step, when it is ready, and returns its text. */
-    public String awaitFile(Path file, Duration timeout) throws InterruptedException {
-        long deadline = System.nanoTime() + timeout.toNanos();
+    /** How long it may take to be ready. */
+    public Duration startTimeout() {
+        return startTimeout;
+    }
+
+    /**
+     * Waits, at most {@link #startTimeout()}, for a file that it writes, in one step, when it is ready, and returns its text.
+     *
+     * @throws CommandException if it ends or is not ready in time, with what it said last
+     */
+    public String awaitFile(Path file) throws InterruptedException {
+        long deadline = System.nanoTime() + startTimeout.toNanos();
         while (System.nanoTime() - deadline < 0) {
             try {
                 if (Files.exists(file)) {
@@ -95,7 +106,8 @@ public final class Child implements AutoCloseable {
                 throw new CommandException(lastWords());
             }
         }
-        throw new CommandException("not ready within " + timeout.toSeconds() + " s: " + lastWords());
+        throw new CommandException(
+                "not ready within " + startTimeout.toSeconds() + " s (--start-timeout): " + lastWords());
     }
 
     /** Ends it at once. Any thread. */

@@ -4,6 +4,7 @@ import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -18,15 +19,17 @@ public final class Children implements AutoCloseable {
     private final Programs programs;
     private final Path logs;
     private final Path scratch;
+    private final Duration startTimeout;
     private final Watchdog watchdog;
     private final List<Child> all = new CopyOnWriteArrayList<>();
     private final Thread hook = new Thread(this::killAll, "end children");
     private volatile boolean ending;
 
-    private Children(Programs programs, Path logs, Path scratch, Watchdog watchdog) {
+    private Children(Programs programs, Path logs, Path scratch, Duration startTimeout, Watchdog watchdog) {
         this.programs = programs;
         this.logs = logs;
         this.scratch = scratch;
+        this.startTimeout = startTimeout;
         this.watchdog = watchdog;
     }
 
@@ -34,13 +37,14 @@ public final class Children implements AutoCloseable {
      * Makes ready to start programs.
      *
      * @param logs directory for the children's logs, made if need be
+     * @param startTimeout how long each may take to be ready
      */
-    public static Children open(Programs programs, Path logs) {
+    public static Children open(Programs programs, Path logs, Duration startTimeout) {
         try {
             Files.createDirectories(logs);
             Path scratch = Files.createTempDirectory("farpage-bench");
-            Children children =
-                    new Children(programs, logs.toAbsolutePath(), scratch, Watchdog.start(scratch, HUGEPAGES));
+            Children children = new Children(
+                    programs, logs.toAbsolutePath(), scratch, startTimeout, Watchdog.start(scratch, HUGEPAGES));
             Runtime.getRuntime().addShutdownHook(children.hook);
             return children;
         } catch (IOException e) {
@@ -87,7 +91,7 @@ public final class Children implements AutoCloseable {
         }
         try {
             Process process = builder.start();
-            Child child = new Child(name, process, log, watchdog);
+            Child child = new Child(name, process, log, startTimeout, watchdog);
             all.add(child);
             watchdog.add(process.pid());
             if (ending) {

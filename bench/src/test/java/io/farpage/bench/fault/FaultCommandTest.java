@@ -99,11 +99,21 @@ final class FaultCommandTest {
     void shouldCompareEncryptedPagesWithPlainOnes() throws Exception {
         LibCrypto.Loading library = LibCrypto.load(Optional.empty());
         assumeTrue(library instanceof LibCrypto.Loading.Loaded, library::toString);
+        compare("encrypted", "farpage-plain");
+    }
+
+    @Test
+    void shouldComparePagesWithTwoHomesWithThoseThatHaveOne() throws Exception {
+        compare("mirrored", "farpage-one-home");
+    }
+
+    /** A case and the same with a quarter of the pages resident. */
+    private void compare(String kind, String baseline) throws Exception {
         JsonNode runs =
-                report(List.of("--case", "encrypted,encrypted-local-25")).get("runs");
+                report(List.of("--case", kind + "," + kind + "-local-25")).get("runs");
         for (JsonNode run : runs) {
             String name = run.get("name").asString();
-            assertEquals("farpage-plain", run.at("/baseline/name").asString(), name);
+            assertEquals(baseline, run.at("/baseline/name").asString(), name);
             assertEquals(0, run.get("mismatches").asLong(), name);
             assertEquals(0, run.at("/baseline/mismatches").asLong(), name);
             assertEquals(RECORDED, run.get("count").asLong(), name);

@@ -6,11 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.linux.crypto.LibCrypto;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -75,6 +77,24 @@ final class FetchCommandTest {
         try (Stream<Path> logs = Files.list(directory.resolve("report/logs"))) {
             assertEquals(3, logs.count(), "a log for each process");
         }
+    }
+
+    @Test
+    @Tag("soak")
+    void shouldFetchSealedPagesOpenThemAndCompareWithPlainOnes() throws Exception {
+        assumeTrue(
+                LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Loaded,
+                "OpenSSL 3 is missing: apt-get install libssl3");
+        try (BenchProcess bench =
+                start("--mode", "latency", "--idle", "block", "--count", "600", "--rounds", "3", "--sealed", "on")) {
+            assertEquals(0, bench.exitCode(TIMEOUT), bench.output() + bench.errors());
+        }
+        JsonNode json = report();
+        assertEquals("latency-block-sealed", json.get("name").asString());
+        assertEquals(600, json.get("count").asLong());
+        assertEquals(0, json.get("mismatches").asLong());
+        assertTrue(json.get("p50Ns").asLong() > 0);
+        assertEquals("farpage-plain-block", json.get("baseline").get("name").asString());
     }
 
     /** The warm-up is long: on a loaded machine the compiler finishes late, and until then escape analysis removes no allocation. */

@@ -49,6 +49,40 @@ final class FetchPlanTest {
     }
 
     @Test
+    void shouldCompareAnEncryptedLinkWithAPlainOne() {
+        FetchPlan plan = plan(List.of(0, 1), "--transport", "tcp", "--encryption", "on");
+        assertEquals(BaselineKind.PLAIN, plan.baseline());
+        assertEquals(
+                List.of("latency-spin-encrypted", "latency-block-encrypted", "throughput-spin-encrypted"), names(plan));
+        assertEquals("latency-spin", plan.scenarios().getFirst().plain().name());
+        assertThrows(IllegalArgumentException.class, () -> plan(List.of(0, 1), "--baseline", "plain"));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> plan(List.of(0, 1), "--transport", "rdma", "--no-baseline", "--encryption", "on"));
+    }
+
+    @Test
+    void shouldCompareSealedPagesWithPlainOnesOverRdmaToo() {
+        FetchPlan plan = plan(List.of(0, 1), "--transport", "rdma", "--device", "rxe0", "--sealed", "on");
+        assertEquals(BaselineKind.PLAIN, plan.baseline());
+        assertEquals(List.of("latency-spin-sealed", "latency-block-sealed", "throughput-spin-sealed"), names(plan));
+        assertEquals(Sealing.OFF, plan.scenarios().getFirst().plain().sealing());
+        assertEquals(
+                BaselineKind.PERFTEST,
+                plan(
+                                List.of(0, 1),
+                                "--transport",
+                                "rdma",
+                                "--device",
+                                "rxe0",
+                                "--sealed",
+                                "on",
+                                "--baseline",
+                                "perftest")
+                        .baseline());
+    }
+
+    @Test
     void shouldShareFetchesAmongRounds() {
         assertEquals(
                 1000, plan(List.of(0, 1), "--count", "10000", "--rounds", "10").roundCount());

@@ -92,7 +92,7 @@ public final class StressCommand implements Callable<Integer> {
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();
             List<Thread> running = new ArrayList<>();
-            Toucher.Work work = new Toucher.Work(guest.address(), pages, threads, operations / threads, chosen, shadow);
+            Toucher.Work work = new Toucher.Work(guest.address(), pages, threads, operations, chosen, shadow);
             for (int i = 0; i < threads; i++) {
                 Toucher toucher = new Toucher(work, i, stop, arena);
                 touchers.add(toucher);

@@ -28,7 +28,7 @@ final class Toucher implements Runnable {
      *
      * @param base address of the first page
      * @param pages that they touch
-     * @param operations of each thread
+     * @param operations of all threads together; the first ones do one more each if the threads cannot share them evenly
      * @param shadow what the pages should hold
      */
     record Work(long base, int pages, int threads, long operations, long seed, Shadow shadow) {}
@@ -49,7 +49,8 @@ final class Toucher implements Runnable {
 
     @Override
     public void run() {
-        for (long i = 0; i < work.operations() && !stop.get(); i++) {
+        long operations = (work.operations() + work.threads() - 1 - self) / work.threads();
+        for (long i = 0; i < operations && !stop.get(); i++) {
             operate((int) (i / PHASE % 3));
             done = i + 1;
         }

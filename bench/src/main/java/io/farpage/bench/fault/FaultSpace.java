@@ -1,0 +1,23 @@
+package io.farpage.bench.fault;
+
+import java.util.Locale;
+
+/** The spaces of a run, each with pages of its own. */
+enum FaultSpace {
+    /** Each page has one home. */
+    PLAIN,
+    /** Its pages are sealed. */
+    ENCRYPTED,
+    /** Each page has two homes. */
+    MIRRORED;
+
+    /** Its name, of the scenarios of one idle strategy. */
+    String name(String idle) {
+        return "bench-" + idle + (this == PLAIN ? "" : "-" + name().toLowerCase(Locale.ROOT));
+    }
+
+    /** How many homes each page has. */
+    int homes() {
+        return this == MIRRORED ? 2 : 1;
+    }
+}

@@ -76,6 +76,10 @@ test-rdma-guests: build ## virtual machines on remote memory over RDMA: stress a
 demo-vm: build ## run a Linux guest in QEMU with most of its RAM on another node, and check it; ARGS='--local 64MiB'
 	@integration-tests/demo/run $(ARGS)
 
+.PHONY: demo-survive
+demo-survive: build ## run such a guest with two copies of each page, and kill, replace and empty hosts under it
+	@integration-tests/demo/survive $(ARGS)
+
 .PHONY: jcstress
 jcstress: ## stress the lock-free parts with jcstress
 	@$(JDK); $(MVN) $(MVN_FLAGS) -Pjcstress -pl page-pool verify
@@ -91,6 +95,6 @@ jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'
 .PHONY: docs
 docs: build ## write docs/configuration.md anew from the code
 	@{ echo "# Configuration"; echo; \
-	echo "Every program reads one YAML file (\`--config\`), over it the environment, over both \`--set key=value\`. All faults are"; \
+	echo "Every program reads one YAML file (\`--config\`), the environment overrides it, and \`--set key=value\` overrides both. All faults are"; \
 	echo "reported at once; a key that is not listed here is refused. This page is written from the code by \`make docs\`."; echo; \
 	bin/coordinator config-reference; echo; bin/page-agent config-reference; } > docs/configuration.md

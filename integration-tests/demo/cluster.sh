@@ -21,7 +21,7 @@ launch() {
   rm -f "$target/$name.port"
   "$root/bin/$program" run --port-file "$target/$name.port" "$@" >"$target/$name.log" 2>&1 &
   cluster[$name]=$!
-  await 60 "the $name is not up" test -s "$target/$name.port"
+  await 180 "the $name is not up" test -s "$target/$name.port"
 }
 
 # Fails if one of them has ended: the guest would wait for it for ever.
@@ -45,8 +45,8 @@ start_cluster() {
   launch coordinator coordinator --set server.listen=127.0.0.1:0 --set store.directory="$target/store"
   local common=(--set coordinator.url="$(url coordinator)" --set api.listen=127.0.0.1:0)
   [ -z "$device" ] || common+=(--set transport.mode=rdma --set rdma.device="$device")
-  launch home page-agent "${common[@]}" --set node.id=home --set pool.exported="$space"
-  launch local page-agent "${common[@]}" --set node.id=local --set pool.exported=2MiB
+  launch home page-agent "${common[@]}" --set node.id=home --set api.socket="$target/home.sock" --set pool.exported="$space"
+  launch local page-agent "${common[@]}" --set node.id=local --set api.socket="$target/local.sock" --set pool.exported=2MiB
   await 60 "the two agents have no link" is_linked
 }
 

@@ -15,14 +15,14 @@ build_guest() {
   INITRAMFS=$1
 }
 
-# run_guest CONSOLE [LIBRARY SOCKET]: until it powers off; its RAM, a memfd, goes to the agent at the socket through the preloaded library. To
+# run_guest CONSOLE [LIBRARY SOCKET [WORDS]]: until it powers off, with more words for its command line; its input is $guest_input. Its RAM, a memfd, goes to the agent at the socket through the preloaded library. To
 # be run in the background: it becomes QEMU, so that killing the job ends the guest.
 run_guest() {
   local preloaded=()
-  [ $# -eq 1 ] || preloaded=(env "LD_PRELOAD=$2" "FARPAGE_SOCKET=$3")
+  [ $# -lt 3 ] || preloaded=(env "LD_PRELOAD=$2" "FARPAGE_SOCKET=$3")
   exec timeout --kill-after=5 "$guest_timeout" "${preloaded[@]}" "${qemu[@]}" "${ACCELERATION[@]}" -nic none \
     -object "memory-backend-memfd,id=m,size=$guest_memory,share=on" -machine memory-backend=m \
-    -kernel "$KERNEL" -initrd "$INITRAMFS" -append "$append demo.seed=$seed demo.mib=$mib" </dev/null >"$1" 2>&1
+    -kernel "$KERNEL" -initrd "$INITRAMFS" -append "$append demo.seed=$seed demo.mib=$mib ${4:-}" <"${guest_input:-/dev/null}" >"$1" 2>&1
 }
 
 # said CONSOLE WORD: what the guest said of WORD last.

@@ -3,7 +3,8 @@
 qemu=(qemu-system-x86_64 -smp 2 -m "${RIG_MEMORY:-7168}" -M q35 -display none -nodefaults -no-user-config -no-reboot -serial stdio)
 append="console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable"
 
-# Sets ACCELERATION. Not every KVM that opens also runs a guest, so it has to be tried; the outcome is kept, as a failure takes long.
+# Sets ACCELERATION; RIG_CPU names another CPU model than the usual one. Not every KVM that opens also runs a guest, so it has to be tried; the outcome
+# is kept, as a failure takes long.
 probe_acceleration() {
   local kept
   kept=$cache/acceleration-$(uname -r)
@@ -15,9 +16,9 @@ probe_acceleration() {
     fi
   fi
   case ${RIG_ACCEL:-$(cat "$kept")} in
-    kvm) ACCELERATION=(-accel kvm -cpu host) ;;
+    kvm) ACCELERATION=(-accel kvm -cpu "${RIG_CPU:-host}") ;;
     # -cpu max would double the latency of rxe.
-    *) ACCELERATION=(-accel tcg,thread=multi -cpu qemu64,+npt) ;;
+    *) ACCELERATION=(-accel tcg,thread=multi -cpu "${RIG_CPU:-qemu64,+npt}") ;;
   esac
 }
 

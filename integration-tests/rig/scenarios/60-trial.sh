@@ -1,4 +1,4 @@
-# time limit: 600 s
+# time limit: 900 s
 # lane: cable
 # devices: rxe1 rxe2
 # Two agents at the two ends of the cable, which their TCP does not use. While RDMA packets get lost on it, as where UDP port 4791 is blocked,
@@ -27,7 +27,7 @@ block
 start_coordinator
 start_agent a 7411 rdma.device=rxe1 fetch.deadline=60s link.rdma_pause=2s
 start_agent b 7412 rdma.device=rxe2 fetch.deadline=60s link.rdma_pause=2s rdma.mtu=1024 rdma.max_rd_atomic=2
-eventually 240 linked 7411 b tcp
+eventually 400 linked 7411 b tcp
 eventually 240 linked 7412 a tcp
 echo "# result: RDMA packets get lost: a and b are linked over tcp"
 

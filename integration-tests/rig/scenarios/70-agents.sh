@@ -1,4 +1,4 @@
-# time limit: 480 s
+# time limit: 900 s
 # lane: lo
 # devices: rxe9
 # A coordinator and three agents as processes: a and b link over rxe, c has TCP alone, and pages are the same whichever way they go. Then,
@@ -28,7 +28,7 @@ declare -A port=([a]=7401 [b]=7402 [c]=7403)
 
 for pair in a-b b-a a-c c-a b-c c-b; do
   case $pair in a-b | b-a) transport=rdma ;; *) transport=tcp ;; esac
-  eventually 240 linked ${port[${pair%-*}]} ${pair#*-} $transport
+  eventually 480 linked ${port[${pair%-*}]} ${pair#*-} $transport
 done
 for node in a b c; do
   curl -sSf "http://127.0.0.1:${port[$node]}/api/v1/links" >"$SCENARIO_OUT/links-$node.json"

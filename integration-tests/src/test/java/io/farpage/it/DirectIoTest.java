@@ -10,6 +10,7 @@ import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.SharedRam;
+import io.farpage.it.harness.Soak;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -83,7 +84,7 @@ class DirectIoTest {
 
     /** Everything that is read stays, and the status says because of which descriptor. */
     @ParameterizedTest
-    @CsvSource({"sync, 400", "libaio, 400", "io_uring, 400", "registered, 50", "hidden, 2000"})
+    @CsvSource({"sync, 100", "libaio, 100", "io_uring, 100", "registered, 50", "hidden, 2000"})
     @Timeout(120)
     void shouldEvictNothingThatWasWrittenWhileADescriptorMayPinIt(String mode, int runs) {
         JsonNode status = run(mode, Integer.toString(runs), runs);
@@ -107,13 +108,13 @@ class DirectIoTest {
 
     /** Pages are taken out in between, and none that was pinned when it was protected. */
     @ParameterizedTest
-    @CsvSource({"gaps, 500", "reopen, 500", "later, 500", "bursts, 1000"})
+    @CsvSource({"gaps, 120", "reopen, 150", "later, 200", "bursts, 1000"})
     @Timeout(120)
     void shouldLoseNoBlockWhenDescriptorsComeAndGo(String mode, int runs) {
         run(mode, Integer.toString(runs), runs);
     }
 
-    /** More than a million blocks that are read with O_DIRECT. {@code -Dfarpage.soak.times=10}: ten times as many. */
+    /** More than a million blocks that are read with O_DIRECT. {@code -Dfarpage.soak.percent=1000}: ten times as many. */
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({
@@ -128,11 +129,11 @@ class DirectIoTest {
     })
     @Timeout(value = 1, unit = TimeUnit.HOURS)
     void shouldLoseNoBlockOfManyForLong(String mode, int runs, int leastDirect) {
-        int times = Integer.getInteger("farpage.soak.times", 1);
         long before = direct;
-        run(mode, Integer.toString(times * runs), times * runs);
+        run(mode, Integer.toString(Soak.part(runs)), Soak.part(runs));
         assertTrue(
-                direct - before >= (long) times * leastDirect * RUN, () -> direct - before + " blocks with O_DIRECT");
+                direct - before >= (long) Soak.part(leastDirect) * RUN,
+                () -> direct - before + " blocks with O_DIRECT");
     }
 
     @Test

@@ -53,7 +53,7 @@ class ExposureTest {
     private static void assertServes(ChildJvm child, String address) {
         try (child) {
             await().atMost(Cluster.TIMEOUT).untilAsserted(() -> {
-                assertTrue(child.out().contains("listening on http://" + address), child.out() + child.err());
+                assertTrue(child.out().contains("http://" + address), child.out() + child.err());
             });
             assertTrue(
                     (child.out() + child.err()).contains("is served without TLS and authentication: all that reach it"),

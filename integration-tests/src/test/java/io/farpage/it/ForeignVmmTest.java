@@ -8,6 +8,7 @@ import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.SharedRam;
+import io.farpage.it.harness.Soak;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -33,11 +34,11 @@ class ForeignVmmTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** For as many seconds as {@code -Dfarpage.soak.vmm.seconds} says: 600, if that is left out. */
+    /** For ten minutes. */
     @Test
     @Timeout(value = 1, unit = java.util.concurrent.TimeUnit.HOURS)
     void shouldFindNoDifferenceForLongWhenTheCoordinatorIsKilledAndTheHomeStops() throws Exception {
-        run(Integer.getInteger("farpage.soak.vmm.seconds", 600), Long.getLong("farpage.seed", System.nanoTime()));
+        run(Soak.part(600), Long.getLong("farpage.seed", System.nanoTime()));
     }
 
     private void run(int seconds, long seed) throws Exception {

@@ -14,6 +14,7 @@ import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.ProcFs;
+import io.farpage.it.harness.Soak;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
@@ -65,7 +66,7 @@ class GuestStressTest {
     @Tag("soak")
     @Timeout(300)
     void shouldFindNoDifferenceUnderResizesAndCollections(int pagers, int operations) throws Exception {
-        resizeAndCollect(pagers, operations, 5);
+        resizeAndCollect(pagers, Soak.part(operations), Soak.part(5));
     }
 
     @ParameterizedTest
@@ -105,7 +106,7 @@ class GuestStressTest {
     @Tag("soak")
     @Timeout(300)
     void shouldNeverHaveMoreResidentThanTheLimitOfAllPagersTogether() throws Exception {
-        watchTheLimit(300_000, 50);
+        watchTheLimit(Soak.part(300_000), Soak.part(50));
     }
 
     @Test
@@ -149,7 +150,7 @@ class GuestStressTest {
     @Tag("soak")
     @Timeout(300)
     void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDies() throws Exception {
-        standStill(2, 399_999);
+        standStill(2, Math.max(150_000, Soak.part(399_999)));
     }
 
     @Test

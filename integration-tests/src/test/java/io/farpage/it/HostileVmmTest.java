@@ -15,6 +15,7 @@ import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.ProcFs;
+import io.farpage.it.harness.Soak;
 import io.farpage.linux.Errno;
 import io.farpage.linux.EventFd;
 import io.farpage.linux.FileIo;
@@ -50,7 +51,7 @@ import tools.jackson.databind.JsonNode;
 class HostileVmmTest {
     private static final int PAGES = 64;
     private static final long BYTES = PAGES * 4096L;
-    private static final int CYCLES = 1_000;
+    private static final int CYCLES = Soak.part(1_000);
     private static final Cluster cluster = Cluster.start();
 
     private final Guests guests = new Guests(cluster, "a", "b");
@@ -270,6 +271,7 @@ class HostileVmmTest {
         serveProperly("cycles");
         int descriptors = ProcFs.descriptors(agent());
         int threads = ProcFs.threads(agent());
+        String before = openThings();
         for (int i = 0; i < CYCLES; i++) {
             guests.attach("cycles", socket(), BYTES, BYTES);
             if (i % 4 == 0) {
@@ -277,10 +279,16 @@ class HostileVmmTest {
             }
             guests.drop("cycles");
         }
-        await("descriptors and threads are as before")
-                .atMost(Duration.ofSeconds(20))
-                .until(() -> ProcFs.descriptors(agent()) <= descriptors + 4 && ProcFs.threads(agent()) <= threads + 4);
+        await().atMost(Duration.ofSeconds(20))
+                .untilAsserted(() -> assertTrue(
+                        ProcFs.descriptors(agent()) <= descriptors + 4 && ProcFs.threads(agent()) <= threads + 4,
+                        () -> "before: " + before + "\nafter:  " + openThings()));
         assertNothingLeft();
+    }
+
+    private String openThings() {
+        return ProcFs.descriptorKinds(agent()) + ", threads "
+                + ProcFs.threadNames(agent()).stream().sorted().toList();
     }
 
     /** All staging frames are free again but those that hold the pool headers of peers. */

@@ -119,7 +119,7 @@ class JoinTest {
                     "127.0.0." + host,
                     "--api-port",
                     "0"));
-            awaitSaid(agent, "listening on https://127.0.0." + host + ":");
+            awaitSaid(agent, " and https://127.0.0." + host + ":");
         }
         fetchAPage();
         for (String file : List.of("agent1/agent.key", "host1/ca.key", "host1/coordinator.key", "agent1/agent.pem")) {

@@ -9,6 +9,7 @@ import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.ShadowedRam;
+import io.farpage.it.harness.Soak;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -65,7 +66,7 @@ class KilledAgentTest {
     @Test
     @Timeout(300)
     void shouldLeaveEveryPageInTheMemoryFileOrAtItsHomeWheneverTheAgentIsKilled() throws Exception {
-        killAgents(5);
+        killAgents(Soak.part(5));
     }
 
     private void killAgents(int rounds) throws Exception {

@@ -5,10 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.harness.ChildJvm;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
+import java.util.spi.ToolProvider;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,6 +52,59 @@ class LauncherTest {
                 "page-agent", List.of(program, "run", "--set", "node.id=NOT OK"), Map.of(), elsewhere)) {
             assertEquals(1, child.awaitEnd(), child.err());
             assertTrue(child.err().contains("'NOT OK'"), child.err());
+        }
+    }
+
+    /** The JVM itself goes on with the classes of a cache when the jar that they came from has changed. */
+    @Test
+    void shouldRunTheClassesOfANewBuildWhenTheCacheIsOfAnOlderOne() throws Exception {
+        Path bin = Files.createDirectories(elsewhere.resolve("tree/bin"));
+        for (String file : List.of("launch", "java-home", "java-flags")) {
+            Files.copy(ROOT.resolve("bin").resolve(file), bin.resolve(file), StandardCopyOption.COPY_ATTRIBUTES);
+        }
+        Path hello = Files.writeString(
+                bin.resolve("hello"),
+                "#!/usr/bin/env bash\n. \"$(dirname \"$0\")/launch\"\nlaunch hello Hello \"$@\"\n",
+                StandardOpenOption.CREATE_NEW);
+        Files.setPosixFilePermissions(hello, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path lib = Files.createDirectories(elsewhere.resolve("tree/target/farpage/lib"));
+        Path cache = elsewhere.resolve("tree/target/farpage/hello.aot");
+        build("old", lib.resolve("hello.jar"));
+        assertEquals("old", run(hello, Map.of("FARPAGE_AOT_OUTPUT", cache.toString())));
+        assertTrue(Files.isRegularFile(cache), "no cache was recorded");
+        assertEquals("old", run(hello, Map.of()));
+        build("new", lib.resolve("hello.jar"));
+        assertEquals("new", run(hello, Map.of()));
+    }
+
+    private void build(String text, Path jar) throws IOException {
+        Path source = Files.writeString(
+                elsewhere.resolve("Hello.java"),
+                "class Hello { public static void main(String[] a) { System.out.println(\"" + text + "\"); } }");
+        assertEquals(
+                0,
+                ToolProvider.findFirst("javac").orElseThrow().run(System.out, System.err, source.toString()),
+                "javac");
+        assertEquals(
+                0,
+                ToolProvider.findFirst("jar")
+                        .orElseThrow()
+                        .run(
+                                System.out,
+                                System.err,
+                                "--create",
+                                "--file=" + jar,
+                                "-C",
+                                elsewhere.toString(),
+                                "Hello.class"),
+                "jar");
+    }
+
+    /** Its first line; a JVM that records a cache says more. */
+    private String run(Path program, Map<String, String> environment) {
+        try (ChildJvm child = ChildJvm.launch("hello", List.of(program.toString()), environment, elsewhere)) {
+            assertEquals(0, child.awaitEnd(), child.err());
+            return child.out().lines().findFirst().orElse("");
         }
     }
 }

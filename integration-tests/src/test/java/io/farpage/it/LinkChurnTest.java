@@ -194,8 +194,12 @@ class LinkChurnTest {
     }
 
     private static void deleteSpaces(String name) throws Exception {
-        cluster.client().deleteSpace(name + "-a");
-        cluster.client().deleteSpace(name + "-b");
+        for (String space : List.of(name + "-a", name + "-b")) {
+            cluster.client().deleteSpace(space);
+            // The name is free once the nodes have detached and the homes have revoked their access.
+            await(space + " is deleted")
+                    .until(() -> cluster.client().space(space).isEmpty());
+        }
     }
 
     /** File descriptors and threads of both agents. A JVM may have a few more or less for reasons of its own. */

@@ -10,6 +10,7 @@ import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.SharedRam;
+import io.farpage.it.harness.Soak;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -102,7 +103,7 @@ class QemuDirectIoTest {
     @CsvSource({"none, threads", "none, native", "none, io_uring", "writeback, threads"})
     @Timeout(value = 22, unit = TimeUnit.MINUTES)
     void shouldReadManyBlocksRightWhenPagesAreEvicted(String cache, String aio) throws Exception {
-        run(cache, aio, Integer.getInteger("farpage.soak.blocks", 262_144), Duration.ofMinutes(20));
+        run(cache, aio, Soak.part(262_144), Duration.ofMinutes(20));
     }
 
     private void run(String cache, String aio, int blocks, Duration timeout) throws Exception {

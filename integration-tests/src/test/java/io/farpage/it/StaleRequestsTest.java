@@ -43,10 +43,10 @@ class StaleRequestsTest {
     @Test
     void shouldRefuseRegionOfOldIncarnation(Cluster cluster) throws Exception {
         CoordinatorClient client = cluster.client();
-        Region now = client.region("a", Region.POOL).orElseThrow();
-        assertStale(() -> client.publishRegion(
-                "a", Region.POOL, new RegionRequest(OLD, now.address(), now.length(), now.keys())));
-        assertEquals(now, client.region("a", Region.POOL).orElseThrow());
+        Region now = client.region("a", "header").orElseThrow();
+        assertStale(() ->
+                client.publishRegion("a", "header", new RegionRequest(OLD, now.address(), now.length(), now.keys())));
+        assertEquals(now, client.region("a", "header").orElseThrow());
     }
 
     @Test

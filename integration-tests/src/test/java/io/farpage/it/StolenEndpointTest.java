@@ -7,6 +7,7 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.Region;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.StolenEndpoint;
 import io.farpage.it.harness.TwoNodes;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,13 +18,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * A stranger that knows all that the coordinator tells of a link (addresses, queue pair numbers, PSNs, rkeys) reads and writes nothing. It is a plain
+ * A stranger that knows all that the coordinator tells of a link (addresses, queue pair numbers, PSNs, the header page's rkey) reads and writes nothing. It is a plain
  * socket that speaks docs/wire-protocol.md without the library's code.
  */
 @ExtendWith(TwoNodes.class)
 final class StolenEndpointTest {
-    private static final int MAGIC = 0x46505631;
-    private static final int HELLO_SIZE = 32;
+    private static final int REQUEST_SIZE = 32;
     private static final int REPLY_SIZE = 16;
     private static final int PROOF_SIZE = 32;
     private static final int READ = 1;
@@ -34,25 +34,8 @@ final class StolenEndpointTest {
 
     private final Random random = new Random();
 
-    /** A HELLO in the name of {@code caller} to {@code callee}. */
-    private static byte[] hello(QpEntry caller, QpEntry callee, boolean proves) {
-        return ByteBuffer.allocate(HELLO_SIZE)
-                .putInt(MAGIC)
-                .putShort((short) 1)
-                .putShort((short) HELLO_SIZE)
-                .putInt(caller.qpn())
-                .putInt(callee.qpn())
-                .putInt(caller.psn())
-                .putInt(callee.psn())
-                .put((byte) 16)
-                .put((byte) 0)
-                .put((byte) 5)
-                .put((byte) (proves ? 1 : 0))
-                .array();
-    }
-
     private static byte[] read(QpEntry caller, Region victim) {
-        return ByteBuffer.allocate(HELLO_SIZE)
+        return ByteBuffer.allocate(REQUEST_SIZE)
                 .put((byte) READ)
                 .put((byte) 0)
                 .putShort((short) 0)
@@ -69,12 +52,6 @@ final class StolenEndpointTest {
         return ByteBuffer.wrap(reply).getShort(6);
     }
 
-    private static Socket connect(QpEntry callee) throws IOException {
-        Socket socket = new Socket(callee.host().orElseThrow(), callee.port().orElseThrow());
-        socket.setSoTimeout(10_000);
-        return socket;
-    }
-
     private byte[] noise(int size) {
         byte[] bytes = new byte[size];
         random.nextBytes(bytes);
@@ -84,13 +61,12 @@ final class StolenEndpointTest {
     @Test
     void shouldReadNothingWithAStolenEndpointAndNoSecret(Cluster cluster) throws Exception {
         CoordinatorClient client = cluster.client();
-        QpEntry victim = client.endpoint("a", "b").orElseThrow().entries().getFirst();
-        QpEntry stolen = client.endpoint("b", "a").orElseThrow().entries().getFirst();
-        Region pool = client.region("a", Region.POOL).orElseThrow();
+        StolenEndpoint endpoint = StolenEndpoint.of(client, "a", "b");
+        Region header = client.region("a", "header").orElseThrow();
         for (int i = 0; i < TRIES; i++) {
-            try (Socket socket = connect(victim)) {
-                socket.getOutputStream().write(hello(stolen, victim, /* proves= */ false));
-                socket.getOutputStream().write(read(stolen, pool));
+            try (Socket socket = endpoint.connect()) {
+                socket.getOutputStream().write(endpoint.hello(/* proves= */ false));
+                socket.getOutputStream().write(read(endpoint.stolen(), header));
                 assertEquals(NOT_PROVEN, verdict(socket.getInputStream()));
                 requireNothingMore(socket);
             }
@@ -101,17 +77,16 @@ final class StolenEndpointTest {
     @Test
     void shouldReadNothingWithAStolenEndpointAndAWrongProof(Cluster cluster) throws Exception {
         CoordinatorClient client = cluster.client();
-        QpEntry victim = client.endpoint("a", "b").orElseThrow().entries().getFirst();
-        QpEntry stolen = client.endpoint("b", "a").orElseThrow().entries().getFirst();
-        Region pool = client.region("a", Region.POOL).orElseThrow();
+        StolenEndpoint endpoint = StolenEndpoint.of(client, "a", "b");
+        Region header = client.region("a", "header").orElseThrow();
         for (int i = 0; i < TRIES; i++) {
-            try (Socket socket = connect(victim)) {
-                socket.getOutputStream().write(hello(stolen, victim, /* proves= */ true));
+            try (Socket socket = endpoint.connect()) {
+                socket.getOutputStream().write(endpoint.hello(/* proves= */ true));
                 socket.getOutputStream().write(noise(PROOF_SIZE));
                 assertEquals(PROVE, verdict(socket.getInputStream()));
                 socket.getInputStream().readNBytes(2 * PROOF_SIZE);
                 socket.getOutputStream().write(noise(PROOF_SIZE));
-                socket.getOutputStream().write(read(stolen, pool));
+                socket.getOutputStream().write(read(endpoint.stolen(), header));
                 assertEquals(NOT_PROVEN, verdict(socket.getInputStream()));
                 requireNothingMore(socket);
             }

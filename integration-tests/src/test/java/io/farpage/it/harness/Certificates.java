@@ -20,6 +20,7 @@ import java.security.PrivateKey;
 import java.security.cert.Certificate;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,6 +65,15 @@ public final class Certificates {
 
     private String chain(X509Certificate issued) {
         return Pem.encode(issued) + Pem.encode(authority.certificate());
+    }
+
+    /** Whether a certificate has expired. */
+    public boolean isOver(String name) {
+        return Optional.ofNullable(latest.get(name))
+                .orElseThrow()
+                .getNotAfter()
+                .toInstant()
+                .isBefore(Instant.now());
     }
 
     /** Issues a certificate for a node, unless it has one. */

@@ -23,6 +23,9 @@ public final class ChildJvm implements AutoCloseable {
                     "target", "it", Long.toString(ProcessHandle.current().pid()))
             .toAbsolutePath();
 
+    /** Not below the output: the path of a socket has at most 107 bytes. */
+    private static final Path SOCKETS = socketDirectory();
+
     private static final AtomicInteger COUNT = new AtomicInteger();
     private static final Duration END_TIMEOUT = Duration.ofSeconds(20);
     /** As programs have them, with a small heap; C1 alone, since most children live for seconds. */
@@ -89,6 +92,21 @@ public final class ChildJvm implements AutoCloseable {
         return launch(name, command, environment, Path.of(""));
     }
 
+    private static Path socketDirectory() {
+        try {
+            Path directory = Files.createTempDirectory("farpage-it");
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> Directories.delete(directory), "delete-sockets"));
+            return directory;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The Unix socket of the REST API of an agent that this started. */
+    public Path socket() {
+        return SOCKETS.resolve(out.getFileName().toString().replaceFirst("[.]out$", ".sock"));
+    }
+
     /** Starts any command, from a directory. */
     public static ChildJvm launch(String name, List<String> command, Map<String, String> environment, Path from) {
         String file = String.format(Locale.ROOT, "%03d-%s", COUNT.incrementAndGet(), name);
@@ -101,6 +119,9 @@ public final class ChildJvm implements AutoCloseable {
                     .redirectError(err.toFile())
                     .directory(from.toAbsolutePath().toFile());
             builder.environment().keySet().removeIf(variable -> variable.startsWith("FARPAGE_"));
+            // Agents of tests that run at the same time may have the same id, by which an agent names its socket.
+            builder.environment()
+                    .put("FARPAGE_API_SOCKET", SOCKETS.resolve(file + ".sock").toString());
             builder.environment().putAll(environment);
             Process process = builder.start();
             process.getOutputStream().close();

@@ -37,6 +37,7 @@ final class ClassArchive {
                     "node.id=recorded",
                     "coordinator.url=http://127.0.0.1:1",
                     "api.listen=127.0.0.1:0",
+                    "api.socket=" + port + ".sock",
                     "pool.exported=2MiB",
                     "pool.staging=2MiB",
                     "pool.hugepages=off")) {

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** A coordinator. It can be killed and started again on the same port and store. */
 public final class CoordinatorProcess implements AutoCloseable {
@@ -14,6 +15,7 @@ public final class CoordinatorProcess implements AutoCloseable {
     private final Map<String, String> settings;
     private final List<ChildJvm> lives = new ArrayList<>();
     private int port;
+    private Optional<Rest> rest = Optional.empty();
 
     CoordinatorProcess(Path directory, Map<String, String> settings) {
         this.directory = directory;
@@ -40,6 +42,8 @@ public final class CoordinatorProcess implements AutoCloseable {
         ChildJvm life = ChildJvm.start("coordinator", Main.class, arguments);
         lives.add(life);
         port = Ports.of(life, portFile);
+        // One client for all requests of the test: over TLS, another one would begin with a handshake.
+        rest = Optional.of(Rest.of(port, Certificates.ofSettings(settings)));
     }
 
     /** Starts it again, where it was. */
@@ -65,7 +69,7 @@ public final class CoordinatorProcess implements AutoCloseable {
 
     /** Its REST interface; over TLS the coordinator's own certificate is shown, which is an admin's. */
     public Rest rest() {
-        return Rest.of(port, Certificates.ofSettings(settings));
+        return rest.orElseThrow();
     }
 
     /** What a client of the test shows. */

@@ -1,6 +1,10 @@
 package io.farpage.it.harness;
 
 import io.farpage.agent.control.LinkKeys;
+import io.farpage.agent.control.grant.GrantContent;
+import io.farpage.agent.control.grant.GrantException;
+import io.farpage.agent.control.grant.GrantParties;
+import io.farpage.agent.control.grant.GrantSeal;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attempt;
@@ -8,11 +12,14 @@ import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.QpEntry;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
@@ -104,7 +111,6 @@ public final class FakeAgent implements AutoCloseable {
                 Optional.of(NodeStatus.JOINING));
         coordinator.register(node, said);
         coordinator.publishRegion(node, "header", region(headerRegion));
-        coordinator.publishRegion(node, Region.POOL, region(exportedRegion));
         coordinator.register(node, said.withStatus(NodeStatus.ACTIVE));
         thread.start();
     }
@@ -117,11 +123,44 @@ public final class FakeAgent implements AutoCloseable {
                 List.of(new RegionKey(DEVICE, Integer.toUnsignedLong(region.rkey()))));
     }
 
+    /** Grants every node that is attached to a space on this one all that it exports. */
+    private void grant() throws CoordinatorException {
+        Hosted hosted = coordinator.hosted(node);
+        for (HostedAttachment attachment : hosted.attachments()) {
+            if (!attachment.granted()) {
+                GrantContent content = new GrantContent(List.of(new GrantContent.Range(
+                        0,
+                        EXPORTED,
+                        new RemoteAddress(exportedRegion.address()),
+                        List.of(new RegionKey(DEVICE, Integer.toUnsignedLong(exportedRegion.rkey()))))));
+                GrantParties parties = new GrantParties(
+                        attachment.space(), node, incarnation, attachment.node(), attachment.incarnation());
+                coordinator.publishGrant(
+                        node,
+                        attachment.space(),
+                        attachment.node(),
+                        seal(
+                                parties,
+                                content,
+                                coordinator.node(attachment.node()).orElseThrow()));
+            }
+        }
+    }
+
+    private GrantRequest seal(GrantParties parties, GrantContent content, Node grantee) {
+        try {
+            return new GrantSeal(keys).seal(parties, content, grantee);
+        } catch (GrantException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private void run() {
         Optional<Attempt> answered = Optional.empty();
         while (!stopping) {
             try {
                 coordinator.heartbeat(node, incarnation);
+                grant();
                 Optional<Endpoint> offer = coordinator
                         .endpoint(/* node= */ peer, /* peer= */ node)
                         .filter(o -> o.answers().isEmpty());

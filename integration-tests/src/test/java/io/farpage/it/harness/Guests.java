@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.SplittableRandom;
 import tools.jackson.databind.JsonNode;
 
 /** Guests of one agent, through its REST API, whose memory another node has. */
@@ -77,6 +78,19 @@ public final class Guests {
                 .atMost(TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> status(space).get("fetchedFaults").asInt() >= before + more);
+    }
+
+    /** Waits until so many more pages were evicted, and then for a moment that is random. */
+    public void awaitEvictions(String space, int more, SplittableRandom random) {
+        int before = evictions(space);
+        await(more + " evictions")
+                .atMost(TIMEOUT.multipliedBy(2))
+                .pollInterval(Duration.ofMillis(1 + random.nextInt(15)))
+                .until(() -> evictions(space) > before + more);
+    }
+
+    private int evictions(String space) {
+        return status(space).get("evictions").asInt();
     }
 
     /** Forgets a guest that has ended; its space stays. */

@@ -3,6 +3,7 @@ package io.farpage.it.harness;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.io.IOException;
@@ -12,20 +13,23 @@ import java.util.List;
 
 /** What a home has of a space, through its process' memory: as the home's root sees it, and may change it. */
 public final class HomeMemory implements AutoCloseable {
+    /** A pool's exported frames begin so many bytes behind its header page. */
+    private static final long EXPORTED_AFTER_HEADER = 2 << 20;
+
     private final RandomAccessFile memory;
     private final List<Long> addresses = new ArrayList<>();
     private final int pageBytes;
     private final long exportedAddress;
     private final long exportedLength;
 
-    private HomeMemory(RandomAccessFile memory, Region exported, SpaceExtents space, String home) {
+    private HomeMemory(RandomAccessFile memory, Region header, Node home, SpaceExtents space) {
         this.memory = memory;
         pageBytes = space.space().pageSize();
-        exportedAddress = exported.address().value();
-        exportedLength = exported.length();
+        exportedAddress = header.address().value() + EXPORTED_AFTER_HEADER;
+        exportedLength = home.pool().exportedBytes();
         for (Extent extent : space.extents()) {
             ExtentHome place = extent.primary();
-            if (!place.node().equals(home)) {
+            if (!place.node().equals(home.id())) {
                 throw new IllegalArgumentException("space " + space + " lives on " + place.node() + ", too");
             }
             for (long page = 0; page < extent.count(); page++) {
@@ -36,10 +40,11 @@ public final class HomeMemory implements AutoCloseable {
 
     /** Opens the memory of a home, which has all pages of the space. */
     public static HomeMemory open(Cluster cluster, String home, String space) throws CoordinatorException, IOException {
-        Region exported = cluster.client().region(home, Region.POOL).orElseThrow();
+        Region header = cluster.client().region(home, "header").orElseThrow();
+        Node node = cluster.client().node(home).orElseThrow();
         SpaceExtents extents = cluster.client().extents(space).orElseThrow();
         long pid = cluster.agent(home).process().pid();
-        return new HomeMemory(new RandomAccessFile("/proc/" + pid + "/mem", "rw"), exported, extents, home);
+        return new HomeMemory(new RandomAccessFile("/proc/" + pid + "/mem", "rw"), header, node, extents);
     }
 
     /** A page as the home has it. */

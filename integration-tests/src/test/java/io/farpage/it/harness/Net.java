@@ -27,9 +27,36 @@ public final class Net {
         }
     }
 
+    /** Why addresses cannot be cut off here; empty if they can. Source: ip-route(8). */
+    public static Optional<String> cannotCut() {
+        try {
+            run("ip", "route", "show", "table", "local");
+            return "root".equals(System.getProperty("user.name"))
+                    ? Optional.empty()
+                    : Optional.of("cutting an address off (ip route) takes root");
+        } catch (UncheckedIOException e) {
+            return Optional.of("ip is not installed (Debian: iproute2), so no address can be cut off");
+        }
+    }
+
+    /** Cuts a loopback address off: packets to it and from it are dropped, and connections stay as they are. */
+    public static void cut(String address) {
+        run("ip", "route", "replace", "blackhole", address + "/32", "table", "local");
+    }
+
+    /** Undoes {@link #cut}. */
+    public static void heal(String address) {
+        run("ip", "route", "del", "blackhole", address + "/32", "table", "local");
+    }
+
     /** Breaks every connection that was made to a port. */
     public static void breakConnectionsTo(int port) {
         run("ss", "-tnK", "dport", "=", ":" + port);
+    }
+
+    /** Breaks every connection that was made to an address. */
+    public static void breakConnectionsTo(String address) {
+        run("ss", "-tnK", "dst", address);
     }
 
     /** Connections that were made to a port and are established. */

@@ -51,10 +51,29 @@ public final class PagedRam implements AutoCloseable {
         PagedAccess.write(address(page), buffer);
     }
 
+    /** Has the kernel write a page, with that of a file. Returns the bytes written, or -errno: -EFAULT if the page is lost. Any thread. */
+    public long copyIn(int page, MemoryFile source, long offset) {
+        return source.read(offset, address(page), memory.pageBytes());
+    }
+
+    /** Has the kernel read a page. Returns the bytes read, or -errno: -EFAULT if the page is lost. Any thread. */
+    public long copyOut(int page, MemorySegment to) {
+        Errno errno = Errno.ofThread();
+        try (MemoryFile sink = MemoryFile.create("sink", memory.pageBytes())) {
+            long read = FileIo.write(errno, sink.fd(), address(page), memory.pageBytes());
+            return read == memory.pageBytes() ? sink.read(0, to.address(), memory.pageBytes()) : read;
+        }
+    }
+
     /** Reads a whole page. */
     public byte[] read(int page) {
         PagedAccess.read(address(page), buffer);
         return buffer.toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /** Gives a page up, as a balloon does. Any thread. */
+    public void remove(int page) {
+        PagedAccess.remove(address(page), memory.pageBytes());
     }
 
     /** Whether the kernel can read a page on this process' behalf: a poisoned page gives it EFAULT, where a load would give SIGBUS. */

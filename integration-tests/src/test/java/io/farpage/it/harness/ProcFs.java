@@ -7,6 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** What /proc says of a process. */
@@ -21,6 +23,25 @@ public final class ProcFs {
     /** Open file descriptors. */
     public static int descriptors(long pid) {
         return entries(Path.of("/proc", Long.toString(pid), "fd"));
+    }
+
+    /** How many open descriptors lead to each kind of file; sockets, pipes and the like without their numbers. */
+    public static SortedMap<String, Integer> descriptorKinds(long pid) {
+        try (Stream<Path> all = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+            SortedMap<String, Integer> kinds = new TreeMap<>();
+            all.map(ProcFs::kind).forEach(kind -> kinds.merge(kind, 1, Integer::sum));
+            return kinds;
+        } catch (IOException e) {
+            return new TreeMap<>(); // the process has ended
+        }
+    }
+
+    private static String kind(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().replaceAll("\\d+", "N");
+        } catch (IOException e) {
+            return "closed meanwhile";
+        }
     }
 
     /** The limit of descriptors (RLIMIT_NOFILE) that is in force. */

@@ -71,6 +71,16 @@ public final class ShadowedRam implements AutoCloseable {
         }
     }
 
+    /** Closes this process's descriptor of the userfaultfd: the kernel fills pages with zeros once the agent and its keeper have closed theirs. */
+    public void forgetUserfaultfd() {
+        handoff.close();
+    }
+
+    /** Pages that each thread has touched so far. */
+    public List<Long> operationsOfThreads() {
+        return workers.stream().map(worker -> worker.operations.get()).toList();
+    }
+
     /** Pages touched so far. */
     public long operations() {
         return workers.stream().mapToLong(worker -> worker.operations.get()).sum();
@@ -79,6 +89,30 @@ public final class ShadowedRam implements AutoCloseable {
     /** What threads have read that they must not have; empty if all is well. */
     public List<String> mismatches() {
         return workers.stream().flatMap(worker -> worker.mismatch.stream()).toList();
+    }
+
+    /**
+     * Waits until every thread has gone on for 50 operations.
+     *
+     * @param since {@link System#nanoTime} of the moment that the time is taken from
+     * @return nanoseconds that it took
+     */
+    public long awaitProgress(long since) {
+        List<Long> before = operationsOfThreads();
+        return await("the guest goes on")
+                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                .pollInterval(Duration.ofMillis(5))
+                .until(
+                        () -> {
+                            List<Long> now = operationsOfThreads();
+                            for (int i = 0; i < now.size(); i++) {
+                                if (now.get(i) < before.get(i) + 50) {
+                                    return 0L;
+                                }
+                            }
+                            return System.nanoTime() - since;
+                        },
+                        pause -> pause > 0);
     }
 
     /** Has the threads do nothing more, and waits until each has ended or stands still. The agent is dead by now. */

@@ -1,0 +1,131 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.KeeperProcess;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.ShadowedRam;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The agent of a running guest is killed and started again, with a keeper: the guest goes on, and never sees a wrong page. */
+@NeedsUserfaultfd
+class AdoptedGuestTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 384;
+    private static final int LOCAL_PAGES = 64;
+    private static final int KILLS = Integer.getInteger("farpage.kills", 12);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @Test
+    @Timeout(120)
+    void shouldGoOnWithItsGuestWhenTheAgentIsKilledAndStartedAgain() throws Exception {
+        run(1, List.of("b"), 2);
+    }
+
+    /** The agent's own pool has a part of the pages, and three threads fault. */
+    @Test
+    @Tag("soak")
+    @Timeout(600)
+    void shouldShowTheGuestNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
+        run(KILLS, List.of("b", "a"), 3);
+    }
+
+    private void run(int kills, List<String> homes, int threads) throws Exception {
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
+        System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
+        SplittableRandom random = new SplittableRandom(seed);
+        Path socket = directory.resolve("guest");
+        try (Cluster cluster = Cluster.start();
+                KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
+            Map<String, String> kept = new HashMap<>(keeper.settings());
+            kept.put("fetch.deadline", "60s");
+            cluster.launchAgent("a", kept);
+            cluster.launchAgent("b", Map.of());
+            cluster.agents().forEach(AgentProcess::awaitListening);
+            cluster.awaitAllLinks();
+            Guests guests = new Guests(cluster, "a", "b");
+            guests.tryAttach("vm", """
+                            {"socket": "%s", "sizeBytes": %d, "homes": ["%s"], "localBytes": %d}""".formatted(
+                            socket, (long) PAGES * PAGE, String.join("\", \"", homes), (long) LOCAL_PAGES * PAGE))
+                    .expect(200);
+            long longest = 0;
+            long operations;
+            try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, threads, random.nextLong())) {
+                ram.forgetUserfaultfd();
+                guests.awaitAttached("vm");
+                for (int kill = 0; kill < kills; kill++) {
+                    guests.awaitEvictions("vm", PAGES / 4 + random.nextInt(PAGES), random);
+                    String incarnation = cluster.incarnation("a");
+                    cluster.agent("a").process().kill();
+                    long killed = System.nanoTime();
+                    cluster.startAgent("a", kept);
+                    cluster.awaitActive("a", incarnation);
+                    long pause = ram.awaitProgress(killed);
+                    longest = Math.max(longest, pause);
+                    assertEquals(List.of(), ram.mismatches());
+                }
+                guests.awaitEvictions("vm", PAGES, random);
+                operations = ram.operations();
+                ram.stop();
+                assertEquals(List.of(), ram.mismatches());
+            }
+            var ended = guests.awaitEnded("vm");
+            assertEquals(0, ended.get("lostPages").asInt(), ended::toString);
+            assertTrue(cluster.client().space("vm").orElseThrow().torn().isEmpty());
+            System.out.printf(
+                    "%d operations of %d threads over %d kills, 0 wrong; longest pause of the guest %.1f s%n",
+                    operations, threads, kills, longest / 1e9);
+        }
+    }
+
+    /** Without its space the guest cannot go on. It must not get zeros, and nothing else may begin on its memory. */
+    @Test
+    @Timeout(120)
+    void shouldLeaveTheThreadsOfTheGuestStoppedWhenItsSpaceIsGone() throws Exception {
+        Path socket = directory.resolve("guest");
+        try (Cluster cluster = Cluster.start();
+                KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
+            cluster.launchAgent("a", keeper.settings());
+            cluster.launchAgent("b", Map.of());
+            cluster.agents().forEach(AgentProcess::awaitListening);
+            cluster.awaitAllLinks();
+            Guests guests = new Guests(cluster, "a", "b");
+            guests.attach("vm", socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+            try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, 2, 7)) {
+                ram.forgetUserfaultfd();
+                guests.awaitAttached("vm");
+                guests.awaitEvictions("vm", PAGES, new SplittableRandom(7));
+                cluster.agent("a").process().kill();
+                cluster.coordinator().rest().send("DELETE", "/api/v1/spaces/vm?force=true", "", new byte[0]);
+                AgentProcess successor = cluster.startAgent("a", keeper.settings());
+                await("the refusal")
+                        .atMost(Cluster.TIMEOUT)
+                        .until(() -> successor.process().err().contains("is not adopted"));
+                String log = successor.process().err();
+                assertTrue(log.contains("its threads stay stopped; end its VMM (process "), log);
+                assertTrue(
+                        successor.rest().get("/metrics").text().contains("farpage_agent_guests_unserved 1.0"),
+                        successor.rest().get("/metrics").text());
+                ram.stop();
+                assertEquals(List.of(), ram.mismatches());
+                successor.process().kill();
+                keeper.process().kill();
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.harness.CheckedPages;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Soak;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Extents get another home under a guest that runs: in place of one that was killed, or of one on a node that is drained. */
+@Timeout(180)
+@NeedsUserfaultfd
+class RepairTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 640;
+    private static final int ROUNDS = 6;
+    private static final int LIMIT = 128;
+    private static final List<String> HOMES = List.of("b", "c", "d");
+    /** Too small for a copy, so the guest's node is never chosen. */
+    private static final Map<String, String> SMALL = Map.of("pool.exported", "2MiB");
+
+    private static final Map<String, String> LARGE = Map.of("pool.exported", "4MiB");
+
+    @SuppressWarnings("NullAway.Init") // set before each test
+    private Cluster cluster;
+
+    @RegisterExtension
+    final ClusterLog log = new ClusterLog(() -> cluster);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @SuppressWarnings("NullAway.Init") // set before each test
+    private Guests guests;
+
+    @BeforeEach
+    void start() {
+        cluster = Cluster.start();
+        cluster.launchAgent("a", SMALL);
+        List.of("b", "c", "d").forEach(node -> cluster.launchAgent(node, LARGE));
+        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+    }
+
+    @AfterEach
+    void end() {
+        cluster.close();
+    }
+
+    private PagedRam attach(int replicas, String... homes) throws CoordinatorException {
+        cluster.client()
+                .createSpace(
+                        new SpaceRequest("vm", (long) PAGES * PAGE, OptionalInt.of(PAGE), Optional.of(List.of(homes)))
+                                .withReplicas(replicas));
+        guests.attach("vm", directory.resolve("vm"), (long) PAGES * PAGE, (long) LIMIT * PAGE);
+        return PagedRam.handOver(directory.resolve("vm"), PAGES);
+    }
+
+    private List<Extent> extents() throws CoordinatorException {
+        return cluster.client().extents("vm").orElseThrow().extents();
+    }
+
+    private void awaitHomes(String... homes) {
+        await("homes " + List.of(homes))
+                .atMost(Cluster.TIMEOUT)
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> extents().stream().allMatch(extent -> names(extent).equals(Set.of(homes))));
+    }
+
+    private static Set<String> names(Extent extent) {
+        return extent.homes().stream().map(ExtentHome::node).collect(Collectors.toSet());
+    }
+
+    /** The guest reads what it has stored, and its homes have that when it has ended. */
+    private void compare(PagedRam ram, CheckedPages load) throws CoordinatorException {
+        compare(ram, load, PAGES);
+    }
+
+    private void compare(PagedRam ram, CheckedPages load, int pages) throws CoordinatorException {
+        load.stop();
+        assertEquals(List.of(), load.faults());
+        for (Extent extent : extents()) {
+            assertEquals(ExtentState.OK, extent.state());
+        }
+        ram.close();
+        guests.awaitEnded("vm");
+        assertTrue(cluster.client().space("vm").orElseThrow().torn().isEmpty());
+        for (int page = 0; page < pages; page += pages / 91) {
+            assertArrayEquals(
+                    load.content(page),
+                    cluster.agent("a").page("vm", page).expect(200).body(),
+                    "page " + page);
+        }
+    }
+
+    @Test
+    void shouldLoseNoPageWhenTheSecondHomeIsKilledAfterTheRepair() throws Exception {
+        PagedRam ram = attach(2, "b", "c");
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, new SplittableRandom(21).nextLong())) {
+            load.awaitAccesses(2L * PAGES);
+            cluster.agent("b").process().kill();
+            awaitHomes("c", "d");
+            load.awaitAccesses(PAGES);
+            cluster.agent("c").process().kill();
+            awaitHomes("d");
+            load.awaitAccesses(2L * PAGES);
+            compare(ram, load);
+        }
+    }
+
+    @Test
+    void shouldEmptyANodeUnderAGuestWhosePagesHaveNoOtherHome() throws Exception {
+        drain(1, "b");
+    }
+
+    @Test
+    void shouldEmptyANodeUnderAGuestWhosePagesHaveTwoHomes() throws Exception {
+        drain(2, "b", "c");
+    }
+
+    /**
+     * Round after round a home of two is killed under one guest, or drained and then killed, while the copy that replaces the one before may be under
+     * way; each comes back empty.
+     */
+    @Test
+    @Timeout(600)
+    @Tag("soak")
+    void shouldLoseNoPageWhateverHomeIsKilledOrDrained() throws Exception {
+        long seed = System.nanoTime();
+        System.out.println("seed " + seed);
+        SplittableRandom random = new SplittableRandom(seed);
+        PagedRam ram = attach(2, "b", "c");
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, random.nextLong())) {
+            for (int round = 0; round < Soak.part(ROUNDS); round++) {
+                load.awaitAccesses(PAGES);
+                String gone = HOMES.get(random.nextInt(HOMES.size()));
+                boolean drains = random.nextBoolean();
+                System.out.println("round " + round + ": " + (drains ? "drain " : "kill ") + gone);
+                if (drains) {
+                    cluster.client().drain(gone);
+                    awaitDrained(gone);
+                }
+                String before = cluster.incarnation(gone);
+                cluster.agent(gone).process().kill();
+                awaitHomes(HOMES.stream().filter(home -> !home.equals(gone)).toArray(String[]::new));
+                cluster.startAgent(gone, LARGE);
+                cluster.awaitActive(gone, before);
+                if (drains) {
+                    cluster.client().cancelDrain(gone);
+                }
+                cluster.awaitAllLinks();
+            }
+            compare(ram, load);
+        }
+    }
+
+    /** Extents leave one after the other; those that have not left keep both homes, and their transfers go on. */
+    @Test
+    @Tag("soak")
+    void shouldKeepBothHomesOfEveryExtentWhileANodeIsEmptied() throws Exception {
+        cluster.close();
+        cluster = Cluster.start();
+        List.of("a", "b", "c", "d").forEach(node -> cluster.launchAgent(node, SMALL));
+        cluster.launchAgent("e", LARGE);
+        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+        PagedRam ram = attach(2, "b", "c", "d");
+        int before = extents().size();
+        assertTrue(before > 16, "the space is placed in small pieces: " + before);
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, 9)) {
+            load.awaitAccesses(2L * PAGES);
+            cluster.client().drain("b");
+            await("the drain of b")
+                    .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                    .pollInterval(Duration.ofMillis(20))
+                    .until(() -> {
+                        for (Extent extent : extents()) {
+                            assertEquals(2, extent.homes().size(), extent::toString);
+                        }
+                        return cluster.client().drained("b").drained();
+                    });
+            cluster.agent("b").process().kill();
+            load.awaitAccesses(2L * PAGES);
+            compare(ram, load);
+        }
+    }
+
+    private void awaitDrained(String node) {
+        await("the drain of " + node)
+                .atMost(Cluster.TIMEOUT)
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> cluster.client().drained(node).drained());
+    }
+
+    /** Prints how fast the pages of a killed home are copied, and how long accesses take meanwhile. */
+    @Test
+    @Timeout(300)
+    @Tag("soak")
+    void shouldRepairManyPagesUnderLoad() throws Exception {
+        int pages = 32_768;
+        cluster.close();
+        cluster = Cluster.start();
+        cluster.launchAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", "16GiB"));
+        HOMES.forEach(node -> cluster.launchAgent(node, Map.of("pool.exported", "130MiB")));
+        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+        cluster.client()
+                .createSpace(new SpaceRequest(
+                                "vm", (long) pages * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b", "c")))
+                        .withReplicas(2));
+        guests.attach("vm", directory.resolve("vm"), (long) pages * PAGE, pages / 4L * PAGE);
+        PagedRam ram = PagedRam.handOver(directory.resolve("vm"), pages);
+        try (CheckedPages load = CheckedPages.start(ram, pages, 5)) {
+            for (int i = 0; i < 8; i++) {
+                load.awaitAccesses(pages / 2);
+            }
+            load.takeLatencies();
+            load.awaitAccesses(pages / 4);
+            Histogram usual = load.takeLatencies();
+            double loopback = loopbackBytesPerSecond();
+            load.takeLatencies();
+            cluster.agent("b").process().kill();
+            await("the drop of b")
+                    .atMost(Cluster.TIMEOUT)
+                    .pollInterval(Duration.ofMillis(2))
+                    .until(() ->
+                            extents().stream().noneMatch(extent -> names(extent).contains("b")));
+            long begun = System.nanoTime();
+            awaitHomes("c", "d");
+            double seconds = (System.nanoTime() - begun) / 1e9;
+            Histogram meanwhile = load.takeLatencies();
+            long copied = guests.status("vm").get("repairedPages").asLong();
+            System.out.printf(
+                    "repair of %d pages (%d copied, the others dirty in the guest or zeros) in %.2f s: %.0f MiB/s, %.0f MiB/s copied; loopback moves %.0f MiB/s (TCP,"
+                            + " one connection, 128 KiB); transport tcp, page 4096, one host, guest load beside%n",
+                    pages,
+                    copied,
+                    seconds,
+                    pages * (PAGE / 1048576.0) / seconds,
+                    copied * (PAGE / 1048576.0) / seconds,
+                    loopback / 1048576);
+            print("before", usual);
+            print("during", meanwhile);
+            compare(ram, load, pages);
+        }
+    }
+
+    private static void print(String when, Histogram accesses) {
+        System.out.printf(
+                "accesses %s: p50 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.1f ms, count %d%n",
+                when,
+                accesses.getValueAtPercentile(50) / 1e3,
+                accesses.getValueAtPercentile(99) / 1e3,
+                accesses.getValueAtPercentile(99.9) / 1e3,
+                accesses.getMaxValue() / 1e6,
+                accesses.getTotalCount());
+    }
+
+    /** What one TCP connection on the loopback moves, with the load of the guest beside it. */
+    private static double loopbackBytesPerSecond() throws Exception {
+        long bytes = 512L << 20;
+        byte[] chunk = new byte[128 << 10];
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Socket client = new Socket(InetAddress.getLoopbackAddress(), server.getLocalPort());
+                Socket accepted = server.accept()) {
+            client.setSoTimeout(30_000);
+            long begun = System.nanoTime();
+            Thread sender = Thread.ofPlatform().start(() -> {
+                try {
+                    for (long sent = 0; sent < bytes; sent += chunk.length) {
+                        accepted.getOutputStream().write(chunk);
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            byte[] into = new byte[chunk.length];
+            for (long got = 0; got < bytes; ) {
+                got += client.getInputStream().read(into);
+            }
+            sender.join();
+            return bytes * 1e9 / (System.nanoTime() - begun);
+        }
+    }
+
+    private void drain(int replicas, String... homes) throws Exception {
+        PagedRam ram = attach(replicas, homes);
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, new SplittableRandom(22).nextLong())) {
+            load.awaitAccesses(2L * PAGES);
+            cluster.client().drain("b");
+            awaitDrained("b");
+            for (Extent extent : extents()) {
+                assertEquals(replicas, extent.homes().size());
+                assertTrue(!names(extent).contains("b"), extent::toString);
+            }
+            load.awaitAccesses(PAGES);
+            cluster.agent("b").process().kill();
+            load.awaitAccesses(2L * PAGES);
+            compare(ram, load);
+        }
+    }
+}

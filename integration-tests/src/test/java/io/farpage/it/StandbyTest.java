@@ -1,0 +1,261 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.Main;
+import io.farpage.agent.control.keeper.Standby;
+import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.KeeperProcess;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.Pause;
+import io.farpage.it.harness.ShadowedRam;
+import io.farpage.it.harness.Soak;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A warm standby takes the agent's place, when it is killed and when it hands over, and its guest never sees a wrong page. */
+@NeedsUserfaultfd
+class StandbyTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 384;
+    private static final int LOCAL_PAGES = 64;
+    private static final Path PROGRAM = Path.of(System.getProperty("farpage.root", ".."), "bin", "page-agent")
+            .toAbsolutePath();
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private Cluster cluster;
+    private KeeperProcess keeper;
+    private Map<String, String> settings = Map.of();
+    private ChildJvm active;
+
+    @BeforeEach
+    void start() {
+        cluster = Cluster.start();
+        keeper = KeeperProcess.start("a", directory.resolve("a.keeper"));
+        settings = new HashMap<>(keeper.settings());
+        settings.put("keeper.standby", "true");
+        settings.put("fetch.deadline", "60s");
+        settings.put("api.socket", directory.resolve("a.sock").toString());
+        active = cluster.launchAgent("a", settings).process();
+        cluster.launchAgent("b", Map.of());
+        cluster.agents().forEach(AgentProcess::awaitListening);
+        cluster.awaitAllLinks();
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        // A successor that an upgrade has started is no child of this process.
+        ProcessHandle.of(Standby.look(keeper.socket()).agent()).ifPresent(ProcessHandle::destroyForcibly);
+        cluster.close();
+        keeper.close();
+    }
+
+    private ShadowedRam guest(int threads, long seed) {
+        Path socket = directory.resolve("guest");
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("vm", socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+        ShadowedRam ram = ShadowedRam.start(socket, PAGES, threads, seed);
+        ram.forgetUserfaultfd();
+        guests.awaitAttached("vm");
+        return ram;
+    }
+
+    private AgentProcess standby() {
+        AgentProcess standby = cluster.launchAgent("a", settings);
+        awaitLog(standby.process(), "warm: this process takes over");
+        return standby;
+    }
+
+    private static void awaitLog(ChildJvm process, String text) {
+        await(text)
+                .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> process.err().contains(text) || !process.isAlive());
+        assertTrue(process.err().contains(text), process.err());
+    }
+
+    private static void awaitOperations(ShadowedRam ram, long more) {
+        long target = ram.operations() + more;
+        await(more + " operations")
+                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> ram.operations() > target);
+    }
+
+    @Test
+    @Timeout(180)
+    void shouldTakeOverFromAnAgentThatIsKilledAndNotBefore() throws Exception {
+        try (ShadowedRam ram = guest(2, 3)) {
+            String before = cluster.incarnation("a");
+            AgentProcess standby = standby();
+            awaitLog(active, "is the warm standby of this agent");
+            awaitOperations(ram, 500);
+            assertEquals(before, cluster.incarnation("a"));
+            assertFalse(
+                    standby.process().err().contains("adopted"),
+                    standby.process().err());
+            Pause pause = Pause.begin(ram);
+            active.kill();
+            System.out.println("killed, with a warm standby: " + pause.await());
+            standby.awaitListening();
+            assertNotEquals(before, cluster.incarnation("a"));
+            awaitOperations(ram, 500);
+            ram.stop();
+            assertEquals(List.of(), ram.mismatches());
+        }
+    }
+
+    /** Of several standbys one is the agent, and each process that was killed is started again as a standby. */
+    @Test
+    @Tag("soak")
+    @Timeout(900)
+    void shouldHaveOneOfTwoStandbysTakeOverEachTime() throws Exception {
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
+        System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
+        SplittableRandom random = new SplittableRandom(seed);
+        List<Pause> pauses = new ArrayList<>();
+        try (ShadowedRam ram = guest(3, seed)) {
+            List<ChildJvm> standbys = new ArrayList<>(List.of(standby().process()));
+            for (int kill = 0; kill < Soak.part(12); kill++) {
+                standbys.add(standby().process());
+                awaitOperations(ram, 300 + random.nextInt(300));
+                Pause pause = Pause.begin(ram);
+                active.kill();
+                System.out.println(pause.await());
+                pauses.add(pause);
+                List<ChildJvm> took = standbys.stream()
+                        .filter(one -> one.err().contains("this process takes over"))
+                        .filter(one -> one.err().contains("the agent has ended"))
+                        .toList();
+                assertEquals(
+                        1,
+                        took.size(),
+                        () -> "agents: " + took.stream().map(ChildJvm::name).toList());
+                active = took.getFirst();
+                standbys.remove(active);
+                assertEquals(List.of(), ram.mismatches());
+            }
+            ram.stop();
+            assertEquals(List.of(), ram.mismatches());
+            System.out.println("pauses: " + Pause.summary(pauses));
+        }
+    }
+
+    @Test
+    @Timeout(240)
+    void shouldGoOnWithTheGuestWhenTheAgentIsUpgraded() throws Exception {
+        try (ShadowedRam ram = guest(2, 5)) {
+            awaitOperations(ram, 300);
+            ChildJvm late = upgrade("--deadline", "1ms");
+            assertEquals(1, late.awaitEnd(), late.err());
+            assertTrue(late.err().contains("was not warm within"), late.err());
+            assertTrue(late.err().contains("nothing has changed"), late.err());
+            assertTrue(active.isAlive());
+            awaitOperations(ram, 300);
+
+            Pause pause = Pause.begin(ram);
+            ChildJvm upgrade =
+                    upgrade("--log", directory.resolve("successor.log").toString());
+            awaitOut(upgrade, "is the agent of 'a'");
+            assertEquals(0, upgrade.awaitEnd(), upgrade.err());
+            assertEquals(0, active.awaitEnd());
+            System.out.println("upgraded: " + pause.await());
+            awaitOperations(ram, 500);
+            ram.stop();
+            assertEquals(List.of(), ram.mismatches());
+        }
+    }
+
+    private static void awaitOut(ChildJvm process, String text) {
+        await(text)
+                .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> process.out().contains(text) || !process.isAlive());
+    }
+
+    private ChildJvm upgrade(String... options) {
+        List<String> command = new ArrayList<>(List.of(PROGRAM.toString(), "upgrade"));
+        command.addAll(List.of(options));
+        Map<String, String> all = new HashMap<>(settings);
+        all.putAll(Map.of(
+                "node.id", "a",
+                "coordinator.url", cluster.coordinator().rest().base().toString(),
+                "pool.exported", "8MiB",
+                "pool.staging", "4MiB",
+                "pool.hugepages", "off",
+                "shard.idle", "block"));
+        all.forEach((key, value) -> command.addAll(List.of("--set", key + "=" + value)));
+        return ChildJvm.launch("upgrade", command, Map.of(), directory);
+    }
+
+    @Test
+    void shouldRefuseToHandOverWithoutAStandby() {
+        var answer = cluster.agent("a").rest().send("POST", "/api/v1/handover", "application/json", new byte[0]);
+        assertEquals(409, answer.status(), answer::toString);
+        assertTrue(answer.text().contains("no standby of this agent is warm"), answer.text());
+        assertTrue(active.isAlive());
+    }
+
+    /** A guest that would not survive keeps the agent from handing over. */
+    @Test
+    @Tag("soak")
+    void shouldRefuseToHandOverWhileAGuestWouldBeLost() throws Exception {
+        Guests guests = new Guests(cluster, "a", "b");
+        guests.attach("idle", directory.resolve("idle"), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+        AgentProcess holder = cluster.agent("a");
+        AgentProcess standby = standby();
+        var answer = holder.rest().send("POST", "/api/v1/handover", "application/json", new byte[0]);
+        assertEquals(409, answer.status(), answer::toString);
+        assertTrue(answer.text().contains("the guest of space 'idle' waits for its VMM"), answer.text());
+        holder.rest().send("DELETE", "/api/v1/spaces/idle/guest", "application/json", new byte[0]);
+        answer = holder.rest().send("POST", "/api/v1/handover", "application/json", new byte[0]);
+        assertEquals(202, answer.status(), answer::toString);
+        assertEquals(0, active.awaitEnd());
+        standby.awaitListening();
+    }
+
+    /** Another pool than the agent's would be refused once the agent has ended, when it is too late. */
+    @Test
+    @Tag("soak")
+    void shouldNotBecomeTheStandbyOfAnAgentWithAnotherPool() {
+        Map<String, String> other = new HashMap<>(settings);
+        other.put("pool.exported", "16MiB");
+        ChildJvm refused = cluster.launchAgent("a", other).process();
+        await("its end").atMost(Cluster.TIMEOUT.multipliedBy(2)).until(() -> !refused.isAlive());
+        assertEquals(1, refused.awaitEnd());
+        assertTrue(refused.err().contains("set both as the agent has them"), refused.err());
+        assertTrue(active.isAlive());
+    }
+
+    @Test
+    void shouldNameTheKeyWhenAnAgentWithoutAKeeperIsToBeUpgraded() {
+        try (ChildJvm upgrade = ChildJvm.start("upgrade", Main.class, List.of("upgrade", "--set", "node.id=a"))) {
+            assertEquals(1, upgrade.awaitEnd());
+            assertTrue(upgrade.err().contains("keeper.mode is off"), upgrade.err());
+            assertTrue(upgrade.err().contains("set keeper.mode to process"), upgrade.err());
+        }
+        assertEquals(Optional.of(true), Optional.of(active.isAlive()));
+    }
+}

@@ -1,0 +1,110 @@
+package io.farpage.it.harness;
+
+import java.time.Duration;
+import java.util.List;
+import org.awaitility.Awaitility;
+
+/** How long threads of a guest stand still: the longest time in which one of them finishes no operation, looked at every millisecond. */
+public final class Pause {
+    /** A thread that has gone on for so many operations after its longest pause goes on. */
+    private static final int OPERATIONS = 100;
+    /** A shorter one may be a thread that had no CPU. */
+    private static final long SHORTEST_NANOS = Duration.ofMillis(20).toNanos();
+
+    private final ShadowedRam ram;
+    private final long[] operations;
+    private final long[] since;
+    private final long[] longest;
+    private final long[] resumedAt;
+
+    private volatile boolean over;
+    private final Thread watch;
+
+    private Pause(ShadowedRam ram) {
+        this.ram = ram;
+        int threads = ram.operationsOfThreads().size();
+        operations = new long[threads];
+        since = new long[threads];
+        longest = new long[threads];
+        resumedAt = new long[threads];
+        long now = System.nanoTime();
+        for (int i = 0; i < threads; i++) {
+            operations[i] = ram.operationsOfThreads().get(i);
+            since[i] = now;
+        }
+        watch = Thread.ofPlatform().daemon().name("pause").start(this::watch);
+    }
+
+    /** Begins to watch. */
+    public static Pause begin(ShadowedRam ram) {
+        return new Pause(ram);
+    }
+
+    private void watch() {
+        try {
+            while (!over) {
+                Thread.sleep(1);
+                look();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized void look() {
+        List<Long> seen = ram.operationsOfThreads();
+        long now = System.nanoTime();
+        for (int i = 0; i < operations.length; i++) {
+            if (seen.get(i) != operations[i]) {
+                if (now - since[i] > longest[i]) {
+                    longest[i] = now - since[i];
+                    resumedAt[i] = operations[i];
+                }
+                operations[i] = seen.get(i);
+                since[i] = now;
+            }
+        }
+    }
+
+    private synchronized boolean isOver() {
+        for (int i = 0; i < operations.length; i++) {
+            if (longest[i] < SHORTEST_NANOS || operations[i] < resumedAt[i] + OPERATIONS) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Waits until every thread has paused and goes on. */
+    public Pause await() throws InterruptedException {
+        Awaitility.await("the guest goes on")
+                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                .until(this::isOver);
+        over = true;
+        watch.join();
+        return this;
+    }
+
+    /** The longest pause of any thread. */
+    public synchronized Duration longest() {
+        long max = 0;
+        for (long one : longest) {
+            max = Math.max(max, one);
+        }
+        return Duration.ofNanos(max);
+    }
+
+    /** Median, longest and count of several. */
+    public static String summary(List<Pause> pauses) {
+        List<Long> millis =
+                pauses.stream().map(one -> one.longest().toMillis()).sorted().toList();
+        return "p50 %d ms, longest %d ms, of %d"
+                .formatted(millis.get(millis.size() / 2), millis.getLast(), millis.size());
+    }
+
+    @Override
+    public String toString() {
+        return "the guest's threads paused for %d ms at most (TCP, 4096, one host)"
+                .formatted(longest().toMillis());
+    }
+}

@@ -60,6 +60,8 @@ final class Guest {
     private volatile boolean stopping;
     /** The guest's thread only. */
     private boolean cutOff;
+    /** Whether an interruption ends the wait for the VMM, and disturbs nothing else. Guarded by this. */
+    private boolean interruptible;
 
     /** Decides on a handoff. */
     @FunctionalInterface
@@ -259,6 +261,7 @@ final class Guest {
     private PagerEnd awaitEnd(Paging served) {
         long heatReported = clock.getAsLong();
         try {
+            setInterruptible(true);
             while (!stopping) {
                 try {
                     return served.await(PROBE_INTERVAL);
@@ -279,10 +282,17 @@ final class Guest {
             }
             // It is told to stop while this thread waits for a shard.
         } finally {
+            setInterruptible(false);
             served.close();
         }
         return new PagerEnd(
                 "the agent is shutting down while its VMM runs; the VMM will stall", false, WorkingSet.EMPTY);
+    }
+
+    /** Lets requestStop interrupt this thread, or ends that: an interruption that has come is over, and no other will come. */
+    private synchronized void setInterruptible(boolean value) {
+        interruptible = value;
+        Thread.interrupted();
     }
 
     /** If the use was revoked and no transfer of the guest can reach the homes any more, lets the homes reuse its frames. */
@@ -329,8 +339,10 @@ final class Guest {
     void requestStop() {
         stopping = true;
         socket.wakeUp();
-        if (state == State.ATTACHED) {
-            thread.interrupt();
+        synchronized (this) {
+            if (interruptible) {
+                thread.interrupt();
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -221,6 +222,21 @@ final class GuestTest {
     }
 
     @Test
+    void shouldNotBeInterruptedWhileItRemovesThePagersThatHaveEnded() throws Exception {
+        handOff();
+        paging.script.add(() -> ended(false));
+        List<Boolean> interrupted = new ArrayList<>();
+        paging.closing = () -> {
+            guest.requestStop();
+            interrupted.add(Thread.currentThread().isInterrupted());
+        };
+        guest.start();
+        await().until(guest::hasEnded);
+        assertEquals(List.of(false), interrupted);
+        assertEquals(Optional.of("the VMM has ended"), torn());
+    }
+
+    @Test
     void shouldKeepTheSpaceAttachedWhenTransfersMayBeUnderWayAtTheEnd() {
         handOff();
         paging.hasEnded = false;
@@ -348,6 +364,7 @@ final class GuestTest {
         boolean cutOff;
         int cutOffQueries;
         int limit;
+        Runnable closing = () -> {};
 
         @Override
         public int pid() {
@@ -404,6 +421,7 @@ final class GuestTest {
         @Override
         public void close() {
             events.add("pagers removed");
+            closing.run();
         }
     }
 

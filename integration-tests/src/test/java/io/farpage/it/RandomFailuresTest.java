@@ -48,6 +48,9 @@ class RandomFailuresTest {
     private static final int HALF = PAGES / 2;
     private static final int LIMIT = 128;
     private static final int THREADS = 3;
+    /** Of each failure of a soak: 500 failures compare 10^7 pages. */
+    private static final int COMPARED = 20_000;
+
     private static final List<String> HOMES = List.of("b", "c", "d", "e");
     private static final String SPACE = "vm";
     private static final String LOST = " is lost with its home";
@@ -70,6 +73,7 @@ class RandomFailuresTest {
     private final FailureTally tally = new FailureTally(seed);
     private int[] longestMillis = ALL;
     private boolean isSmall;
+    private int compared = COMPARED;
 
     @AfterEach
     void end() {
@@ -84,8 +88,9 @@ class RandomFailuresTest {
     @Timeout(180)
     void shouldLoseNoPageToAFewShortFailures() throws Exception {
         longestMillis = SHORT;
+        compared = 0;
         start(List.of("b", "c", "d"), Set.of());
-        Set<Failure> kinds = kinds(2);
+        Set<Failure> kinds = kinds();
         kinds.removeAll(Set.of(Failure.KILL_HOME, Failure.KILL_COORDINATOR));
         loseNothing(2, 4, List.copyOf(kinds));
     }
@@ -94,8 +99,8 @@ class RandomFailuresTest {
     @Timeout(7200)
     @Tag("soak")
     void shouldLoseNoPageWhenOneThingFailsAfterAnother() throws Exception {
-        start(HOMES, Set.of());
-        loseNothing(2, failures(400), List.copyOf(kinds(2)));
+        start(HOMES, Set.of(FailingCluster.AGENT));
+        loseNothing(2, failures(400), List.copyOf(kinds()));
     }
 
     /** Pages have one home each, and all that is killed is adopted by its successor. */
@@ -104,7 +109,7 @@ class RandomFailuresTest {
     @Tag("soak")
     void shouldLoseNoPageWithOneHomeWhenWhatIsKilledHasAKeeper() throws Exception {
         start(List.of("b", "c"), Set.of("a", "b", "c"));
-        loseNothing(1, failures(50), List.copyOf(kinds(1)));
+        loseNothing(1, failures(50), List.copyOf(kinds()));
     }
 
     @Test
@@ -173,6 +178,7 @@ class RandomFailuresTest {
                 failing.awaitWhole();
                 failing.awaitRepaired(SPACE, replicas);
                 load.awaitEachThread(20 + random.nextInt(PAGES / 4));
+                load.awaitCompared(compared);
                 tally.add(fault.kind(), fault.millis(), load.takeLongestNanos());
                 assertEquals(List.of(), load.faults());
             }
@@ -184,11 +190,8 @@ class RandomFailuresTest {
         }
     }
 
-    private Set<Failure> kinds(int replicas) {
+    private Set<Failure> kinds() {
         Set<Failure> kinds = failing.possible();
-        if (replicas > 1) {
-            kinds.remove(Failure.KILL_AGENT);
-        }
         String chosen = System.getProperty("farpage.kinds", "");
         if (!chosen.isEmpty()) {
             kinds.retainAll(Stream.of(chosen.split(",")).map(Failure::valueOf).toList());
@@ -265,6 +268,7 @@ class RandomFailuresTest {
                 load.awaitEachThread(PAGES / 4);
                 failing.awaitRepaired(space, replicas);
                 load.awaitEachThread(PAGES / 4);
+                load.awaitCompared(count * (long) compared);
                 load.stop();
                 checkAnnounced(space, load);
                 ram.close();
@@ -285,7 +289,7 @@ class RandomFailuresTest {
     }
 
     private List<Step> steps(int count) {
-        List<Failure> kinds = List.copyOf(kinds(2));
+        List<Failure> kinds = List.copyOf(kinds());
         List<String> free = new ArrayList<>(failing.homes());
         Set<Failure> single = EnumSet.noneOf(Failure.class);
         List<Step> steps = new ArrayList<>();

@@ -192,6 +192,15 @@ public final class CheckedPages implements AutoCloseable {
         assertEquals(List.of(), wrong());
     }
 
+    /** Waits until so many more pages have been compared; pages may be lost. */
+    public void awaitCompared(long more) {
+        long goal = compared() + more;
+        await(more + " more pages compared")
+                .atMost(Cluster.TIMEOUT.multipliedBy(4))
+                .until(() -> !wrong.isEmpty() || compared() >= goal);
+        assertEquals(List.of(), wrong());
+    }
+
     private long sum() {
         return IntStream.range(0, step).mapToLong(accesses::get).sum();
     }

@@ -19,6 +19,7 @@ import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Soak;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,6 +45,7 @@ class MirroredHomesTest {
     private static final int LIMIT = 128;
     private static final List<String> HOMES = List.of("b", "c", "d");
     private static final int ROUNDS = Soak.part(12);
+    private static final int PAUSES = Soak.part(20);
 
     @SuppressWarnings("NullAway.Init") // set before each test
     private Cluster cluster;
@@ -122,6 +124,68 @@ class MirroredHomesTest {
         }
     }
 
+    /** Prints how long the guest's longest access took: of threads that only read, which need no home to take a WRITE, and of threads that also store. */
+    @Test
+    @Timeout(1800)
+    @Tag("soak")
+    void shouldPauseTheGuestOnlyUntilAnotherHomeIsAsked() throws Exception {
+        SplittableRandom random = new SplittableRandom(13);
+        for (boolean killed : List.of(true, false)) {
+            for (boolean readsOnly : List.of(true, false)) {
+                List<Long> pauses = new ArrayList<>();
+                for (int round = 0; round < PAUSES; round++) {
+                    pauses.add(pause("pause" + killed + readsOnly + round, random, killed, readsOnly));
+                }
+                pauses.sort(null);
+                System.out.printf(
+                        "home %s, guest %s, %d times: longest access p50 %.1f ms, max %.1f ms%n",
+                        killed ? "killed" : "stopped",
+                        readsOnly ? "reads" : "reads and stores",
+                        PAUSES,
+                        pauses.get(PAUSES / 2) / 1e6,
+                        pauses.getLast() / 1e6);
+            }
+        }
+    }
+
+    /** Nanoseconds of the longest access when a home fails. */
+    private long pause(String space, SplittableRandom random, boolean killed, boolean readsOnly) throws Exception {
+        attach(space);
+        String home = HOMES.get(random.nextInt(HOMES.size()));
+        String before = cluster.incarnation(home);
+        long longest;
+        PagedRam ram = PagedRam.handOver(directory.resolve(space), PAGES);
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, random.nextLong())) {
+            load.awaitEachThread(2L * PAGES);
+            if (readsOnly) {
+                load.readOnly();
+                // Until no resident page is dirty.
+                load.awaitEachThread(4L * PAGES);
+            }
+            load.takeLongestNanos();
+            fail(home, killed);
+            load.awaitEachThread(2L * PAGES);
+            longest = load.takeLongestNanos();
+            load.stop();
+            assertEquals(List.of(), load.faults());
+            bringBack(home, before, killed);
+            ram.close();
+            guests.awaitEnded(space);
+            compare(space, load);
+        }
+        cluster.client().deleteSpace(space);
+        awaitFree();
+        return longest;
+    }
+
+    private void fail(String home, boolean killed) {
+        if (killed) {
+            cluster.agent(home).process().kill();
+        } else {
+            cluster.agent(home).process().stop();
+        }
+    }
+
     /** A home fails under a guest, which goes on; then its memory is compared with what the homes have. */
     private void failOnce(String space, SplittableRandom random, boolean killed) throws Exception {
         attach(space);
@@ -131,11 +195,7 @@ class MirroredHomesTest {
         try (CheckedPages load = CheckedPages.start(ram, PAGES, random.nextLong())) {
             load.awaitAccesses(2L * PAGES);
             long usual = load.takeLongestNanos();
-            if (killed) {
-                cluster.agent(home).process().kill();
-            } else {
-                cluster.agent(home).process().stop();
-            }
+            fail(home, killed);
             load.awaitAccesses(3L * PAGES);
             System.out.printf(
                     "home %s %s: the longest access took %.1f ms, and %.1f ms before%n",
@@ -161,6 +221,7 @@ class MirroredHomesTest {
         }
         cluster.client().deleteSpace(space);
         bringBack(home, before, killed);
+        awaitFree();
     }
 
     private void compare(String space, CheckedPages load) throws CoordinatorException {
@@ -185,6 +246,9 @@ class MirroredHomesTest {
             cluster.agent(home).process().resume();
         }
         cluster.awaitAllLinks();
+    }
+
+    private void awaitFree() {
         await("free memory of the homes")
                 .atMost(Cluster.TIMEOUT)
                 .until(() -> HOMES.stream().allMatch(this::isFree));

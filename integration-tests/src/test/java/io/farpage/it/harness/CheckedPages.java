@@ -50,6 +50,7 @@ public final class CheckedPages implements AutoCloseable {
     private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
     private final Set<Integer> lost = ConcurrentHashMap.newKeySet();
     private volatile boolean stopping;
+    private volatile boolean readOnly;
 
     private CheckedPages(PagedRam ram, int pages, int threadCount, long seed) {
         this.ram = ram;
@@ -97,13 +98,17 @@ public final class CheckedPages implements AutoCloseable {
             while (!stopping) {
                 int page = random.nextInt(pages / step) * step + own;
                 long begun = System.nanoTime();
-                access(page, isCold(page) && random.nextInt(COLD) > 0 ? READ : random.nextInt(100), found);
+                access(page, choose(page, random), found);
                 long took = System.nanoTime() - begun;
                 longestNanos.accumulateAndGet(took, Math::max);
                 latencies.recordValue(Math.min(took, HIGHEST_NANOS));
                 accesses.incrementAndGet(own);
             }
         }
+    }
+
+    private int choose(int page, SplittableRandom random) {
+        return readOnly || (isCold(page) && random.nextInt(COLD) > 0) ? READ : random.nextInt(100);
     }
 
     /** Every other page of a thread is seldom stored to, once it has content: what a home lacks of it is not made good by the next store. */
@@ -213,6 +218,11 @@ public final class CheckedPages implements AutoCloseable {
     /** How long the accesses since the last call took, nanoseconds; those of resident pages included. */
     public Histogram takeLatencies() {
         return latencies.getIntervalHistogram();
+    }
+
+    /** Has the threads only read from now on. */
+    public void readOnly() {
+        readOnly = true;
     }
 
     /** Has the threads end after the access that each of them makes now, and does not wait for that. */

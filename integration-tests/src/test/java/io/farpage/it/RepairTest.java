@@ -24,6 +24,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -150,6 +151,47 @@ class RepairTest {
     @Test
     void shouldEmptyANodeUnderAGuestWhosePagesHaveTwoHomes() throws Exception {
         drain(2, "b", "c");
+    }
+
+    @Test
+    void shouldEmptyItsNodeWhenAnAgentIsToldToStop() throws Exception {
+        restart("b", "60s");
+        PagedRam ram = attach(1, "b");
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, 23)) {
+            load.awaitAccesses(2L * PAGES);
+            cluster.agent("b").process().terminate();
+            assertEquals(0, cluster.agent("b").process().awaitEnd());
+            assertTrue(cluster.client().node("b").isEmpty(), "the node has left the cluster");
+            load.awaitAccesses(2L * PAGES);
+            compare(ram, load);
+        }
+    }
+
+    @Test
+    void shouldEndWithAReasonWhenItsNodeCannotBeEmptiedInTime() throws Exception {
+        restart("b", "1s");
+        cluster.client()
+                .createSpace(
+                        new SpaceRequest("idle", (long) PAGES * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b"))));
+        cluster.agent("b").process().terminate();
+        assertEquals(0, cluster.agent("b").process().awaitEnd());
+        String said = cluster.agent("b").process().err();
+        assertTrue(
+                said.contains("node b is not drained after 1s (drain.timeout), and pages without another home are lost")
+                        && said.contains("space 'idle'")
+                        && said.contains("no agent is attached that could copy the pages"),
+                said);
+    }
+
+    private void restart(String node, String drainTimeout) throws CoordinatorException {
+        String before = cluster.incarnation(node);
+        cluster.agent(node).process().terminate();
+        assertEquals(0, cluster.agent(node).process().awaitEnd());
+        Map<String, String> settings = new HashMap<>(LARGE);
+        settings.putAll(Map.of("drain.on_stop", "true", "drain.timeout", drainTimeout));
+        cluster.startAgent(node, settings);
+        cluster.awaitActive(node, before);
+        cluster.awaitAllLinks();
     }
 
     /**

@@ -82,6 +82,7 @@ public final class PageAgent implements AutoCloseable {
     private final PagePool pool;
     private final Transports transports;
     private final CoordinatorClient coordinator;
+    private final Optional<DrainOnStop> draining;
     private final Spaces spaces;
     private final Shards shards;
     private final LinkControl links;
@@ -124,6 +125,9 @@ public final class PageAgent implements AutoCloseable {
                 config.get(AgentKeys.COORDINATOR_TIMEOUT),
                 keeping.allegiance(),
                 doors.credentials()));
+        draining = config.get(AgentKeys.DRAIN_ON_STOP)
+                ? Optional.of(new DrainOnStop(coordinator, node, config.get(AgentKeys.DRAIN_TIMEOUT)))
+                : Optional.empty();
         spaces = parts.add(new Spaces(coordinator, node, incarnation));
 
         Notifier noticed = new Notifier();
@@ -348,6 +352,11 @@ public final class PageAgent implements AutoCloseable {
                         Stream.of(AgentAddress.UNIX + socket.path()),
                         rest.address().stream().map(_ -> rest.url()))
                 .toList();
+    }
+
+    /** Empties the node if {@code drain.on_stop} says so, and waits for that. Any thread, while the agent serves. */
+    void drainIfConfigured() {
+        draining.ifPresent(DrainOnStop::await);
     }
 
     /**

@@ -130,7 +130,21 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
+    /** Outside the lock, since it may take long, and the agent serves meanwhile. */
+    private void drain() {
+        PageAgent agent;
+        synchronized (lock) {
+            agent = running;
+        }
+        if (agent != null) {
+            agent.drainIfConfigured();
+        }
+    }
+
     private void stop() {
+        if (!ending) {
+            drain();
+        }
         close();
         if (!ending) {
             // A signal is the usual way to end a daemon, so the exit code is 0; the JVM's would be 143.

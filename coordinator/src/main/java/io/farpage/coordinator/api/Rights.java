@@ -74,7 +74,7 @@ public final class Rights {
                 .add("GET", NODE + "/hosted", READ_SELF)
                 .add("POST", NODE + "/hosted/ack", SELF)
                 .add("GET", NODE + "/drain", READ)
-                .add("POST", NODE + "/drain", OPERATOR)
+                .add("POST", NODE + "/drain", SELF.or(OPERATOR))
                 .add("DELETE", NODE + "/drain", OPERATOR)
                 .add("GET", NODE + "/releases", READ_SELF)
                 .add("POST", NODE + "/releases/ack", SELF)

@@ -225,6 +225,17 @@ public final class AgentKeys {
             "Bytes a second, at most, that each pager of a guest copies to a home that joins an extent: to replace one that was lost, or one on a node that"
                     + " is drained.");
 
+    public static final Key<Boolean> DRAIN_ON_STOP = Key.bool(
+            "drain.on_stop",
+            false,
+            "Whether the agent, told to end (SIGTERM), first has the coordinator move what its pool holds to other nodes.");
+    public static final Key<Duration> DRAIN_TIMEOUT = Key.duration(
+            "drain.timeout",
+            "10m",
+            "1s",
+            "24h",
+            "How long that may take; then the agent ends, and pages without another home are lost. Below what the service manager waits before it kills.");
+
     public static final Key<Integer> LINK_MAX =
             Key.integer("link.max", 64, 1, 1024, "Peers that this agent may be linked with at once.");
     public static final Key<Duration> LINK_GRACE = Key.duration(
@@ -367,6 +378,8 @@ public final class AgentKeys {
             MIRROR_HEDGE,
             MIRROR_DROP_AFTER,
             MIRROR_REPAIR_RATE,
+            DRAIN_ON_STOP,
+            DRAIN_TIMEOUT,
             LINK_MAX,
             LINK_GRACE,
             LINK_RDMA_PAUSE,

@@ -385,11 +385,13 @@ final class Guest {
     }
 
     GuestStatus status() {
+        // First, so that the counts of a guest that has ended are its last.
+        State at = state;
         Snapshot now = snapshot();
         return new GuestStatus(
                 space(),
                 spaceId(),
-                state.word(),
+                at.word(),
                 socket.path().toString(),
                 now.pid(),
                 use.space().encryption().isPresent(),

@@ -37,6 +37,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -237,6 +238,27 @@ final class GuestTest {
     }
 
     @Test
+    void shouldNotBeToldAsEndedWithCountsOfBefore() throws Exception {
+        handOff();
+        CountDownLatch asked = new CountDownLatch(1);
+        paging.script.add(() -> {
+            await().until(() -> asked.getCount() == 0);
+            return ended(true);
+        });
+        guest.start();
+        await().until(guest::isAttached);
+        Thread asking = Thread.currentThread();
+        paging.counting = () -> {
+            if (Thread.currentThread().equals(asking)) {
+                asked.countDown();
+                await().until(guest::hasEnded);
+            }
+        };
+        assertEquals("attached", guest.status().state());
+        assertEquals("ended", guest.status().state());
+    }
+
+    @Test
     void shouldKeepTheSpaceAttachedWhenTransfersMayBeUnderWayAtTheEnd() {
         handOff();
         paging.hasEnded = false;
@@ -365,6 +387,7 @@ final class GuestTest {
         int cutOffQueries;
         int limit;
         Runnable closing = () -> {};
+        volatile Runnable counting = () -> {};
 
         @Override
         public int pid() {
@@ -415,6 +438,7 @@ final class GuestTest {
 
         @Override
         public PagingStatus status() {
+            counting.run();
             return PagingStatus.NONE;
         }
 

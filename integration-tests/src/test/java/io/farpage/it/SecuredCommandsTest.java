@@ -34,7 +34,10 @@ class SecuredCommandsTest extends SecuredNodes {
         assertTrue(token("list").contains("ann") && !token("list").contains(token));
         token("revoke", "--name", "ann");
         assertRefused(401, "unauthenticated", "token 'ann' was revoked at", ann.get("/api/v1/nodes"));
-        awaitLogged("refused: GET /api/v1/nodes from 127.0.0.1", "token 'ann' was revoked at");
+        awaitLogged(
+                () -> ann.get("/api/v1/nodes").expect(401),
+                "refused: GET /api/v1/nodes from 127.0.0.1",
+                "token 'ann' was revoked at");
 
         Rest job = https.with("Authorization", "Bearer " + made("job", Role.VIEWER, Optional.of(Duration.ofMillis(1))));
         assertRefused(401, "unauthenticated", "token 'job' expired at", job.get("/api/v1/nodes"));

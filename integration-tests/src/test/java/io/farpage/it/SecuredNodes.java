@@ -93,10 +93,6 @@ abstract class SecuredNodes {
         return Shared.CLIENTS.computeIfAbsent(role.word(), _ -> certificates.as(role, coordinator()));
     }
 
-    void awaitLogged(String... parts) {
-        awaitLogged(() -> {}, parts);
-    }
-
     /** Does what is refused again until the log has a line of it: of many refusals in a second it has ten. */
     void awaitLogged(Runnable again, String... parts) {
         await("a line with " + List.of(parts)).atMost(Cluster.TIMEOUT).untilAsserted(() -> {

@@ -41,6 +41,7 @@ class SecurityTest extends SecuredNodes {
                 "it has shown neither a client certificate nor a token",
                 stranger.get("/api/v1/nodes"));
         awaitLogged(
+                () -> stranger.get("/api/v1/nodes").expect(401),
                 "refused: GET /api/v1/nodes from 127.0.0.1, a client without identity",
                 "it has shown neither a client certificate nor a token");
         stranger.sendJson("PUT", "/api/v1/nodes/x", "{}").expect(401);
@@ -69,8 +70,10 @@ class SecurityTest extends SecuredNodes {
         certificates.issue("late", Subject.node("late", List.of()), Duration.ofMillis(1));
         Thread.sleep(1_100); // certificates count seconds
         Rest late = coordinator().with(certificates.insisting(certificates, "late"));
-        assertThrows(UncheckedIOException.class, () -> late.get("/api/v1/nodes"));
-        awaitLogged("refused: TLS handshake from 127.0.0.1", "certificate 'CN=late' expired at");
+        awaitLogged(
+                () -> assertThrows(UncheckedIOException.class, () -> late.get("/api/v1/nodes")),
+                "refused: TLS handshake from 127.0.0.1",
+                "certificate 'CN=late' expired at");
     }
 
     /** The connection was made while the certificate was valid, and is kept. */
@@ -92,8 +95,11 @@ class SecurityTest extends SecuredNodes {
     void shouldRefuseACertificateOfAForeignCaInTheHandshake() throws Exception {
         foreign.issue("intruder", Subject.node("a", List.of()), Duration.ofDays(1));
         Rest intruder = coordinator().with(certificates.insisting(foreign, "intruder"));
-        assertThrows(UncheckedIOException.class, () -> intruder.get("/api/v1/nodes"));
-        awaitLogged("refused: TLS handshake from 127.0.0.1", "'CN=a' is issued by 'CN=farpage CA", "no trusted CA");
+        awaitLogged(
+                () -> assertThrows(UncheckedIOException.class, () -> intruder.get("/api/v1/nodes")),
+                "refused: TLS handshake from 127.0.0.1",
+                "'CN=a' is issued by 'CN=farpage CA",
+                "no trusted CA");
         Rest toAgent = cluster.agent("a").rest().with(certificates.insisting(foreign, "intruder"));
         assertThrows(UncheckedIOException.class, () -> toAgent.get("/api/v1/spaces/s/pages/3"));
     }
@@ -114,7 +120,10 @@ class SecurityTest extends SecuredNodes {
         Rest browser = as(Role.ADMIN).with("Origin", "https://evil.example");
         String space = "{\"name\":\"forged\",\"sizeBytes\":8192}";
         assertRefused(403, "cross-origin", "https://evil.example", browser.sendJson("POST", "/api/v1/spaces", space));
-        awaitLogged("refused: POST /api/v1/spaces from 127.0.0.1, admin 'admin' (certificate)", "https://evil.example");
+        awaitLogged(
+                () -> browser.sendJson("POST", "/api/v1/spaces", space).expect(403),
+                "refused: POST /api/v1/spaces from 127.0.0.1, admin 'admin' (certificate)",
+                "https://evil.example");
         as(Role.ADMIN)
                 .send("POST", "/api/v1/spaces", "text/plain", space.getBytes(java.nio.charset.StandardCharsets.UTF_8))
                 .expect(415);

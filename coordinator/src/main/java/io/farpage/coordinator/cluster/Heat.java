@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How warm pages are, as last reported. In memory only, since it is a hint and soon out of date; bounded for each space and for all together.
+ * How warm pages are, as reported in the last minute. In memory only, since it is a hint and soon out of date; bounded for each space and for all together.
  * Thread-safe.
  */
 public final class Heat {
@@ -28,7 +28,32 @@ public final class Heat {
     private int total;
 
     /** What is known of one space. */
-    private record Reported(NavigableMap<Long, HeatReport.Range> ranges, long at) {}
+    private record Reported(NavigableMap<Long, Warm> ranges, long at) {}
+
+    /**
+     * A range that was reported, or what later reports have left of it.
+     *
+     * @param of pages of the range that was reported, which have the heat together
+     * @param at when it was reported
+     */
+    private record Warm(long firstPage, long end, long heat, long of, long at) {
+        static Warm of(HeatReport.Range range, long at) {
+            return new Warm(range.firstPage(), range.firstPage() + range.count(), range.heat(), range.count(), at);
+        }
+
+        Warm from(long first) {
+            return new Warm(first, end, heat, of, at);
+        }
+
+        Warm until(long last) {
+            return new Warm(firstPage, last, heat, of, at);
+        }
+
+        /** The heat of the pages from {@code from} to before {@code to}, if all pages of the range are equally warm. */
+        double share(long from, long to) {
+            return heat * ((double) (Math.min(to, end) - Math.max(from, firstPage)) / of);
+        }
+    }
 
     /** Makes an empty one. */
     public Heat() {
@@ -46,12 +71,12 @@ public final class Heat {
      * @throws ProblemException 503 if the spaces whose reports are less than a minute old leave no room
      */
     public synchronized void report(long space, HeatReport report) {
-        NavigableMap<Long, HeatReport.Range> before = rangesOf(space);
-        NavigableMap<Long, HeatReport.Range> after = merged(before, report);
-        if (after.size() > MAX_OF_SPACE) {
-            after = merged(new TreeMap<>(), report);
-        }
         long now = nanoTime.getAsLong();
+        NavigableMap<Long, Warm> before = rangesOf(space);
+        NavigableMap<Long, Warm> after = merged(before, report, now);
+        if (after.size() > MAX_OF_SPACE) {
+            after = merged(new TreeMap<>(), report, now);
+        }
         makeRoom(space, total - before.size() + after.size() - MAX, now);
         int grown = total - rangesOf(space).size() + after.size();
         if (grown > MAX) {
@@ -66,16 +91,17 @@ public final class Heat {
         spaces.put(space, new Reported(after, now));
     }
 
-    private NavigableMap<Long, HeatReport.Range> rangesOf(long space) {
+    private NavigableMap<Long, Warm> rangesOf(long space) {
         return Optional.ofNullable(spaces.get(space)).map(Reported::ranges).orElseGet(TreeMap::new);
     }
 
-    private static NavigableMap<Long, HeatReport.Range> merged(
-            NavigableMap<Long, HeatReport.Range> before, HeatReport report) {
-        NavigableMap<Long, HeatReport.Range> after = new TreeMap<>(before);
+    private static NavigableMap<Long, Warm> merged(NavigableMap<Long, Warm> before, HeatReport report, long now) {
+        NavigableMap<Long, Warm> after = new TreeMap<>(before);
+        after.values().removeIf(range -> now - range.at() > STALE_NANOS);
         for (HeatReport.Range range : report.ranges()) {
-            cut(after, range.firstPage(), end(range));
-            after.put(range.firstPage(), range);
+            Warm fresh = Warm.of(range, now);
+            cut(after, fresh.firstPage(), fresh.end());
+            after.put(fresh.firstPage(), fresh);
         }
         return after;
     }
@@ -95,35 +121,45 @@ public final class Heat {
     }
 
     /** Removes the pages from {@code from} to before {@code to} from all ranges; ranges that reach beyond are cut. */
-    private static void cut(NavigableMap<Long, HeatReport.Range> ranges, long from, long to) {
-        Optional<HeatReport.Range> before =
-                Optional.ofNullable(ranges.lowerEntry(from)).map(Map.Entry::getValue);
-        before.filter(range -> end(range) > from).ifPresent(range -> {
-            ranges.put(
-                    range.firstPage(), new HeatReport.Range(range.firstPage(), from - range.firstPage(), range.heat()));
-            if (end(range) > to) {
-                ranges.put(to, new HeatReport.Range(to, end(range) - to, range.heat()));
+    private static void cut(NavigableMap<Long, Warm> ranges, long from, long to) {
+        Optional<Warm> before = Optional.ofNullable(ranges.lowerEntry(from)).map(Map.Entry::getValue);
+        before.filter(range -> range.end() > from).ifPresent(range -> {
+            ranges.put(range.firstPage(), range.until(from));
+            if (range.end() > to) {
+                ranges.put(to, range.from(to));
             }
         });
         Optional.ofNullable(ranges.lowerEntry(to))
                 .map(Map.Entry::getValue)
-                .filter(range -> range.firstPage() >= from && end(range) > to)
-                .ifPresent(range -> ranges.put(to, new HeatReport.Range(to, end(range) - to, range.heat())));
+                .filter(range -> range.firstPage() >= from && range.end() > to)
+                .ifPresent(range -> ranges.put(to, range.from(to)));
         ranges.subMap(from, to).clear();
     }
 
-    private static long end(HeatReport.Range range) {
-        return range.firstPage() + range.count();
-    }
-
-    /** The heat of a page, 0 when never reported. */
+    /** The heat of the range that a page is in, 0 if it was not reported in the last minute. */
     public synchronized long of(long space, long page) {
+        long now = nanoTime.getAsLong();
         return Optional.ofNullable(spaces.get(space))
                 .map(reported -> reported.ranges().floorEntry(page))
                 .map(Map.Entry::getValue)
-                .filter(range -> page < end(range))
-                .map(HeatReport.Range::heat)
+                .filter(range -> page < range.end() && now - range.at() <= STALE_NANOS)
+                .map(Warm::heat)
                 .orElse(0L);
+    }
+
+    /** The heat of pages together; what was not reported in the last minute counts as 0. */
+    synchronized long of(long space, long firstPage, long count) {
+        Reported reported = spaces.get(space);
+        if (reported == null) {
+            return 0;
+        }
+        long now = nanoTime.getAsLong();
+        long end = firstPage + count;
+        Long first = reported.ranges().floorKey(firstPage);
+        return Math.round(reported.ranges().subMap(first == null ? firstPage : first, end).values().stream()
+                .filter(range -> range.end() > firstPage && now - range.at() <= STALE_NANOS)
+                .mapToDouble(range -> range.share(firstPage, end))
+                .sum());
     }
 
     synchronized void forget(long space) {

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /**
- * How often pages were touched, the body of {@code POST /spaces/{id}/heat}. It replaces what was reported before for the same pages.
+ * How often pages were asked for lately, the body of {@code POST /spaces/{id}/heat}. It replaces what was reported before for the same pages.
  *
  * @param ranges up to 65536
  */
@@ -17,11 +17,11 @@ public record HeatReport(@JsonProperty(required = true) List<Range> ranges) {
     }
 
     /**
-     * Pages that are equally warm.
+     * Pages whose faults were counted together.
      *
      * @param firstPage number of the first page within the space
      * @param count how many
-     * @param heat of each
+     * @param heat faults of all of them in a minute, at the rate of late: what was counted is halved every 30 seconds
      */
     public record Range(
             @JsonProperty(required = true) long firstPage,

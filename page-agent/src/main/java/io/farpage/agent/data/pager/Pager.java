@@ -202,8 +202,9 @@ public final class Pager implements DutyCycle {
         ending.begin(reason);
     }
 
-    /** Probes whether the VMM's address space still exists; if not, the next duty cycle starts to {@link #finish}. */
+    /** Probes whether the VMM's address space still exists; if not, the next duty cycle starts to {@link #finish}. Also ages the heat. */
     public void probe() {
+        context.heat().age();
         memory.probe();
         children.probe();
     }
@@ -214,7 +215,7 @@ public final class Pager implements DutyCycle {
         return homes.areLost() && transfers.inUse() == 0;
     }
 
-    /** Faults by block of pages. Any thread. */
+    /** Recent faults by block of pages. Any thread. */
     public Heat heat() {
         return context.heat();
     }

@@ -35,7 +35,7 @@ final class PagerContext {
         staging = new Staging(pool, guest.pageBytes());
         sealing = new Sealing(guest.seal(), staging);
         transfers = new Transfers(backing.fetcher(), homes, staging, clock);
-        heat = new Heat(pages());
+        heat = new Heat(pages(), clock);
     }
 
     /** Name of the space, for messages. */

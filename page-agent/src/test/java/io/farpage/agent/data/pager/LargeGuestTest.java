@@ -105,7 +105,7 @@ class LargeGuestTest {
     void shouldKeepHeapSmallWhenGuestIsLarge() {
         long before = allocated();
         PageTable table = new PageTable(PAGES, true);
-        Heat heat = new Heat(PAGES);
+        Heat heat = new Heat(PAGES, () -> 0);
         for (int page = 0; page < PAGES; page += 512) {
             heat.add(page);
         }

@@ -72,14 +72,21 @@ final class Bounds {
         check("regions of node '" + node + "'", draft.regions.under(node + "/").size() + 1, REGIONS_OF_NODE);
     }
 
+    /** Extents that a group of homes gets of a new space: fewer while other spaces have half of those that are allowed. */
+    static int extentsOfGroup(Draft draft) {
+        return extents(draft) < EXTENTS / 2 ? Placement.EXTENTS : 1;
+    }
+
+    private static int extents(Draft draft) {
+        return draft.extents.current().values().stream()
+                .mapToInt(of -> of.list().size())
+                .sum();
+    }
+
     /** A space with so many extents is about to be made. */
     static void checkNewSpace(Draft draft, int extents) {
         check("spaces", draft.spaces.size() + 1, SPACES);
-        int all = extents
-                + draft.extents.current().values().stream()
-                        .mapToInt(of -> of.list().size())
-                        .sum();
-        check("extents of all spaces", all, EXTENTS);
+        check("extents of all spaces", extents + extents(draft), EXTENTS);
     }
 
     /** The list of nodes that may attach a space is about to have so many entries. */

@@ -18,21 +18,34 @@ import java.util.stream.Collectors;
  * Chooses the homes of a new space. The homes of an extent are in different failure domains. Few distinct groups of homes are used, since the loss of
  * any whole group loses pages: a group takes as much as it can hold, and a group that other spaces use already goes first. If that leaves a rest that
  * only other groups can hold, all is placed again in small pieces, each with the nodes that have most room.
+ *
+ * <p>What a group takes is divided into extents of about a 64th of the space, so that the {@link Rebalancer} can move the warm ones and leave the others.
  */
 final class Placement {
 
     /** Pieces of the second attempt, for each node. */
     private static final int PIECES = 16;
 
+    /** Extents of a space on one group, if it has pages enough. */
+    static final int EXTENTS = 64;
+
+    /** Pages of an extent of a large space at least, in whole blocks in which agents count faults. */
+    static final long LEAST_PAGES = 1024;
+
+    private static final long BLOCK_PAGES = 512;
+
     private final List<FreeSpace> rooms;
     private final int copies;
     private final int pageSize;
+    private final int extentsOfGroup;
 
     /**
      * @param rooms of the nodes that may be homes, the preferred one first
      * @param copies homes of each extent
+     * @param extentsOfGroup extents that a group of homes gets of a large space
      */
-    Placement(List<FreeSpace> rooms, int copies, int pageSize) {
+    Placement(List<FreeSpace> rooms, int copies, int pageSize, int extentsOfGroup) {
+        this.extentsOfGroup = extentsOfGroup;
         this.rooms = rooms;
         this.copies = copies;
         this.pageSize = pageSize;
@@ -72,6 +85,7 @@ final class Placement {
         List<Room> left = rooms.stream().map(room -> new Room(room, pageSize)).collect(Collectors.toList());
         Set<Set<String>> groups = new HashSet<>(known);
         List<Extent> extents = new ArrayList<>();
+        long piece = piece(pages);
         long next = 0;
         while (next < pages) {
             left.removeIf(Room::isFull);
@@ -86,10 +100,25 @@ final class Placement {
             for (Room room : group) {
                 homes.add(room.take(count));
             }
-            extents.add(new Extent(next, count, homes, ExtentState.OK));
+            for (long at = 0; at < count; at += piece) {
+                extents.add(
+                        new Extent(next + at, Math.min(piece, count - at), at(homes, at * pageSize), ExtentState.OK));
+            }
             next += count;
         }
         return Optional.of(extents);
+    }
+
+    /** Pages of an extent at most. */
+    private long piece(long pages) {
+        long most = Math.max(LEAST_PAGES, Math.ceilDiv(pages, (long) extentsOfGroup));
+        return Math.ceilDiv(most, BLOCK_PAGES) * BLOCK_PAGES;
+    }
+
+    private static List<ExtentHome> at(List<ExtentHome> homes, long bytes) {
+        return homes.stream()
+                .map(home -> new ExtentHome(home.node(), home.incarnation(), home.offset() + bytes))
+                .toList();
     }
 
     /** Homes for the next extent: of one copy the first node that has room, of several those with most room, one in each domain. */

@@ -88,7 +88,7 @@ public final class Spaces {
             int pageSize = request.pageSize().orElse(4096);
             List<FreeSpace> rooms = rooms(draft, request);
             int copies = request.replicas().orElse(1);
-            Placement placement = new Placement(rooms, copies, pageSize);
+            Placement placement = new Placement(rooms, copies, pageSize, Bounds.extentsOfGroup(draft));
             checkDomains(placement, copies);
             List<Extent> extents = placement
                     .place(request.sizeBytes() / pageSize, Placement.groups(draft, copies))

@@ -31,8 +31,11 @@ final class PoolRanges {
         }
     }
 
-    /** So many ranges stay apart, so that each can be revoked alone; a device has a limit of regions. */
-    private static final int MAX_APART = 64;
+    /**
+     * So many ranges stay apart, so that each can be revoked alone; a device has a limit of regions. A space of one piece has 64 extents, and one more for each
+     * gap of a pool that it is placed across.
+     */
+    private static final int MAX_APART = 128;
 
     /** What a pool of a node has of a space: sorted; of many, neighbours are joined. */
     static List<PoolRange> of(SpaceExtents space, String home, Incarnation pool) {

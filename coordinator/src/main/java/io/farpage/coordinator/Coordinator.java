@@ -10,6 +10,8 @@ import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.Moves;
+import io.farpage.coordinator.cluster.Rebalancer;
 import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.StoreProbe;
@@ -49,7 +51,7 @@ public final class Coordinator implements AutoCloseable {
     private record Records(Store store, Lineage lineage, Ledger ledger) {}
 
     /** What is done from time to time. */
-    private record Routine(Membership membership, Repairs repairs) {}
+    private record Routine(Membership membership, Rebalancer rebalancer, Repairs repairs) {}
 
     private Coordinator(Config config, Records records, RestServer server, Routine routine, Doors doors) {
         this.store = records.store();
@@ -95,8 +97,11 @@ public final class Coordinator implements AutoCloseable {
                 new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
         Heat heat = new Heat();
         Spaces spaces = new Spaces(ledger, time, heat);
-        Repairs repairs = new Repairs(ledger, time);
+        Moves moves = new Moves(time);
+        Repairs repairs = new Repairs(ledger, time, moves);
+        Rebalancer rebalancer = new Rebalancer(ledger, time, heat, moves, rebalancing(config));
         own.watch(ledger, spaces);
+        own.watch(moves);
         own.watch(lineage, ledger);
         RestServer.Options options = doors.options(config, doors.serving(config));
         Api api = new Api(
@@ -113,7 +118,18 @@ public final class Coordinator implements AutoCloseable {
                 () -> health(options, lineage, ledger, probe.part()),
                 new Guard(lineage, ledger).around());
         return new Coordinator(
-                config, new Records(store, lineage, ledger), server, new Routine(membership, repairs), doors);
+                config,
+                new Records(store, lineage, ledger),
+                server,
+                new Routine(membership, rebalancer, repairs),
+                doors);
+    }
+
+    private static Rebalancer.Options rebalancing(Config config) {
+        return new Rebalancer.Options(
+                config.get(Settings.REBALANCE),
+                config.get(Settings.REBALANCE_INTERVAL),
+                config.get(Settings.REBALANCE_IDLE));
     }
 
     private static Health health(RestServer.Options options, Lineage lineage, Ledger ledger, Health.Part store) {
@@ -141,6 +157,7 @@ public final class Coordinator implements AutoCloseable {
                 ledger.probe();
                 routine.membership().expire().forEach(this::failed);
                 if (lineage.behind().isEmpty()) {
+                    routine.rebalancer().step();
                     int joined = routine.repairs().step();
                     if (joined > 0) {
                         LOG.info("{} extents are given another home, which their writers copy the pages to", joined);

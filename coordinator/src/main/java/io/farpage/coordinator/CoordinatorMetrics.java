@@ -3,9 +3,11 @@ package io.farpage.coordinator;
 import io.farpage.coordinator.cluster.Backlog;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
+import io.farpage.coordinator.cluster.Moves;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.NodeStatus;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -87,6 +89,12 @@ final class CoordinatorMetrics {
                 .sum();
     }
 
+    void watch(Moves moves) {
+        counter("moves_begun", "Moves of extents to another home that were begun", moves::begun);
+        counter("moves_done", "Moves of extents to another home that were done", moves::done);
+        counter("moves_given_up", "Moves of extents to another home that were given up", moves::givenUp);
+    }
+
     void watch(Lineage lineage, Ledger ledger) {
         gauge(
                 "epoch",
@@ -97,6 +105,14 @@ final class CoordinatorMetrics {
                 "behind",
                 "1 if an agent has seen more than this store has, and no change is made",
                 () -> lineage.behind().isPresent() ? 1 : 0);
+    }
+
+    private void counter(String name, String help, java.util.function.LongSupplier value) {
+        CounterWithCallback.builder()
+                .name("farpage_coordinator_" + name)
+                .help(help)
+                .callback(callback -> callback.call((double) value.getAsLong()))
+                .register(registry);
     }
 
     private void gauge(String name, String help, java.util.function.LongSupplier value) {

@@ -93,6 +93,30 @@ public final class Settings {
             "3650d",
             "How long certificates are valid that the coordinator issues. Agents with `tls.renew` renew theirs after two thirds of it.");
 
+    /** Whether extents move by themselves. */
+    public static final Key<Boolean> REBALANCE = Key.bool(
+            "rebalance.enabled",
+            true,
+            "Whether extents that a guest uses move between homes by themselves: away from homes under pressure, near to the guest, and from full pools"
+                    + " to empty ones. If false, they move by repair and `coordinator drain` alone.");
+
+    /** How often it is decided what moves. */
+    public static final Key<Duration> REBALANCE_INTERVAL = Key.duration(
+            "rebalance.interval",
+            "10s",
+            "100ms",
+            "1h",
+            "How often the coordinator decides which extents move, four at a time at most.");
+
+    /** Load of a home that is not under pressure. */
+    public static final Key<Integer> REBALANCE_IDLE = Key.integer(
+            "rebalance.idle_faults",
+            1_000,
+            0,
+            1_000_000_000,
+            "Faults a second that a home may serve without being under pressure, even if the other homes serve none: each home more that a space without"
+                    + " `replicas` is spread over is one more whose failure costs pages of it.");
+
     private static final List<Key<?>> OWN = List.of(
             TlsKeys.INSECURE,
             LISTEN,
@@ -108,7 +132,10 @@ public final class Settings {
             DIRECTORY,
             LEASE,
             HEARTBEAT,
-            EVENTS);
+            EVENTS,
+            REBALANCE,
+            REBALANCE_INTERVAL,
+            REBALANCE_IDLE);
 
     /** All of them. */
     public static final Schema SCHEMA = Schema.of(

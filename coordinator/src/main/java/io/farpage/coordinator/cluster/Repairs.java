@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.Space;
@@ -22,7 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
  * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. If a home joins in
- * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. Thread-safe.
+ * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. {@link Moves}
+ * are the same for single extents. Thread-safe.
  */
 public final class Repairs {
 
@@ -37,6 +39,7 @@ public final class Repairs {
 
     private final Ledger ledger;
     private final Time time;
+    private final Moves moves;
     /** Joining homes at the last pass, by space, first page and node: those that are gone without being promoted have failed. */
     private Set<Joining> joined = Set.of();
 
@@ -49,21 +52,23 @@ public final class Repairs {
     private record Joining(long space, long firstPage, ExtentHome home) {}
 
     /** Works on a ledger. */
-    public Repairs(Ledger ledger, Time time) {
+    public Repairs(Ledger ledger, Time time, Moves moves) {
         this.ledger = ledger;
         this.time = time;
+        this.moves = moves;
     }
 
     /** Has homes join extents that need one, and tells of nodes that are drained. To be called often; one thread. Returns how many joined. */
     public int step() {
         long revision = ledger.revision();
-        if (seen == revision && time.nanos() - seenAt < REPEAT.toNanos()) {
+        if (seen == revision && time.nanos() - seenAt < REPEAT.toNanos() && !moves.hasFresh()) {
             return 0;
         }
         seen = revision;
         seenAt = time.nanos();
         State now = ledger.state();
         observe(now);
+        moves.follow(now);
         Draft view = new Draft(now);
         change(view);
         return view.changes().isEmpty() ? 0 : ledger.change(this::change);
@@ -123,11 +128,14 @@ public final class Repairs {
                 told.add(joining.node());
                 continue;
             }
-            if (left <= 0 || !needsHome(draft, space, extent)) {
+            List<ExtentHome> staying = staying(draft, space, extent);
+            if (left <= 0 || !needsHome(space, extent, staying)) {
                 continue;
             }
-            Optional<ExtentHome> home = new NewHome(draft, extent, kept(draft, extent), space.pageSize())
-                    .choose(node -> failedAt.containsKey(key(space.id(), node)));
+            Optional<String> target = move(draft, space, extent).map(Move::to);
+            Optional<ExtentHome> home = new NewHome(draft, extent, staying, space.pageSize())
+                    .choose(node -> failedAt.containsKey(key(space.id(), node))
+                            || target.filter(only -> !only.equals(node)).isPresent());
             if (home.isPresent()) {
                 extents.set(i, extent.join(home.get()));
                 draft.extents.put(State.idKey(space.id()), new State.Extents(extents));
@@ -140,22 +148,51 @@ public final class Repairs {
         return count;
     }
 
-    private static boolean needsChange(Draft draft, Space space) {
+    private boolean needsChange(Draft draft, Space space) {
         return Drops.extents(draft, space).stream()
-                .anyMatch(extent -> needsHome(draft, space, extent) || isJoiningInVain(draft, space, extent));
+                .anyMatch(extent -> needsHome(space, extent, staying(draft, space, extent))
+                        || isJoiningInVain(draft, space, extent));
     }
 
-    /** Whether a home joins although enough homes stay, since a drain was cancelled, or the pages are lost. */
-    private static boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
-        return extent.joining().isPresent()
-                && (extent.state() == ExtentState.LOST || kept(draft, extent).size() >= space.copies());
+    /**
+     * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or although it is in the failure domain of one
+     * that stays, since it was to take the place of that one and another has failed.
+     */
+    private boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
+        if (extent.joining().isEmpty()) {
+            return false;
+        }
+        List<ExtentHome> staying = staying(draft, space, extent);
+        Optional<String> domain = domain(draft, extent.joining().get());
+        return extent.state() == ExtentState.LOST
+                || staying.size() >= space.copies()
+                || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
+    }
+
+    private static Optional<String> domain(Draft draft, ExtentHome home) {
+        return draft.nodes.find(home.node()).map(Node::failureDomain);
     }
 
     /** Whether an extent has too few homes that stay, and none joins yet. */
     static boolean needsHome(Draft draft, Space space, Extent extent) {
-        return extent.state() == ExtentState.OK
-                && extent.joining().isEmpty()
-                && kept(draft, extent).size() < space.copies();
+        return needsHome(space, extent, kept(draft, extent));
+    }
+
+    private static boolean needsHome(Space space, Extent extent, List<ExtentHome> staying) {
+        return extent.state() == ExtentState.OK && extent.joining().isEmpty() && staying.size() < space.copies();
+    }
+
+    /** The move of an extent, unless the extent needs a home for another reason: then that goes first. */
+    private Optional<Move> move(Draft draft, Space space, Extent extent) {
+        return moves.of(space.id(), extent).filter(_ -> kept(draft, extent).size() >= space.copies());
+    }
+
+    /** The homes of an extent that are kept and do not leave it by a move. */
+    private List<ExtentHome> staying(Draft draft, Space space, Extent extent) {
+        Optional<ExtentHome> leaving = move(draft, space, extent).map(Move::from);
+        return kept(draft, extent).stream()
+                .filter(home -> leaving.filter(home::equals).isEmpty())
+                .toList();
     }
 
     /** The homes of an extent that are neither drained nor on a node whose lease has run out. */
@@ -209,11 +246,12 @@ public final class Repairs {
         });
     }
 
-    /** The homes that are dropped with a promotion: those that are drained or have failed, as far as enough others are left. */
-    private static List<ExtentHome> replaced(Draft draft, Space space, Extent extent) {
+    /** The homes that are dropped with a promotion: those that are drained, have failed or are moved, as far as enough others are left. */
+    private List<ExtentHome> replaced(Draft draft, Space space, Extent extent) {
         int spare = extent.homes().size() + 1 - space.copies();
+        List<ExtentHome> staying = staying(draft, space, extent);
         return extent.homes().stream()
-                .filter(home -> !stays(draft, home))
+                .filter(home -> !staying.contains(home))
                 .limit(Math.max(0, spare))
                 .toList();
     }

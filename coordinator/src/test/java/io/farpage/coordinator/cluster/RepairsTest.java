@@ -38,7 +38,7 @@ class RepairsTest {
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Drops drops = new Drops(with.ledger);
-    private final Repairs repairs = new Repairs(with.ledger, with.time);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
     private final Drains drains = new Drains(with.ledger);
 
     private void homes(String... nodes) {
@@ -381,7 +381,7 @@ class RepairsTest {
         with.restart();
         assertEquals(before.extents(), with.ledger.state().extents());
         assertEquals(before.drains(), with.ledger.state().drains());
-        new Repairs(with.ledger, with.time)
+        new Repairs(with.ledger, with.time, new Moves(with.time))
                 .promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
         assertEquals(Set.of("h2"), names(first()));
     }

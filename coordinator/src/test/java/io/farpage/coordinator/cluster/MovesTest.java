@@ -304,6 +304,15 @@ class MovesTest {
     }
 
     @Test
+    void shouldMoveNoMoreThanFourExtentsAtATime() {
+        homes("h1", "h2", "h3");
+        create(8, 1, "h1");
+        report(20_000);
+        with.time.advance(INTERVAL);
+        assertEquals(4, rebalancer.step(), "of five");
+    }
+
+    @Test
     void shouldMoveNothingIfNoAgentIsAttachedThatCopies() {
         homes("h1", "h2", "h3");
         create(6, 1, "h1");

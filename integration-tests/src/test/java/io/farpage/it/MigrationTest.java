@@ -1,0 +1,260 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.harness.CheckedPages;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.PagedRam;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.locks.LockSupport;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Extents move by themselves under a guest that runs: away from a home under pressure, and to a node that joins. */
+@Timeout(180)
+@NeedsUserfaultfd
+class MigrationTest {
+    private static final int PAGE = 4096;
+    private static final int EXTENT = 1024;
+    private static final int PAGES = 8 * EXTENT;
+    private static final int HOT = 6 * EXTENT;
+    private static final int LIMIT = 512;
+    private static final int STOPPED_MILLIS = 8;
+    private static final int RUNNING_MILLIS = 4;
+
+    /** Too small for an extent, so the guest's node is never chosen. */
+    private static final Map<String, String> SMALL = Map.of("pool.exported", "2MiB");
+
+    private static final Map<String, String> LARGE = Map.of("pool.exported", "48MiB");
+
+    private Optional<Cluster> started = Optional.empty();
+
+    @RegisterExtension
+    final ClusterLog log = new ClusterLog(this::cluster);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private Cluster cluster() {
+        return started.orElseThrow();
+    }
+
+    private void start(boolean rebalances, String... homes) {
+        Cluster cluster = Cluster.start(Map.of(
+                "lease.duration", "15s",
+                "lease.heartbeat_interval", "300ms",
+                "rebalance.enabled", Boolean.toString(rebalances),
+                "rebalance.interval", "500ms",
+                "rebalance.idle_faults", "0"));
+        started = Optional.of(cluster);
+        cluster.launchAgent("a", SMALL);
+        List.of(homes).forEach(node -> cluster.launchAgent(node, LARGE));
+        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.awaitAllLinks();
+    }
+
+    @AfterEach
+    void end() {
+        started.ifPresent(Cluster::close);
+    }
+
+    private void create(String space, int pages, String home) throws CoordinatorException {
+        cluster()
+                .client()
+                .createSpace(
+                        new SpaceRequest(space, (long) pages * PAGE, OptionalInt.of(PAGE), Optional.of(List.of(home))));
+    }
+
+    private PagedRam attach(String space, int pages) {
+        Path socket = directory.resolve(space);
+        new Guests(cluster(), "a", "b").attach(space, socket, (long) pages * PAGE, (long) LIMIT * PAGE);
+        return PagedRam.handOver(socket, pages);
+    }
+
+    private List<Extent> extents(String space) throws CoordinatorException {
+        return cluster().client().extents(space).orElseThrow().extents();
+    }
+
+    /** How many of the first extents of a space are read from a node. */
+    private long readFrom(String space, String node, int first) throws CoordinatorException {
+        return extents(space).stream()
+                .limit(first)
+                .filter(extent -> extent.primary().node().equals(node))
+                .count();
+    }
+
+    private static boolean areSettled(List<Extent> extents) {
+        return extents.stream()
+                .allMatch(extent ->
+                        extent.joining().isEmpty() && extent.droppedHomes().isEmpty());
+    }
+
+    private long moves(String which) {
+        return cluster()
+                .coordinator()
+                .rest()
+                .get("/metrics")
+                .text()
+                .lines()
+                .filter(line -> line.startsWith("farpage_coordinator_moves_" + which + "_total"))
+                .mapToLong(line -> (long) Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Three homes with as much room, the hot extents of the guest all on b. The others hold as much, which no guest uses. */
+    private PagedRam skewed() throws CoordinatorException {
+        create("vm", PAGES, "b");
+        create("c-unused", PAGES, "c");
+        create("d-unused", PAGES, "d");
+        return attach("vm", PAGES);
+    }
+
+    private void awaitSpread() {
+        await("the hot extents on three homes")
+                .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                .pollInterval(Duration.ofMillis(50))
+                .until(() -> readFrom("vm", "b", 6) <= 3
+                        && readFrom("vm", "c", 6) >= 1
+                        && readFrom("vm", "d", 6) >= 1
+                        && areSettled(extents("vm")));
+    }
+
+    private void compare(PagedRam ram, CheckedPages load, String space, int pages) throws CoordinatorException {
+        load.stop();
+        assertEquals(List.of(), load.faults());
+        ram.close();
+        new Guests(cluster(), "a", "b").awaitEnded(space);
+        assertTrue(cluster().client().space(space).orElseThrow().torn().isEmpty());
+        for (Extent extent : extents(space)) {
+            assertEquals(ExtentState.OK, extent.state());
+            assertEquals(1, extent.homes().size());
+        }
+        for (int page = 0; page < pages; page += pages / 91) {
+            assertArrayEquals(
+                    load.content(page),
+                    cluster().agent("a").page(space, page).expect(200).body(),
+                    "page " + page);
+        }
+    }
+
+    @Test
+    void shouldSpreadTheHotExtentsOfAHomeUnderPressure() throws Exception {
+        start(true, "b", "c", "d");
+        PagedRam ram = skewed();
+        try (CheckedPages load = CheckedPages.start(ram, HOT, 31)) {
+            awaitSpread();
+            assertEquals(2, readFrom("vm", "b", 8) - readFrom("vm", "b", 6), "the cold ones stay where they are");
+            assertTrue(moves("done") >= 3);
+            load.awaitAccesses(HOT);
+            compare(ram, load, "vm", HOT);
+        }
+    }
+
+    @Test
+    void shouldGiveANodeThatJoinsItsShare() throws Exception {
+        start(true, "b");
+        create("vm", PAGES, "b");
+        PagedRam ram = attach("vm", PAGES);
+        try (CheckedPages load = CheckedPages.start(ram, PAGES, 32)) {
+            load.awaitAccesses(PAGES / 2);
+            assertEquals(0, moves("begun"));
+            cluster().startAgent("c", LARGE);
+            await("extents on the node that has joined")
+                    .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                    .pollInterval(Duration.ofMillis(50))
+                    .until(() -> readFrom("vm", "c", 8) >= 3 && areSettled(extents("vm")));
+            load.awaitAccesses(PAGES / 2);
+            assertTrue(readFrom("vm", "c", 8) <= 5, () -> "no more than its share: " + moves("done"));
+            compare(ram, load, "vm", PAGES);
+        }
+    }
+
+    /** Stops a home for most of the time, as a process that other work takes the CPU from. */
+    private static final class Slowed implements AutoCloseable {
+        private final ChildJvm home;
+        private final Thread thread;
+        private volatile boolean over;
+
+        Slowed(ChildJvm home) {
+            this.home = home;
+            thread = Thread.ofPlatform().daemon().name("slowed").start(this::run);
+        }
+
+        private void run() {
+            while (!over) {
+                home.stop();
+                LockSupport.parkNanos(Duration.ofMillis(STOPPED_MILLIS).toNanos());
+                home.resume();
+                LockSupport.parkNanos(Duration.ofMillis(RUNNING_MILLIS).toNanos());
+            }
+        }
+
+        @Override
+        public void close() throws InterruptedException {
+            over = true;
+            thread.join();
+        }
+    }
+
+    /** Prints the latency of accesses before and after the hot extents of a slow home have moved, and how long that takes. */
+    @Test
+    @Tag("soak")
+    void shouldMakeAccessesFasterIfTheHomeOfTheHotExtentsIsSlow() throws Exception {
+        start(false, "b", "c", "d");
+        PagedRam ram = skewed();
+        try (CheckedPages load = CheckedPages.start(ram, HOT, 33)) {
+            load.awaitAccesses(2L * HOT);
+            try (Slowed _ = new Slowed(cluster().agent("b").process())) {
+                load.takeLatencies();
+                load.awaitAccesses(HOT / 4);
+                Histogram before = load.takeLatencies();
+                cluster().coordinator().process().kill();
+                cluster().coordinator().restart(Map.of("rebalance.enabled", "true"));
+                long begun = System.nanoTime();
+                awaitSpread();
+                double seconds = (System.nanoTime() - begun) / 1e9;
+                load.takeLatencies();
+                load.awaitAccesses(HOT / 2);
+                Histogram after = load.takeLatencies();
+                System.out.printf(
+                        "skewed load, three homes, one of them stopped %d of %d ms: converged in %.1f s, %d moves of %d pages%n",
+                        STOPPED_MILLIS, STOPPED_MILLIS + RUNNING_MILLIS, seconds, moves("done"), EXTENT);
+                print("before", before);
+                print("after", after);
+                assertTrue(after.getValueAtPercentile(50) < before.getValueAtPercentile(50));
+            }
+            compare(ram, load, "vm", HOT);
+        }
+    }
+
+    private static void print(String when, Histogram accesses) {
+        System.out.printf(
+                "accesses %s: p50 %.0f us, p99 %.1f ms, count %d%n",
+                when,
+                accesses.getValueAtPercentile(50) / 1e3,
+                accesses.getValueAtPercentile(99) / 1e6,
+                accesses.getTotalCount());
+    }
+}

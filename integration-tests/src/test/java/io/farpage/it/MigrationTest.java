@@ -10,7 +10,6 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.harness.CheckedPages;
-import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
@@ -22,10 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.locks.LockSupport;
-import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -40,8 +36,6 @@ class MigrationTest {
     private static final int PAGES = 8 * EXTENT;
     private static final int HOT = 6 * EXTENT;
     private static final int LIMIT = 512;
-    private static final int STOPPED_MILLIS = 8;
-    private static final int RUNNING_MILLIS = 4;
 
     /** Too small for an extent, so the guest's node is never chosen. */
     private static final Map<String, String> SMALL = Map.of("pool.exported", "2MiB");
@@ -60,11 +54,11 @@ class MigrationTest {
         return started.orElseThrow();
     }
 
-    private void start(boolean rebalances, String... homes) {
+    private void start(String... homes) {
         Cluster cluster = Cluster.start(Map.of(
                 "lease.duration", "15s",
                 "lease.heartbeat_interval", "300ms",
-                "rebalance.enabled", Boolean.toString(rebalances),
+                "rebalance.enabled", "true",
                 "rebalance.interval", "500ms",
                 "rebalance.idle_faults", "0"));
         started = Optional.of(cluster);
@@ -161,7 +155,7 @@ class MigrationTest {
 
     @Test
     void shouldSpreadTheHotExtentsOfAHomeUnderPressure() throws Exception {
-        start(true, "b", "c", "d");
+        start("b", "c", "d");
         PagedRam ram = skewed();
         try (CheckedPages load = CheckedPages.start(ram, HOT, 31)) {
             awaitSpread();
@@ -174,7 +168,7 @@ class MigrationTest {
 
     @Test
     void shouldGiveANodeThatJoinsItsShare() throws Exception {
-        start(true, "b");
+        start("b");
         create("vm", PAGES, "b");
         PagedRam ram = attach("vm", PAGES);
         try (CheckedPages load = CheckedPages.start(ram, PAGES, 32)) {
@@ -189,72 +183,5 @@ class MigrationTest {
             assertTrue(readFrom("vm", "c", 8) <= 5, () -> "no more than its share: " + moves("done"));
             compare(ram, load, "vm", PAGES);
         }
-    }
-
-    /** Stops a home for most of the time, as a process that other work takes the CPU from. */
-    private static final class Slowed implements AutoCloseable {
-        private final ChildJvm home;
-        private final Thread thread;
-        private volatile boolean over;
-
-        Slowed(ChildJvm home) {
-            this.home = home;
-            thread = Thread.ofPlatform().daemon().name("slowed").start(this::run);
-        }
-
-        private void run() {
-            while (!over) {
-                home.stop();
-                LockSupport.parkNanos(Duration.ofMillis(STOPPED_MILLIS).toNanos());
-                home.resume();
-                LockSupport.parkNanos(Duration.ofMillis(RUNNING_MILLIS).toNanos());
-            }
-        }
-
-        @Override
-        public void close() throws InterruptedException {
-            over = true;
-            thread.join();
-        }
-    }
-
-    /** Prints the latency of accesses before and after the hot extents of a slow home have moved, and how long that takes. */
-    @Test
-    @Tag("soak")
-    void shouldMakeAccessesFasterIfTheHomeOfTheHotExtentsIsSlow() throws Exception {
-        start(false, "b", "c", "d");
-        PagedRam ram = skewed();
-        try (CheckedPages load = CheckedPages.start(ram, HOT, 33)) {
-            load.awaitAccesses(2L * HOT);
-            try (Slowed _ = new Slowed(cluster().agent("b").process())) {
-                load.takeLatencies();
-                load.awaitAccesses(HOT / 4);
-                Histogram before = load.takeLatencies();
-                cluster().coordinator().process().kill();
-                cluster().coordinator().restart(Map.of("rebalance.enabled", "true"));
-                long begun = System.nanoTime();
-                awaitSpread();
-                double seconds = (System.nanoTime() - begun) / 1e9;
-                load.takeLatencies();
-                load.awaitAccesses(HOT / 2);
-                Histogram after = load.takeLatencies();
-                System.out.printf(
-                        "skewed load, three homes, one of them stopped %d of %d ms: converged in %.1f s, %d moves of %d pages%n",
-                        STOPPED_MILLIS, STOPPED_MILLIS + RUNNING_MILLIS, seconds, moves("done"), EXTENT);
-                print("before", before);
-                print("after", after);
-                assertTrue(after.getValueAtPercentile(50) < before.getValueAtPercentile(50));
-            }
-            compare(ram, load, "vm", HOT);
-        }
-    }
-
-    private static void print(String when, Histogram accesses) {
-        System.out.printf(
-                "accesses %s: p50 %.0f us, p99 %.1f ms, count %d%n",
-                when,
-                accesses.getValueAtPercentile(50) / 1e3,
-                accesses.getValueAtPercentile(99) / 1e6,
-                accesses.getTotalCount());
     }
 }

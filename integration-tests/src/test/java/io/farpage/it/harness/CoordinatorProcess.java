@@ -4,7 +4,6 @@ import io.farpage.coordinator.Main;
 import io.farpage.tls.Credentials;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -13,7 +12,7 @@ import java.util.Optional;
 public final class CoordinatorProcess implements AutoCloseable {
     private final Path directory;
     private final Path store;
-    private Map<String, String> settings;
+    private final Map<String, String> settings;
     private final List<ChildJvm> lives = new ArrayList<>();
     private int port;
     private Optional<Rest> rest = Optional.empty();
@@ -22,14 +21,6 @@ public final class CoordinatorProcess implements AutoCloseable {
         this.directory = directory;
         this.store = directory.resolve("store");
         this.settings = settings;
-    }
-
-    /** Starts it again, where it was, with some other settings. */
-    public void restart(Map<String, String> changed) {
-        Map<String, String> all = new LinkedHashMap<>(settings);
-        all.putAll(changed);
-        settings = all;
-        launch();
     }
 
     void launch() {

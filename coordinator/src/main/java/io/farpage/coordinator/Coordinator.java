@@ -96,7 +96,7 @@ public final class Coordinator implements AutoCloseable {
         Membership membership =
                 new Membership(ledger, time, config.get(Settings.LEASE), config.get(Settings.HEARTBEAT));
         Heat heat = new Heat();
-        Spaces spaces = new Spaces(ledger, time, heat);
+        Spaces spaces = new Spaces(ledger, time, heat, config.get(Settings.REBALANCE));
         Moves moves = new Moves(time);
         Repairs repairs = new Repairs(ledger, time, moves);
         Rebalancer rebalancer = new Rebalancer(ledger, time, heat, moves, rebalancing(config));

@@ -96,9 +96,10 @@ public final class Settings {
     /** Whether extents move by themselves. */
     public static final Key<Boolean> REBALANCE = Key.bool(
             "rebalance.enabled",
-            true,
+            false,
             "Whether extents that a guest uses move between homes by themselves: away from homes under pressure, near to the guest, and from full pools"
-                    + " to empty ones. If false, they move by repair and `coordinator drain` alone.");
+                    + " to empty ones. Spaces that are made meanwhile are divided into about 64 extents. If false, extents move by repair and `coordinator drain`"
+                    + " alone.");
 
     /** How often it is decided what moves. */
     public static final Key<Duration> REBALANCE_INTERVAL = Key.duration(

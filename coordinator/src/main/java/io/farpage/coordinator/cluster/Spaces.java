@@ -31,12 +31,18 @@ public final class Spaces {
     private final Ledger ledger;
     private final Time time;
     private final Heat heat;
+    private final boolean divides;
 
-    /** Works on a ledger. */
-    public Spaces(Ledger ledger, Time time, Heat heat) {
+    /**
+     * Works on a ledger.
+     *
+     * @param divides whether new spaces are divided into extents of which each can move alone
+     */
+    public Spaces(Ledger ledger, Time time, Heat heat, boolean divides) {
         this.ledger = ledger;
         this.time = time;
         this.heat = heat;
+        this.divides = divides;
     }
 
     static String releaseKey(String node, long id) {
@@ -88,7 +94,7 @@ public final class Spaces {
             int pageSize = request.pageSize().orElse(4096);
             List<FreeSpace> rooms = rooms(draft, request);
             int copies = request.replicas().orElse(1);
-            Placement placement = new Placement(rooms, copies, pageSize, Bounds.extentsOfGroup(draft));
+            Placement placement = new Placement(rooms, copies, pageSize, divides ? Bounds.extentsOfGroup(draft) : 1);
             checkDomains(placement, copies);
             List<Extent> extents = placement
                     .place(request.sizeBytes() / pageSize, Placement.groups(draft, copies))

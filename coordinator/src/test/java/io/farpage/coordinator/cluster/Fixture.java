@@ -31,14 +31,14 @@ public final class Fixture {
         ledger = new Ledger(store, 1_000, nanos -> {});
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat());
+        spaces = new Spaces(ledger, time, new Heat(), true);
     }
 
     void restart() {
         ledger = new Ledger(store, 1_000, nanos -> {});
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
-        spaces = new Spaces(ledger, time, new Heat());
+        spaces = new Spaces(ledger, time, new Heat(), true);
     }
 
     public static Registration node(long incarnation, long exportedBytes) {

@@ -38,10 +38,6 @@ public final class CoordinatorProcess implements AutoCloseable {
                 "--port-file",
                 portFile.toString()));
         arguments.addAll(more);
-        if (!settings.containsKey("rebalance.enabled")) {
-            // Tests say where pages live.
-            arguments.addAll(List.of("-D", "rebalance.enabled=false"));
-        }
         settings.forEach((key, value) -> arguments.addAll(List.of("-D", key + "=" + value)));
         ChildJvm life = ChildJvm.start("coordinator", Main.class, arguments);
         lives.add(life);

@@ -163,7 +163,6 @@ final class FaultHandler implements KernelMessages.Receiver {
             return false;
         }
         int foreseen = readPredictor.fault(page);
-        heat.add(page);
         int most = Math.min(free, foreseen);
         int reach = most == 1 ? 1 : homes.contiguous(extent, page, layout.contiguous(page, most));
         int covered = resolveRun(page, reach, write, seenAt);
@@ -171,6 +170,7 @@ final class FaultHandler implements KernelMessages.Receiver {
             readPredictor.undo();
             return false;
         }
+        heat.add(page);
         if (covered < reach || (covered == free && covered < foreseen)) {
             readPredictor.throttled(covered, fetched);
         } else if (covered < foreseen) {

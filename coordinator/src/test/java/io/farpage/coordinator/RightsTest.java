@@ -64,6 +64,15 @@ class RightsTest {
     }
 
     @Test
+    void shouldLetANodeAskForItsOwnDrainAndForNoOther() {
+        String drain = "POST /api/v1/nodes/{id}/drain";
+        assertTrue(allows(drain, NODE_A));
+        assertTrue(allows(drain, role(Role.OPERATOR)));
+        assertFalse(allows(drain, new Identity.Node("b")));
+        assertFalse(allows("DELETE /api/v1/nodes/{id}/drain", NODE_A));
+    }
+
+    @Test
     void shouldLetOnlyTheNodeItselfSpeakForIt() {
         Set<String> own = Set.of(
                 "PUT /api/v1/nodes/{id}",

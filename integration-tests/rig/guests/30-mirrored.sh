@@ -1,4 +1,4 @@
-# time limit: 400 s
+# time limit: 600 s
 # Two copies of a guest's pages over RDMA, while the guest reads, writes and gives pages up against a shadow copy: one of the two homes is killed and
 # a third takes its place; then the device is deleted under the other one, whose link goes on over TCP and comes back. No page is wrong or lost.
 . "$RIG_DIR/guest/cluster"

@@ -61,7 +61,7 @@ final class Balance {
      *
      * @param bytes of its pages
      * @param homes the first is read from
-     * @param barred nodes that cannot be its homes yet
+     * @param barred nodes that cannot be its homes yet, or that it has left lately
      * @param asker the node whose guest uses the pages
      * @param heat faults in a minute
      * @param mayMove whether it may move now
@@ -146,9 +146,23 @@ final class Balance {
         }
     }
 
-    /** The moves that are worth it, so many at most. */
-    List<Decision> decide(int most) {
-        while (decisions.size() < most && (relieve() || approach() || fill())) {
+    /** Nodes under pressure now. */
+    Set<String> pressed() {
+        double limit = limit();
+        return load.entrySet().stream()
+                .filter(entry -> entry.getValue() > limit)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
+    }
+
+    /**
+     * The moves that are worth it.
+     *
+     * @param most of them
+     * @param lasting nodes that may be relieved
+     */
+    List<Decision> decide(int most, Set<String> lasting) {
+        while (decisions.size() < most && (relieve(lasting) || approach() || fill())) {
             // Each has decided on one more.
         }
         return decisions;
@@ -168,13 +182,11 @@ final class Balance {
         return Math.max((double) idle, mean * (1 + HYSTERESIS));
     }
 
-    private boolean relieve() {
-        double limit = limit();
-        List<String> sources = load.entrySet().stream()
-                .filter(entry -> entry.getValue() > limit)
-                .sorted(Map.Entry.<String, Long>comparingByValue().reversed().thenComparing(Map.Entry.comparingByKey()))
+    private boolean relieve(Set<String> lasting) {
+        List<String> sources = pressed().stream()
+                .filter(lasting::contains)
+                .sorted(Comparator.comparingLong(this::load).reversed().thenComparing(Comparator.naturalOrder()))
                 .limit(MOST_NODES)
-                .map(Map.Entry::getKey)
                 .toList();
         return sources.stream().anyMatch(this::relieve);
     }

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,11 +22,15 @@ public final class Moves {
     /** An extent that has moved, or could not, stays so long. */
     static final Duration REST = Duration.ofSeconds(60);
 
+    /** A home that an extent has left does not get it back for so long: with a load that is about even, noise alone would move extents to and fro. */
+    static final Duration NO_RETURN = Duration.ofMinutes(15);
+
     private static final Logger LOG = LoggerFactory.getLogger(Moves.class);
 
     private final Time time;
     private final Map<Key, Mark> marks = new HashMap<>();
     private final Map<Key, Long> ended = new HashMap<>();
+    private final Map<Key, Map<String, Long>> left = new HashMap<>();
     private final AtomicLong begun = new AtomicLong();
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong givenUp = new AtomicLong();
@@ -68,9 +73,17 @@ public final class Moves {
         return ended.containsKey(new Key(space, extent.firstPage()));
     }
 
+    /** Nodes that an extent has left, and that it does not move back to. */
+    synchronized Set<String> left(long space, Extent extent) {
+        return Set.copyOf(
+                left.getOrDefault(new Key(space, extent.firstPage()), Map.of()).keySet());
+    }
+
     /** Takes the marks away of moves that are done, or cannot be done any more. The others are to be tried now. */
     synchronized void follow(State state) {
         ended.values().removeIf(at -> time.nanos() - at > REST.toNanos());
+        left.values().forEach(nodes -> nodes.values().removeIf(at -> time.nanos() - at > NO_RETURN.toNanos()));
+        left.values().removeIf(Map::isEmpty);
         for (Map.Entry<Key, Mark> entry : List.copyOf(marks.entrySet())) {
             Move move = entry.getValue().move();
             Optional<Extent> extent = extentOf(state, move);
@@ -101,6 +114,7 @@ public final class Moves {
                 .filter(now -> now.homes().stream().anyMatch(home -> home.node().equals(move.to())))
                 .isPresent();
         if (moved) {
+            left.computeIfAbsent(key, _ -> new HashMap<>()).put(move.from().node(), time.nanos());
             done.incrementAndGet();
         } else {
             givenUp.incrementAndGet();

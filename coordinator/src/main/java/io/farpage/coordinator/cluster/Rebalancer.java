@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,6 +29,9 @@ public final class Rebalancer {
     /** Extents that move at a time, and homes that join for any reason while another move begins. */
     static final int MOVES_AT_ONCE = 4;
 
+    /** Decisions in a row that find a node under pressure before it is relieved: one report with noise moves nothing. */
+    static final int LASTING = 6;
+
     private static final Logger LOG = LoggerFactory.getLogger(Rebalancer.class);
     private static final long MINUTE_SECONDS = 60;
 
@@ -36,6 +40,7 @@ public final class Rebalancer {
     private final Heat heat;
     private final Moves moves;
     private final Options options;
+    private final Map<String, Integer> pressed = new HashMap<>();
     private long steppedAt;
 
     /**
@@ -64,15 +69,25 @@ public final class Rebalancer {
         }
         steppedAt = time.nanos();
         State state = ledger.state();
+        Draft view = new Draft(state);
+        Balance balance = new Balance(hosts(view), pieces(view), options.idleFaults() * MINUTE_SECONDS);
+        Set<String> lasting = lasting(balance.pressed());
         int most = MOVES_AT_ONCE - (int) Math.max(moves.all().size(), Backlog.joining(state));
         if (most <= 0) {
             return 0;
         }
-        Draft view = new Draft(state);
-        List<Balance.Decision> decisions =
-                new Balance(hosts(view), pieces(view), options.idleFaults() * MINUTE_SECONDS).decide(most);
+        List<Balance.Decision> decisions = balance.decide(most, lasting);
         decisions.forEach(this::begin);
         return decisions.size();
+    }
+
+    private Set<String> lasting(Set<String> now) {
+        pressed.keySet().retainAll(now);
+        now.forEach(node -> pressed.merge(node, 1, Integer::sum));
+        return pressed.entrySet().stream()
+                .filter(entry -> entry.getValue() >= LASTING)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
     }
 
     private void begin(Balance.Decision decision) {
@@ -152,8 +167,10 @@ public final class Rebalancer {
                 && extent.joining().isEmpty()
                 && extent.homes().size() == space.copies()
                 && Repairs.kept(view, extent).size() == space.copies();
-        Set<String> barred = extent.droppedHomes().stream()
-                .map(former -> former.home().node())
+        Set<String> barred = Stream.concat(
+                        extent.droppedHomes().stream()
+                                .map(former -> former.home().node()),
+                        moves.left(space.id(), extent).stream())
                 .collect(Collectors.toSet());
         return new Balance.Piece(
                 space.id(),

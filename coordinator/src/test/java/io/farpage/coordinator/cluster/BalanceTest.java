@@ -52,7 +52,8 @@ class BalanceTest {
     }
 
     private List<Balance.Decision> decide() {
-        return new Balance(hosts, pieces, idle).decide(ALL);
+        Balance balance = new Balance(hosts, pieces, idle);
+        return balance.decide(ALL, balance.pressed());
     }
 
     private static String told(Balance.Decision decision) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -15,12 +16,16 @@ import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Random;
+import java.util.function.ToLongFunction;
 import org.junit.jupiter.api.Test;
 
 class MovesTest {
@@ -301,6 +306,105 @@ class MovesTest {
         repairs.step();
         assertFalse(extents().stream()
                 .anyMatch(extent -> moves.rests(with.spaces.require("vm").id(), extent)));
+    }
+
+    /** Reports that many faults a minute for each extent. */
+    private void report(ToLongFunction<Extent> inMinute) {
+        List<HeatReport.Range> ranges = extents().stream()
+                .map(extent -> new HeatReport.Range(extent.firstPage(), extent.count(), inMinute.applyAsLong(extent)))
+                .toList();
+        heat.report(with.spaces.require("vm").id(), new HeatReport(ranges));
+    }
+
+    /** One decision, and the moves that it leads to, done before the next. */
+    private void decide(ToLongFunction<Extent> inMinute) {
+        with.time.advance(INTERVAL);
+        report(inMinute);
+        rebalancer.step();
+        repairs.step();
+        List<ExtentEpoch> joined = extents().stream()
+                .filter(extent -> extent.joining().isPresent())
+                .map(ExtentEpoch::of)
+                .toList();
+        if (!joined.isEmpty()) {
+            repairs.promote("vm", "w", new PromoteRequest(WRITER, joined));
+            new Drops(with.ledger)
+                    .acknowledge(
+                            "vm",
+                            "w",
+                            new DropAck(
+                                    WRITER,
+                                    joined.stream()
+                                            .map(epoch -> new ExtentEpoch(epoch.firstPage(), epoch.epoch() + 1))
+                                            .toList()));
+            with.spaces.releases("h1").forEach(release -> zeroed("h1", release));
+            with.spaces.releases("h2").forEach(release -> zeroed("h2", release));
+            with.spaces.releases("h3").forEach(release -> zeroed("h3", release));
+        }
+        repairs.step();
+    }
+
+    private void zeroed(String node, Release release) {
+        with.spaces.acknowledge(node, new ReleaseAck(release.incarnation(), List.of(release.id())));
+    }
+
+    private static String reader(Extent extent) {
+        return extent.primary().node();
+    }
+
+    @Test
+    void shouldNotMoveAnExtentBackToAHomeThatItHasLeftLately() {
+        homes("h1", "h2", "h3");
+        create(6, 1, "h1");
+        for (int i = 0; i < Rebalancer.LASTING; i++) {
+            decide(_ -> 20_000);
+        }
+        List<Long> onH2 = extents().stream()
+                .filter(extent -> reader(extent).equals("h2"))
+                .map(Extent::firstPage)
+                .toList();
+        assertEquals(2, onH2.size());
+        // Now h2 has most of the load, and h1, which its extents came from, has the least.
+        ToLongFunction<Extent> later = extent ->
+                onH2.contains(extent.firstPage()) ? 40_000 : reader(extent).equals("h1") ? 1_000 : 2_000;
+        with.time.advance(Moves.REST.plusSeconds(1));
+        repairs.step();
+        for (int i = 0; i < 2 * Rebalancer.LASTING; i++) {
+            decide(extent -> later.applyAsLong(extent) + (extent.firstPage() == onH2.getFirst() ? 10_000 : 0));
+        }
+        assertEquals(
+                List.of("h2", "h3"),
+                extents().stream()
+                        .filter(extent -> onH2.contains(extent.firstPage()))
+                        .map(MovesTest::reader)
+                        .sorted()
+                        .toList());
+    }
+
+    /** Hours of a load in which some extents are much hotter than others, each of them a fifth more or less from one report to the next. */
+    @Test
+    void shouldSettleUnderALoadThatIsSkewedAndNoisy() {
+        for (int seed = 1; seed <= 20; seed++) {
+            MovesTest one = new MovesTest();
+            one.homes("h1", "h2", "h3");
+            one.create(8, 1, "h1");
+            Random random = new Random(seed);
+            ToLongFunction<Extent> zipf = extent -> {
+                double rank = 1.0 + one.extents().indexOf(extent);
+                return Math.round(60_000 / Math.pow(rank, 0.8) * (0.8 + 0.4 * random.nextDouble()));
+            };
+            for (int i = 0; i < 360; i++) {
+                one.decide(zipf);
+            }
+            long first = one.moves.begun();
+            for (int i = 0; i < 3 * 360; i++) {
+                one.decide(zipf);
+            }
+            assertTrue(first >= 3 && first <= 8, "moves of the first hour: " + first + ", seed " + seed);
+            assertTrue(
+                    one.moves.begun() - first <= 3,
+                    "moves of three more hours: " + (one.moves.begun() - first) + ", seed " + seed);
+        }
     }
 
     @Test

@@ -4,7 +4,7 @@ import io.farpage.coordinator.cluster.Backlog;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Moves;
-import io.farpage.coordinator.cluster.Spaces;
+import io.farpage.coordinator.cluster.PoolUse;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.NodeStatus;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
@@ -34,7 +34,7 @@ final class CoordinatorMetrics {
         commits.observe(nanos / NANOS_PER_SECOND);
     }
 
-    void watch(Ledger ledger, Spaces spaces) {
+    void watch(Ledger ledger) {
         GaugeWithCallback.builder()
                 .name("farpage_coordinator_nodes")
                 .help("Nodes registered, by status")
@@ -52,10 +52,11 @@ final class CoordinatorMetrics {
                 .name("farpage_coordinator_pool_free_bytes")
                 .help("Bytes of a node's exported pool that nothing holds")
                 .labelNames("node")
-                .callback(callback -> ledger.state()
-                        .nodes()
-                        .values()
-                        .forEach(node -> callback.call((double) spaces.freeBytes(node), node.id())))
+                .callback(callback -> {
+                    State state = ledger.state();
+                    PoolUse use = PoolUse.of(state);
+                    state.nodes().values().forEach(node -> callback.call((double) use.freeBytes(node), node.id()));
+                })
                 .register(registry);
         gauge("event_index", "Index of the last event", () -> ledger.events().index());
         gauge("event_watchers", "Long polls waiting", () -> ledger.events().waiting());

@@ -22,6 +22,9 @@ import picocli.CommandLine.Spec;
         subcommands = {
             RunCommand.class,
             UpCommand.class,
+            StatusCommand.class,
+            NodesCommand.class,
+            EventsCommand.class,
             SpaceCommand.class,
             DrainCommand.class,
             RebuildCommand.class,
@@ -53,6 +56,7 @@ public final class Main implements Callable<Integer> {
 
     static int execute(String... args) {
         return new CommandLine(new Main())
+                .setCaseInsensitiveEnumValuesAllowed(true)
                 .setExecutionExceptionHandler((e, command, parsed) -> {
                     report(command.getErr(), e);
                     return CANNOT_START;

@@ -19,6 +19,7 @@ import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.Overview;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
@@ -54,6 +55,7 @@ public final class Api {
     private final EventLog events;
     private final Grants grants;
     private final Hosting hosting;
+    private final Overviews overviews;
     private final CertificateRoutes certificates;
     private final AccessControl control;
 
@@ -74,6 +76,7 @@ public final class Api {
         this.drains = new Drains(ledger);
         this.fences = new Fences(ledger);
         this.heat = memory.heat();
+        this.overviews = new Overviews(ledger, membership);
         this.certificates = new CertificateRoutes(doors.issuer(), doors.control());
         this.control = doors.control();
         this.events = ledger.events();
@@ -131,10 +134,14 @@ public final class Api {
                         .with(new QueryParameter(
                                 "wait", false, "how long to wait for one, such as 30s; up to 60s, 0s when left out")),
                 Route.get(
-                        PREFIX + "/overview",
-                        "All that the dashboard shows",
-                        Overview.class,
-                        ctx -> ctx.json(Overview.of(events.index(), membership, links, spaces))),
+                                PREFIX + "/overview",
+                                "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with their links",
+                                Overview.class,
+                                ctx -> ctx.json(overviews.page(Overviews.filter(ctx))))
+                        .with(Overviews.STATUS)
+                        .with(Overviews.PREFIX)
+                        .with(Overviews.AFTER)
+                        .with(Overviews.LIMIT),
                 Route.getText("/", "The dashboard", "text/html", ctx -> ctx.html(page)));
     }
 

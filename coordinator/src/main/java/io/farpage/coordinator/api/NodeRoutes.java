@@ -64,7 +64,15 @@ final class NodeRoutes {
 
     private List<Route> nodes() {
         return List.of(
-                Route.get(Api.PREFIX + "/nodes", "All nodes", Node[].class, ctx -> ctx.json(membership.nodes())),
+                Route.get(
+                                Api.PREFIX + "/nodes",
+                                "All nodes, or those that are asked for, in the order of their ids",
+                                Node[].class,
+                                ctx -> ctx.json(Overviews.page(membership.nodes(), Overviews.filter(ctx))))
+                        .with(Overviews.STATUS)
+                        .with(Overviews.PREFIX)
+                        .with(Overviews.AFTER)
+                        .with(Overviews.LIMIT),
                 Route.get(
                         NODE,
                         "A node",

@@ -293,9 +293,4 @@ public final class Spaces {
                 extent.state(),
                 heat.of(space.id(), page));
     }
-
-    /** Free bytes of a node's exported pool. */
-    public long freeBytes(Node node) {
-        return FreeSpace.of(node, ledger.state()).freeBytes();
-    }
 }

@@ -91,7 +91,7 @@ class AdoptedPoolTest {
         adopt(SUCCESSOR);
         adopt(SUCCESSOR + 1);
         assertEquals(List.of(ExtentState.OK, ExtentState.OK), states());
-        assertEquals(0, with.spaces.freeBytes(with.membership.node("h").orElseThrow()), "their room is taken");
+        assertEquals(0, with.freeBytes(with.membership.node("h").orElseThrow()), "their room is taken");
     }
 
     @Test
@@ -107,7 +107,7 @@ class AdoptedPoolTest {
                         .getFirst()
                         .primary()
                         .incarnation());
-        assertEquals(2 * PAGE, with.spaces.freeBytes(with.membership.node("big").orElseThrow()));
+        assertEquals(2 * PAGE, with.freeBytes(with.membership.node("big").orElseThrow()));
     }
 
     @Test
@@ -202,7 +202,7 @@ class AdoptedPoolTest {
                 with.spaces.releases("h").stream()
                         .map(release -> release.space())
                         .toList());
-        assertEquals(0, with.spaces.freeBytes(with.membership.node("h").orElseThrow()));
+        assertEquals(0, with.freeBytes(with.membership.node("h").orElseThrow()));
     }
 
     @Test

@@ -89,7 +89,7 @@ class DropsTest {
 
     private long freeBytes(String node) {
         Node known = with.membership.node(node).orElseThrow();
-        return with.spaces.freeBytes(known);
+        return with.freeBytes(known);
     }
 
     @Test

@@ -1,9 +1,12 @@
 package io.farpage.coordinator.cluster;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.RegionKey;
@@ -39,6 +42,13 @@ public final class Fixture {
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
         spaces = new Spaces(ledger, time, new Heat(), true);
+    }
+
+    /** Bytes of a node's pool that nothing holds, counted in two ways. */
+    long freeBytes(Node node) {
+        long free = FreeSpace.of(node, ledger.state()).freeBytes();
+        assertEquals(free, PoolUse.of(ledger.state()).freeBytes(node), node.id());
+        return free;
     }
 
     public static Registration node(long incarnation, long exportedBytes) {

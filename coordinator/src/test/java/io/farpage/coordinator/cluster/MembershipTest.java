@@ -99,7 +99,7 @@ class MembershipTest {
         assertRefused("stale-incarnation", () -> with.membership.heartbeat("a", new Incarnation(1)));
         assertRefused("stale-incarnation", () -> with.membership.deregister("a", new Incarnation(1)));
         assertRefused("stale-incarnation", () -> with.membership.register("a", Fixture.node(1, 1 << 20)));
-        assertEquals(1 << 20, with.spaces.freeBytes(with.membership.node("a").orElseThrow()), "a new pool is empty");
+        assertEquals(1 << 20, with.freeBytes(with.membership.node("a").orElseThrow()), "a new pool is empty");
     }
 
     /** Of the same incarnation: the pool was registered with the devices before the agent told of it, and cannot grow or shrink. */

@@ -73,7 +73,7 @@ class SpacesModelTest {
                 acknowledge(i, with.spaces.releases("n" + i));
             }
             for (Node node : with.membership.nodes()) {
-                assertEquals(POOL, with.spaces.freeBytes(node));
+                assertEquals(POOL, with.freeBytes(node));
             }
             assertTrue(with.ledger.state().extents().isEmpty());
             assertTrue(with.ledger.state().releases().isEmpty());
@@ -303,7 +303,7 @@ class SpacesModelTest {
     private void check() {
         for (Node node : with.membership.nodes()) {
             long free = POOL - (long) bits(node.id()).cardinality() * PAGE;
-            assertEquals(free, with.spaces.freeBytes(node), node.id());
+            assertEquals(free, with.freeBytes(node), node.id());
         }
         Set<Long> there = new HashSet<>();
         for (Space space : with.spaces.all()) {

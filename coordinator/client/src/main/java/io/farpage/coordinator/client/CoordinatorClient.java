@@ -23,7 +23,9 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.RebuildFinish;
@@ -127,6 +129,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** All nodes. */
     public List<Node> nodes() throws CoordinatorException {
         return List.of(transport.call("GET", API + "/nodes", null, Node[].class));
+    }
+
+    /** What is wrong in the cluster, counts of the whole of it, and some of its nodes. */
+    public Overview overview(NodeFilter nodes) throws CoordinatorException {
+        return transport.call("GET", API + "/overview?" + nodes.query(), null, Overview.class);
     }
 
     /** A node, if it is registered. */

@@ -1,0 +1,51 @@
+package io.farpage.coordinator.model;
+
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/**
+ * Some of the nodes, in the order of their ids.
+ *
+ * @param status that they have, if it matters
+ * @param prefix that their ids begin with; empty for any
+ * @param after the last id of the page before; empty for the first page
+ * @param limit of their number, 0 to {@value #MAX_LIMIT}
+ */
+public record NodeFilter(Optional<NodeStatus> status, String prefix, String after, int limit) {
+
+    /** The most nodes of one page. */
+    public static final int MAX_LIMIT = 10_000;
+
+    /** All nodes, if they are not more than a page may have. */
+    public static final NodeFilter ALL = new NodeFilter(Optional.empty(), "", "", MAX_LIMIT);
+
+    /** Checks the limit. */
+    public NodeFilter {
+        Check.range("limit", limit, 0, MAX_LIMIT);
+    }
+
+    /** Whether a node is among them, the limit apart. */
+    public boolean includes(Node node) {
+        return node.id().compareTo(after) > 0
+                && node.id().startsWith(prefix)
+                && status.map(wanted -> wanted == node.status()).orElse(true);
+    }
+
+    /** The same nodes, at most so many. */
+    public NodeFilter withLimit(int other) {
+        return new NodeFilter(status, prefix, after, other);
+    }
+
+    /** As the parameters of a request. */
+    public String query() {
+        return "limit=" + limit
+                + status.map(wanted -> "&status=" + wanted).orElse("")
+                + parameter("prefix", prefix)
+                + parameter("after", after);
+    }
+
+    private static String parameter(String name, String value) {
+        return value.isEmpty() ? "" : "&" + name + "=" + URLEncoder.encode(value, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,74 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A cluster at one moment: what is wrong with all of it, and a page of its nodes.
+ *
+ * @param index of the last event
+ * @param cluster if one was formed
+ * @param totals of the whole cluster
+ * @param alerts the first of them, the most urgent ones first
+ * @param nodes those that were asked for, with their use of memory
+ * @param links of these nodes, of which at least one side has published its endpoint
+ * @param spaces the first of them
+ */
+public record Overview(
+        @JsonProperty(required = true) long index,
+        Optional<Cluster> cluster,
+        @JsonProperty(required = true) Totals totals,
+        @JsonProperty(required = true) List<Alert> alerts,
+        @JsonProperty(required = true) List<NodeUse> nodes,
+        @JsonProperty(required = true) List<Link> links,
+        @JsonProperty(required = true) List<Space> spaces) {
+
+    /** Copies the lists. */
+    public Overview {
+        alerts = List.copyOf(alerts);
+        nodes = List.copyOf(nodes);
+        links = List.copyOf(links);
+        spaces = List.copyOf(spaces);
+    }
+
+    /**
+     * Counts of the whole cluster.
+     *
+     * @param nodes how many have each status
+     * @param endpoints that nodes have published; a link has two
+     * @param spaces that exist
+     * @param critical alerts
+     * @param warnings alerts that are not critical
+     * @param poolBytes of the pools of all nodes that have not failed
+     * @param usedBytes of these
+     */
+    public record Totals(
+            @JsonProperty(required = true) Map<NodeStatus, Long> nodes,
+            @JsonProperty(required = true) long endpoints,
+            @JsonProperty(required = true) long spaces,
+            @JsonProperty(required = true) long critical,
+            @JsonProperty(required = true) long warnings,
+            @JsonProperty(required = true) long poolBytes,
+            @JsonProperty(required = true) long usedBytes) {
+
+        /** Copies the map. */
+        public Totals {
+            nodes = Map.copyOf(nodes);
+        }
+    }
+
+    /** A node and what of its exported pool is free. */
+    public record NodeUse(
+            @JsonProperty(required = true) Node node,
+            @JsonProperty(required = true) long freeBytes) {}
+
+    /** Two nodes, which of them have published, and what both offer. */
+    public record Link(
+            @JsonProperty(required = true) String a,
+            @JsonProperty(required = true) String b,
+            @JsonProperty(required = true) boolean aPublished,
+            @JsonProperty(required = true) boolean bPublished,
+            @JsonProperty(required = true) List<TransportKind> transports) {}
+}

@@ -1,0 +1,145 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Alerts;
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.PoolUse;
+import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.model.Alert;
+import io.farpage.coordinator.model.AlertKind.Severity;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeFilter;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Overview;
+import io.farpage.coordinator.model.Overview.Link;
+import io.farpage.coordinator.model.Overview.NodeUse;
+import io.farpage.coordinator.model.Overview.Totals;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.TransportKind;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route.QueryParameter;
+import io.javalin.http.Context;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Makes the pages in which large clusters are shown. */
+final class Overviews {
+
+    static final QueryParameter STATUS =
+            new QueryParameter("status", false, "only nodes that are joining, active, leaving or failed");
+    static final QueryParameter PREFIX = new QueryParameter("prefix", false, "only nodes whose id begins with it");
+    static final QueryParameter AFTER = new QueryParameter(
+            "after", false, "only nodes after it in the order of ids: the last one of the page before");
+    static final QueryParameter LIMIT =
+            new QueryParameter("limit", false, "at most so many nodes, 0 to 10000; 10000 when left out");
+
+    private static final int MOST_ALERTS = 100;
+    private static final int MOST_SPACES = 1_000;
+
+    private final Ledger ledger;
+    private final Membership membership;
+
+    Overviews(Ledger ledger, Membership membership) {
+        this.ledger = ledger;
+        this.membership = membership;
+    }
+
+    /** The filter that a request has in its parameters. */
+    static NodeFilter filter(Context ctx) {
+        return new NodeFilter(
+                Requests.optionalQuery(ctx, STATUS.name())
+                        .map(text -> Requests.parameter(STATUS.name(), text, Overviews::status)),
+                Requests.optionalQuery(ctx, PREFIX.name()).orElse(""),
+                Requests.optionalQuery(ctx, AFTER.name()).orElse(""),
+                Requests.optionalQuery(ctx, LIMIT.name())
+                        .map(text -> (int) Requests.number(LIMIT.name(), text, 0, NodeFilter.MAX_LIMIT))
+                        .orElse(NodeFilter.MAX_LIMIT));
+    }
+
+    private static NodeStatus status(String text) {
+        return Arrays.stream(NodeStatus.values())
+                .filter(status -> status.toString().equals(text))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("it must be joining, active, leaving or failed"));
+    }
+
+    /** The nodes of a page. */
+    static List<Node> page(List<Node> nodes, NodeFilter filter) {
+        return nodes.stream().filter(filter::includes).limit(filter.limit()).toList();
+    }
+
+    /** The cluster, with the nodes of a page. */
+    Overview page(NodeFilter filter) {
+        long index = ledger.events().index();
+        State state = ledger.state();
+        PoolUse use = PoolUse.of(state);
+        List<Alert> alerts = Alerts.of(state, use);
+        List<Node> nodes = page(membership.nodes(), filter);
+        Set<String> ids = nodes.stream().map(Node::id).collect(Collectors.toSet());
+        return new Overview(
+                index,
+                membership.cluster(),
+                totals(state, use, alerts),
+                alerts.stream().limit(MOST_ALERTS).toList(),
+                nodes.stream()
+                        .map(node -> new NodeUse(node, use.freeBytes(node)))
+                        .toList(),
+                pairs(state.endpoints().values().stream()
+                        .filter(endpoint -> ids.contains(endpoint.node()) || ids.contains(endpoint.peer()))
+                        .toList()),
+                state.spaces().values().stream().limit(MOST_SPACES).toList());
+    }
+
+    private static Totals totals(State state, PoolUse use, List<Alert> alerts) {
+        Map<NodeStatus, Long> nodes = new EnumMap<>(NodeStatus.class);
+        long pool = 0;
+        long used = 0;
+        for (Node node : state.nodes().values()) {
+            nodes.merge(node.status(), 1L, Long::sum);
+            if (node.status() != NodeStatus.FAILED) {
+                pool += node.pool().exportedBytes();
+                used += use.usedBytes(node);
+            }
+        }
+        long critical = alerts.stream()
+                .filter(alert -> alert.severity() == Severity.CRITICAL)
+                .count();
+        return new Totals(
+                nodes, state.endpoints().size(), state.spaces().size(), critical, alerts.size() - critical, pool, used);
+    }
+
+    private static List<Link> pairs(List<Endpoint> endpoints) {
+        Map<String, Endpoint> byKey = new TreeMap<>();
+        endpoints.forEach(endpoint -> byKey.put(endpoint.node() + "/" + endpoint.peer(), endpoint));
+        List<Link> pairs = new ArrayList<>();
+        byKey.forEach((key, one) -> {
+            Optional<Endpoint> other = Optional.ofNullable(byKey.get(one.peer() + "/" + one.node()));
+            boolean first = one.node().compareTo(one.peer()) < 0;
+            if (first) {
+                pairs.add(new Link(one.node(), one.peer(), true, other.isPresent(), transports(one, other)));
+            } else if (other.isEmpty()) {
+                pairs.add(new Link(one.peer(), one.node(), false, true, transports(one, other)));
+            }
+        });
+        return pairs;
+    }
+
+    private static List<TransportKind> transports(Endpoint one, Optional<Endpoint> other) {
+        List<TransportKind> offered = kinds(one);
+        return other.map(endpoint ->
+                        offered.stream().filter(kinds(endpoint)::contains).toList())
+                .orElse(offered);
+    }
+
+    private static List<TransportKind> kinds(Endpoint endpoint) {
+        return endpoint.entries().stream().map(QpEntry::transport).distinct().toList();
+    }
+}

@@ -5,6 +5,7 @@ import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
+import io.farpage.config.ExitCodes;
 import io.farpage.config.Version;
 import io.farpage.guest.command.CommandException;
 import io.farpage.guest.command.UsageException;
@@ -42,11 +43,16 @@ public final class Main implements Callable<Integer> {
     }
 
     static int execute(String... args) {
-        return new CommandLine(new Main())
-                .setCaseInsensitiveEnumValuesAllowed(true)
+        return commandLine().execute(args);
+    }
+
+    /** The program's commands and options. */
+    public static CommandLine commandLine() {
+        CommandLine program = new CommandLine(new Main());
+        ExitCodes.describe(program);
+        return program.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::refuse)
-                .setExecutionExceptionHandler(Main::fail)
-                .execute(args);
+                .setExecutionExceptionHandler(Main::fail);
     }
 
     @Override

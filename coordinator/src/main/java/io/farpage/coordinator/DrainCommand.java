@@ -26,6 +26,12 @@ import picocli.CommandLine.Spec;
             "Ends with 0 when the node holds nothing. When the time is over it ends with 1 and says what keeps the rest; the node is drained"
                     + " further, and the same command waits again."
         },
+        exitCodeListHeading = "Exit codes:%n",
+        exitCodeList = {
+            "0:The node holds nothing.",
+            "1:The node holds something still, or the coordinator cannot be asked.",
+            "2:Wrong usage: an option or a value is not allowed."
+        },
         mixinStandardHelpOptions = true)
 final class DrainCommand implements Callable<Integer> {
 

@@ -1,6 +1,7 @@
 package io.farpage.coordinator;
 
 import io.farpage.config.ConfigException;
+import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
 import io.farpage.config.Version;
 import io.farpage.log.Printable;
@@ -24,6 +25,9 @@ import picocli.CommandLine.Spec;
             UpCommand.class,
             StatusCommand.class,
             NodesCommand.class,
+            SpacesCommand.class,
+            GuestsCommand.class,
+            LinksCommand.class,
             EventsCommand.class,
             SpaceCommand.class,
             DrainCommand.class,
@@ -55,13 +59,17 @@ public final class Main implements Callable<Integer> {
     }
 
     static int execute(String... args) {
-        return new CommandLine(new Main())
-                .setCaseInsensitiveEnumValuesAllowed(true)
-                .setExecutionExceptionHandler((e, command, parsed) -> {
-                    report(command.getErr(), e);
-                    return CANNOT_START;
-                })
-                .execute(args);
+        return commandLine().execute(args);
+    }
+
+    /** The program's commands and options. */
+    public static CommandLine commandLine() {
+        CommandLine program = new CommandLine(new Main());
+        ExitCodes.describe(program);
+        return program.setCaseInsensitiveEnumValuesAllowed(true).setExecutionExceptionHandler((e, command, parsed) -> {
+            report(command.getErr(), e);
+            return CANNOT_START;
+        });
     }
 
     /** One line for each thing that is wrong, and never a stack trace for what the user can put right. */

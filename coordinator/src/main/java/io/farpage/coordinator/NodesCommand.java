@@ -4,15 +4,12 @@ import io.farpage.config.Quantities;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeStatus;
-import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.Overview.NodeUse;
 import io.farpage.coordinator.model.TransportKind;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -34,17 +31,8 @@ final class NodesCommand implements Callable<Integer> {
     @Option(names = "--status", paramLabel = "STATUS", description = "Only nodes that are ${COMPLETION-CANDIDATES}.")
     private @Nullable NodeStatus status;
 
-    @Option(names = "--prefix", paramLabel = "TEXT", description = "Only nodes whose id begins with it.")
-    private String prefix = "";
-
-    @Option(
-            names = "--after",
-            paramLabel = "NODE",
-            description = "Only nodes after this one: the last one of the page before.")
-    private String after = "";
-
-    @Option(names = "--limit", paramLabel = "COUNT", description = "At most so many (default: ${DEFAULT-VALUE}).")
-    private int limit = 1_000;
+    @Mixin
+    private final PageOptions page = new PageOptions();
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -55,17 +43,12 @@ final class NodesCommand implements Callable<Integer> {
     public Integer call() throws CoordinatorException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
-            Overview page = client.overview(new NodeFilter(Optional.ofNullable(status), prefix, after, limit));
+            List<NodeUse> nodes = client.overview(page.filter(status)).nodes();
             if (options.json()) {
-                ViewOptions.printJson(out, page.nodes());
-                return 0;
-            }
-            print(out, page.nodes());
-            if (page.nodes().size() == limit && limit > 0) {
-                out.printf(
-                        "there may be more: --after %s%n",
-                        page.nodes().getLast().node().id());
-                out.flush();
+                ViewOptions.printJson(out, nodes);
+            } else {
+                print(out, nodes);
+                page.printMore(out, nodes, use -> use.node().id());
             }
             return 0;
         }

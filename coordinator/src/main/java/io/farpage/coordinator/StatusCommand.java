@@ -28,6 +28,12 @@ import picocli.CommandLine.Spec;
             "Shows the cluster in a few lines, and what an operator has to see to, the most urgent first.",
             "Ends with 0 if nothing is critical, and with 1 if something is or the coordinator cannot be asked."
         },
+        exitCodeListHeading = "Exit codes:%n",
+        exitCodeList = {
+            "0:Nothing is critical.",
+            "1:Something is critical, or the coordinator cannot be asked; standard error says why.",
+            "2:Wrong usage: an option or a value is not allowed."
+        },
         mixinStandardHelpOptions = true)
 final class StatusCommand implements Callable<Integer> {
 

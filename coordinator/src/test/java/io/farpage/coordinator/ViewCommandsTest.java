@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.ExpectedNode;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.Json;
 import java.io.ByteArrayOutputStream;
@@ -123,6 +126,76 @@ class ViewCommandsTest {
                         .asString());
         assertEquals(1, run("nodes", "--status", "failed").out().lines().count(), "only the headings");
         assertEquals(2, run("nodes", "--status", "tired").code());
+    }
+
+    @Test
+    void shouldListSpacesWithTheirCopiesAndGuests() throws Exception {
+        for (String id : List.of("a", "b", "c")) {
+            running.client.register(id, Fixture.node(id.hashCode(), 1 << 20));
+        }
+        SpaceRequest two = new SpaceRequest("vm2", 1 << 16, OptionalInt.empty(), Optional.of(List.of("a", "b")));
+        running.client.createSpace(new SpaceRequest(
+                two.name(),
+                two.sizeBytes(),
+                two.pageSize(),
+                two.homes(),
+                Optional.empty(),
+                Optional.empty(),
+                OptionalInt.of(2)));
+        running.client.createSpace(new SpaceRequest("vm1", 4096, OptionalInt.empty(), Optional.of(List.of("b"))));
+        running.client.attach("vm2", "c", new AttachRequest(new Incarnation("c".hashCode()), AttachMode.EXCLUSIVE));
+
+        List<String> lines = run("spaces").out().lines().toList();
+        assertEquals("SPACE  ID  SIZE   PAGES  COPIES  STATE  HOMES  ATTACHED", lines.get(0));
+        assertTrue(lines.get(1).matches("vm1 +2 +4KiB +4KiB +1 +ok +b +-"), lines.get(1));
+        assertTrue(lines.get(2).matches("vm2 +1 +64KiB +4KiB +2 +ok +a,b +c"), lines.get(2));
+        assertEquals(
+                "there may be more: --after vm1",
+                run("spaces", "--limit", "1").out().lines().toList().get(2));
+        assertEquals(
+                "vm2",
+                Json.STRICT
+                        .readTree(run("spaces", "--json", "--after", "vm1").out())
+                        .at("/0/space/name")
+                        .asString());
+
+        List<String> guests = run("guests").out().lines().toList();
+        assertEquals(2, guests.size());
+        assertTrue(guests.get(1).startsWith("vm2    c     exclusive  64KiB  2       ok     "), guests.get(1));
+        assertEquals(1, run("guests", "--node", "a").out().lines().count(), "only the headings");
+        assertEquals(
+                "c",
+                Json.STRICT
+                        .readTree(run("guests", "--json").out())
+                        .at("/0/attachment/node")
+                        .asString());
+
+        running.client.register("b", Fixture.node(99, 1 << 20));
+        assertTrue(run("spaces").out().contains("1 of 1 lost"), "the only home has a new pool");
+        assertTrue(run("spaces", "--prefix", "vm2").out().contains("degraded"), "one of two homes has a new pool");
+    }
+
+    @Test
+    void shouldListLinks() throws Exception {
+        for (String id : List.of("a", "a2", "b")) {
+            running.client.register(id, Fixture.node(id.hashCode(), 1 << 20));
+        }
+        running.client.publishEndpoint("b", "a", Fixture.endpoint("b".hashCode(), "a".hashCode(), 5));
+        running.client.publishEndpoint("a", "b", Fixture.endpoint("a".hashCode(), "b".hashCode(), 5));
+        running.client.publishEndpoint("a2", "b", Fixture.endpoint("a2".hashCode(), "b".hashCode(), 5));
+        assertEquals(
+                List.of(
+                        "NODE  PEER  TRANSPORTS  STATE",
+                        "a     b     tcp         both published",
+                        "a2    b     tcp         b has yet to answer"),
+                run("links").out().lines().toList());
+        assertEquals(2, run("links", "--node", "a").out().lines().count());
+        assertEquals(
+                "a2",
+                Json.STRICT
+                        .readTree(run("links", "--json", "--node", "a2").out())
+                        .at("/0/a")
+                        .asString());
     }
 
     @Test

@@ -46,7 +46,14 @@ class ArchitectureTest {
         Set<String> packages = new TreeSet<>();
         ALL.forEach(type -> packages.add(type.getPackageName()));
         for (String one : List.of(
-                "linux", "verbs.soft", "verbs.ibverbs", "pool", "coordinator.client", "agent.data.shard", "bench")) {
+                "linux",
+                "verbs.soft",
+                "verbs.ibverbs",
+                "pool",
+                "coordinator.client",
+                "agent.data.shard",
+                "bench",
+                "cli")) {
             assertTrue(packages.contains("io.farpage." + one), one + " in " + packages);
         }
     }
@@ -122,10 +129,21 @@ class ArchitectureTest {
     void shouldKeepTheBenchmarkAtTheTop() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages("io.farpage.bench..", "io.farpage.guest..")
+                .resideOutsideOfPackages("io.farpage.bench..", "io.farpage.guest..", "io.farpage.cli..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.farpage.bench..", "io.farpage.guest..")
+                .check(ALL);
+    }
+
+    @Test
+    void shouldKeepTheFrontCommandAboveAllPrograms() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.farpage.cli..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.farpage.cli..")
                 .check(ALL);
     }
 

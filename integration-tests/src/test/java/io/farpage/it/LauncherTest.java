@@ -34,7 +34,7 @@ class LauncherTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"coordinator", "page-agent", "page-bench"})
+    @ValueSource(strings = {"coordinator", "page-agent", "page-bench", "farpage"})
     void shouldRunFromAnyDirectoryAndThroughASymbolicLink(String program) throws Exception {
         Path link = Files.createSymbolicLink(
                 elsewhere.resolve(program), ROOT.resolve("bin").resolve(program));

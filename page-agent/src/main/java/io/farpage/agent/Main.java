@@ -1,6 +1,7 @@
 package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
+import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -41,7 +42,14 @@ public final class Main implements Callable<Integer> {
 
     /** Runs the program. */
     public static void main(String[] args) {
-        System.exit(new CommandLine(new Main()).execute(args));
+        System.exit(commandLine().execute(args));
+    }
+
+    /** The program's commands and options. */
+    public static CommandLine commandLine() {
+        CommandLine program = new CommandLine(new Main());
+        ExitCodes.describe(program);
+        return program;
     }
 
     @Override

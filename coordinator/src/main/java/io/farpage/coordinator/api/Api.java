@@ -20,6 +20,7 @@ import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.Overview;
+import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
@@ -142,6 +143,14 @@ public final class Api {
                         .with(Overviews.PREFIX)
                         .with(Overviews.AFTER)
                         .with(Overviews.LIMIT),
+                Route.get(
+                                PREFIX + "/overview/spaces",
+                                "Spaces in the order of their names: where they are, and which nodes work with them",
+                                SpaceUse[].class,
+                                ctx -> ctx.json(overviews.spaces(Overviews.filter(ctx))))
+                        .with(Overviews.NAME_PREFIX)
+                        .with(Overviews.NAME_AFTER)
+                        .with(Overviews.SPACE_LIMIT),
                 Route.getText("/", "The dashboard", "text/html", ctx -> ctx.html(page)));
     }
 

@@ -8,6 +8,9 @@ import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.Alert;
 import io.farpage.coordinator.model.AlertKind.Severity;
 import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeStatus;
@@ -16,12 +19,15 @@ import io.farpage.coordinator.model.Overview.Link;
 import io.farpage.coordinator.model.Overview.NodeUse;
 import io.farpage.coordinator.model.Overview.Totals;
 import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -40,6 +46,16 @@ final class Overviews {
             "after", false, "only nodes after it in the order of ids: the last one of the page before");
     static final QueryParameter LIMIT =
             new QueryParameter("limit", false, "at most so many nodes, 0 to 10000; 10000 when left out");
+
+    static final QueryParameter NAME_PREFIX =
+            new QueryParameter("prefix", false, "only spaces whose name begins with it");
+    static final QueryParameter NAME_AFTER = new QueryParameter(
+            "after", false, "only spaces after it in the order of names: the last one of the page before");
+    static final QueryParameter SPACE_LIMIT =
+            new QueryParameter("limit", false, "at most so many spaces, 0 to 10000; 10000 when left out");
+
+    /** The character after the slash, so that it ends a range of keys of one space. */
+    private static final String AFTER_SLASH = "0";
 
     private static final int MOST_ALERTS = 100;
     private static final int MOST_SPACES = 1_000;
@@ -95,7 +111,45 @@ final class Overviews {
                 pairs(state.endpoints().values().stream()
                         .filter(endpoint -> ids.contains(endpoint.node()) || ids.contains(endpoint.peer()))
                         .toList()),
-                state.spaces().values().stream().limit(MOST_SPACES).toList());
+                spaces(state, NodeFilter.ALL.withLimit(MOST_SPACES)));
+    }
+
+    /** Spaces in the order of their names, of which prefix, after and limit of the filter say which. */
+    List<SpaceUse> spaces(NodeFilter names) {
+        return spaces(ledger.state(), names);
+    }
+
+    private static List<SpaceUse> spaces(State state, NodeFilter names) {
+        return state.spaces().values().stream()
+                .filter(space -> space.name().compareTo(names.after()) > 0
+                        && space.name().startsWith(names.prefix()))
+                .sorted(Comparator.comparing(Space::name))
+                .limit(names.limit())
+                .map(space -> use(state, space))
+                .toList();
+    }
+
+    private static SpaceUse use(State state, Space space) {
+        List<Extent> extents = state.extentsOf(space);
+        String attached = State.idKey(space.id()) + "/";
+        return new SpaceUse(
+                space,
+                extents.size(),
+                extents.stream()
+                        .filter(extent -> Alerts.isDegraded(space, extent))
+                        .count(),
+                extents.stream()
+                        .filter(extent -> extent.state() == ExtentState.LOST)
+                        .count(),
+                extents.stream()
+                        .flatMap(extent -> extent.homes().stream())
+                        .map(ExtentHome::node)
+                        .distinct()
+                        .sorted()
+                        .toList(),
+                List.copyOf(state.attachments()
+                        .subMap(attached, State.idKey(space.id()) + AFTER_SLASH)
+                        .values()));
     }
 
     private static Totals totals(State state, PoolUse use, List<Alert> alerts) {

@@ -43,6 +43,7 @@ public final class Rights {
                 .add("DELETE", Api.PREFIX + "/cluster", ADMIN)
                 .add("GET", Api.PREFIX + "/events", READ)
                 .add("GET", Api.PREFIX + "/overview", Access.role(Role.VIEWER))
+                .add("GET", Api.PREFIX + "/overview/spaces", Access.role(Role.VIEWER))
                 // The join token in the body is what authorises it.
                 .add("POST", Api.PREFIX + "/join", ANYONE);
         nodes(table);

@@ -63,10 +63,8 @@ public final class Alerts {
                         AlertKind.SPACE_TORN,
                         space,
                         "it may hold a mix of older and newer pages since %s: %s".formatted(torn.at(), torn.reason())));
-        long degraded = extents.stream()
-                .filter(extent ->
-                        extent.state() == ExtentState.OK && extent.homes().size() < space.copies())
-                .count();
+        long degraded =
+                extents.stream().filter(extent -> isDegraded(space, extent)).count();
         if (degraded > 0) {
             space(
                     AlertKind.EXTENTS_DEGRADED,
@@ -79,6 +77,11 @@ public final class Alerts {
                 onlyCopies.merge(extent.primary().node(), 1L, Long::sum);
             }
         }
+    }
+
+    /** Whether an extent whose pages can be had has fewer homes than its space was made with. */
+    public static boolean isDegraded(Space space, Extent extent) {
+        return extent.state() == ExtentState.OK && extent.homes().size() < space.copies();
     }
 
     private void checkNode(Node node, PoolUse use) {

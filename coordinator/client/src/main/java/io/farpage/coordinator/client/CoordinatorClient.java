@@ -39,6 +39,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -134,6 +135,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** What is wrong in the cluster, counts of the whole of it, and some of its nodes. */
     public Overview overview(NodeFilter nodes) throws CoordinatorException {
         return transport.call("GET", API + "/overview?" + nodes.query(), null, Overview.class);
+    }
+
+    /** Spaces in the order of their names: where they are and which nodes work with them. Of the filter, the status is not used. */
+    public List<SpaceUse> spaceUses(NodeFilter names) throws CoordinatorException {
+        return List.of(transport.call("GET", API + "/overview/spaces?" + names.query(), null, SpaceUse[].class));
     }
 
     /** A node, if it is registered. */

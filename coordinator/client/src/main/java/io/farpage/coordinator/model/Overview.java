@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param alerts the first of them, the most urgent ones first
  * @param nodes those that were asked for, with their use of memory
  * @param links of these nodes, of which at least one side has published its endpoint
- * @param spaces the first of them
+ * @param spaces the first of them in the order of their names
  */
 public record Overview(
         @JsonProperty(required = true) long index,
@@ -23,7 +23,7 @@ public record Overview(
         @JsonProperty(required = true) List<Alert> alerts,
         @JsonProperty(required = true) List<NodeUse> nodes,
         @JsonProperty(required = true) List<Link> links,
-        @JsonProperty(required = true) List<Space> spaces) {
+        @JsonProperty(required = true) List<SpaceUse> spaces) {
 
     /** Copies the lists. */
     public Overview {

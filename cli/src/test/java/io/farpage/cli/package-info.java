@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.cli;
+
+import org.jspecify.annotations.NullMarked;

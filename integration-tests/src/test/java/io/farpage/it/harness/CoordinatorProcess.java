@@ -4,6 +4,7 @@ import io.farpage.coordinator.Main;
 import io.farpage.tls.Credentials;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -12,7 +13,7 @@ import java.util.Optional;
 public final class CoordinatorProcess implements AutoCloseable {
     private final Path directory;
     private final Path store;
-    private final Map<String, String> settings;
+    private Map<String, String> settings;
     private final List<ChildJvm> lives = new ArrayList<>();
     private int port;
     private Optional<Rest> rest = Optional.empty();
@@ -48,6 +49,14 @@ public final class CoordinatorProcess implements AutoCloseable {
 
     /** Starts it again, where it was. */
     public void restart() {
+        launch();
+    }
+
+    /** Starts it again, where it was, with some other settings. */
+    public void restart(Map<String, String> changed) {
+        Map<String, String> all = new HashMap<>(settings);
+        all.putAll(changed);
+        settings = all;
         launch();
     }
 

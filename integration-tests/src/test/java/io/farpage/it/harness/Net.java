@@ -80,7 +80,7 @@ public final class Net {
         return count;
     }
 
-    private static void run(String... command) {
+    static void run(String... command) {
         try {
             Process process =
                     new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -1,0 +1,73 @@
+package io.farpage.it.harness;
+
+import java.util.Optional;
+
+/**
+ * Limits what some loopback addresses send, each for itself, as the port of a host does. Source: tc-htb(8), tc-u32(8). One at a time on a machine.
+ */
+public final class LinkLimit implements AutoCloseable {
+    /** Two pages: a larger burst would pass as though there were no limit. */
+    private static final String BURST = "8k";
+
+    private LinkLimit() {}
+
+    /** Why nothing can be limited here; empty if it can. */
+    public static Optional<String> cannotLimit() {
+        if (!"root".equals(System.getProperty("user.name"))) {
+            return Optional.of("limiting what an address sends (tc) takes root");
+        }
+        try {
+            of(1).close();
+            return Optional.empty();
+        } catch (RuntimeException e) {
+            return Optional.of("the loopback cannot be limited (Debian: iproute2; kernel: sch_htb): " + e.getMessage());
+        }
+    }
+
+    /**
+     * Begins.
+     *
+     * @param mbitPerSecond of each address
+     */
+    public static LinkLimit of(int mbitPerSecond, String... addresses) {
+        Net.run("tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb");
+        LinkLimit limit = new LinkLimit();
+        try {
+            for (int i = 0; i < addresses.length; i++) {
+                limit.add(mbitPerSecond + "mbit", addresses[i], "1:" + (10 + i));
+            }
+            return limit;
+        } catch (RuntimeException e) {
+            limit.close();
+            throw e;
+        }
+    }
+
+    private void add(String rate, String address, String id) {
+        Net.run(
+                "tc", "class", "add", "dev", "lo", "parent", "1:", "classid", id, "htb", "rate", rate, "burst", BURST,
+                "cburst", BURST, "quantum", "5000");
+        Net.run(
+                "tc",
+                "filter",
+                "add",
+                "dev",
+                "lo",
+                "parent",
+                "1:",
+                "protocol",
+                "ip",
+                "u32",
+                "match",
+                "ip",
+                "src",
+                address + "/32",
+                "flowid",
+                id);
+    }
+
+    @Override
+    public void close() {
+        Net.run("tc", "qdisc", "del", "dev", "lo", "root");
+    }
+}

@@ -1,5 +1,7 @@
 package io.farpage.cli;
 
+import io.farpage.cli.local.DownCommand;
+import io.farpage.cli.local.UpCommand;
 import io.farpage.config.ConfigException;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.Version;
@@ -23,7 +25,7 @@ import picocli.CommandLine.Spec;
                 "Memory of other machines for virtual machines: all programs and the operator's commands under one name.",
         mixinStandardHelpOptions = true,
         versionProvider = Main.VersionText.class,
-        subcommands = {CompletionCommand.class})
+        subcommands = {UpCommand.class, DownCommand.class, CompletionCommand.class})
 public final class Main implements Callable<Integer> {
 
     /** Commands of the coordinator that an operator gives most; {@code bin/farpage} has the same list. */

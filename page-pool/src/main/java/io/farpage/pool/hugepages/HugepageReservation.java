@@ -156,6 +156,31 @@ public final class HugepageReservation implements AutoCloseable {
         return borrowed;
     }
 
+    /**
+     * Leaves the pages reserved when this process ends, for others that it has started. The caller notes how many, and some process calls
+     * {@link #giveBack}.
+     *
+     * @return by how many pages the kernel's pool stays raised
+     */
+    public synchronized long keep() {
+        long kept = borrowed;
+        borrowed = 0;
+        return kept;
+    }
+
+    /** Lowers the kernel's pool by pages that were {@link #keep kept}; those in use are given back when they are unmapped. */
+    public static void giveBack(HugepageSize size, long pages) throws IOException {
+        giveBack(Hugepages.ofThisMachine().folder(size), pages);
+    }
+
+    static void giveBack(Path folder, long pages) throws IOException {
+        synchronized (IN_THIS_PROCESS) {
+            try (HugepageControl file = KernelFile.open(folder)) {
+                file.configure(Math.max(0, file.configured() - pages));
+            }
+        }
+    }
+
     /** Puts the pages back. Idempotent. */
     @Override
     public void close() {
@@ -171,17 +196,15 @@ public final class HugepageReservation implements AutoCloseable {
         if (borrowed == 0) {
             return;
         }
-        synchronized (IN_THIS_PROCESS) {
-            try (HugepageControl file = KernelFile.open(folder)) {
-                file.configure(Math.max(0, file.configured() - borrowed));
-                borrowed = 0;
-            } catch (IOException e) {
-                LOG.warn(
-                        "{} hugepages could not be put back: {}; lower nr_hugepages in {} by hand",
-                        borrowed,
-                        e.toString(),
-                        folder);
-            }
+        try {
+            giveBack(folder, borrowed);
+            borrowed = 0;
+        } catch (IOException e) {
+            LOG.warn(
+                    "{} hugepages could not be put back: {}; lower nr_hugepages in {} by hand",
+                    borrowed,
+                    e.toString(),
+                    folder);
         }
     }
 }

@@ -57,6 +57,19 @@ class HugepageReservationTest {
     }
 
     @Test
+    void shouldLeaveWhatIsKeptUntilItIsGivenBack() throws IOException {
+        Hugepages hugepages = machineWith(10, 4, 0);
+        long kept;
+        try (HugepageReservation reservation = HugepageReservation.reserve(hugepages, HugepageSize.TWO_MIB, 8, false)) {
+            kept = reservation.keep();
+        }
+        assertEquals(8, kept);
+        assertEquals(18, configured());
+        HugepageReservation.giveBack(hugepages.folder(HugepageSize.TWO_MIB), kept);
+        assertEquals(10, configured());
+    }
+
+    @Test
     void shouldAddToSurplusPagesThatAreInUse() throws IOException {
         // Three pages outlive the setting because somebody still uses them.
         Kernel kernel = new Kernel(0, 3, 100);

@@ -46,6 +46,13 @@ public final class StressCommand implements Callable<Integer> {
             description = "Operations of all threads together (default: ${DEFAULT-VALUE})")
     private long operations;
 
+    @Option(
+            names = "--rate",
+            defaultValue = "0",
+            description =
+                    "Operations a second of all threads together, 0 for as many as there can be (default: ${DEFAULT-VALUE})")
+    private long rate;
+
     @Option(names = "--seed", description = "Seed of the operations (default: random, and printed)")
     private @Nullable Long seed;
 
@@ -72,6 +79,9 @@ public final class StressCommand implements Callable<Integer> {
         if (memory < pageBytes || memory > 1 << 30 || memory % pageBytes != 0) {
             throw new UsageException("--memory " + memory + " is not a multiple of " + pageBytes + " up to 1GiB");
         }
+        if (rate < 0) {
+            throw new UsageException("--rate " + rate + " is less than 0");
+        }
         if (threads < 1 || threads > 64 || threads > memory / pageBytes) {
             throw new UsageException("--threads " + threads + " is not within 1..64, or there are more than pages");
         }
@@ -92,7 +102,7 @@ public final class StressCommand implements Callable<Integer> {
             AtomicBoolean stop = new AtomicBoolean();
             List<Toucher> touchers = new ArrayList<>();
             List<Thread> running = new ArrayList<>();
-            Toucher.Work work = new Toucher.Work(guest.address(), pages, threads, operations, chosen, shadow);
+            Toucher.Work work = new Toucher.Work(guest.address(), pages, threads, operations, rate, chosen, shadow);
             for (int i = 0; i < threads; i++) {
                 Toucher toucher = new Toucher(work, i, stop, arena);
                 touchers.add(toucher);

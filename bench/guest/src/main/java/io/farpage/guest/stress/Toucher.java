@@ -4,7 +4,9 @@ import io.farpage.guest.vmm.PagedAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** One thread's share of the work: the pages whose number leaves its own remainder, so that neighbours are other threads'. */
@@ -29,9 +31,10 @@ final class Toucher implements Runnable {
      * @param base address of the first page
      * @param pages that they touch
      * @param operations of all threads together; the first ones do one more each if the threads cannot share them evenly
+     * @param rate operations a second of all threads together; 0 for as many as there can be
      * @param shadow what the pages should hold
      */
-    record Work(long base, int pages, int threads, long operations, long seed, Shadow shadow) {}
+    record Work(long base, int pages, int threads, long operations, long rate, long seed, Shadow shadow) {}
 
     /**
      * @param self number of the thread, from 0 on
@@ -50,7 +53,9 @@ final class Toucher implements Runnable {
     @Override
     public void run() {
         long operations = (work.operations() + work.threads() - 1 - self) / work.threads();
+        long interval = work.rate() == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) * work.threads() / work.rate();
         for (long i = 0; i < operations && !stop.get(); i++) {
+            LockSupport.parkNanos(interval);
             operate((int) (i / PHASE % 3));
             done = i + 1;
         }

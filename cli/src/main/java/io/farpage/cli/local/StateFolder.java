@@ -1,0 +1,131 @@
+package io.farpage.cli.local;
+
+import io.farpage.rest.Json;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import tools.jackson.core.JacksonException;
+
+/** The files of a local cluster: store, sockets, logs, and what was reserved for it. */
+final class StateFolder {
+
+    private static final String RECORD = "cluster.json";
+    private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
+
+    /** The address of a Unix socket has room for so many bytes, and the longest name in the folder is local-16.sock. */
+    private static final int LONGEST_PATH = 107 - "/local-16.sock".length();
+
+    private final Path path;
+
+    /**
+     * What has to be undone beside ending processes.
+     *
+     * @param boot of the kernel that the hugepages were reserved at; after another one they are gone
+     * @param hugepages of 2 MiB by which the kernel's pool was raised
+     * @param agents that the cluster has
+     * @param url of the coordinator; empty until it listens
+     */
+    record Kept(String boot, long hugepages, int agents, Optional<String> url) {
+        Kept withUrl(String known) {
+            return new Kept(boot, hugepages, agents, Optional.of(known));
+        }
+    }
+
+    StateFolder(Path path) {
+        if (path.toString().getBytes(StandardCharsets.UTF_8).length > LONGEST_PATH) {
+            throw new LocalClusterException(
+                    "--state %s: is longer than %d bytes, so that no socket fits below it; give a shorter one"
+                            .formatted(path, LONGEST_PATH));
+        }
+        this.path = path;
+    }
+
+    Path path() {
+        return path;
+    }
+
+    Path file(String name) {
+        return path.resolve(name);
+    }
+
+    /** Makes the folder if it does not exist, and takes it for this process alone; closing the channel gives it back. */
+    FileChannel lock() throws IOException {
+        if (Files.isDirectory(path) && !Files.exists(file(RECORD))) {
+            try (Stream<Path> found = Files.list(path)) {
+                Optional<Path> other =
+                        found.filter(file -> !file.endsWith("lock")).findFirst();
+                if (other.isPresent()) {
+                    throw new LocalClusterException(
+                            "--state %s: has %s, which is not of a local cluster; give an empty or a new folder"
+                                    .formatted(path, other.get().getFileName()));
+                }
+            }
+        }
+        Files.createDirectories(path);
+        FileChannel channel = FileChannel.open(file("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        if (channel.tryLock() == null) {
+            channel.close();
+            throw new LocalClusterException(
+                    "another 'farpage up' or 'farpage down' is at work in %s; wait for its end".formatted(path));
+        }
+        return channel;
+    }
+
+    Optional<Kept> read() throws IOException {
+        Path record = file(RECORD);
+        if (!Files.exists(record)) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(Json.LENIENT.readValue(Files.readString(record), Kept.class));
+        } catch (JacksonException e) {
+            throw new LocalClusterException(
+                    "%s cannot be read: %s; end the cluster's processes, lower nr_hugepages and delete the folder by hand"
+                            .formatted(record, e.getOriginalMessage()),
+                    e);
+        }
+    }
+
+    void write(Kept kept) throws IOException {
+        Path fresh = file(RECORD + ".tmp");
+        Files.writeString(fresh, Json.STRICT.writeValueAsString(kept));
+        Files.move(fresh, file(RECORD), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    static String boot() throws IOException {
+        return Files.readString(BOOT).strip();
+    }
+
+    /** Deletes the folder with all that is in it. */
+    void delete() throws IOException {
+        if (!Files.exists(path)) {
+            return;
+        }
+        try (Stream<Path> all = Files.walk(path)) {
+            for (Path file : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+
+    /** Deletes all but the logs, so that they tell why a start failed. */
+    void deleteButLogs() throws IOException {
+        try (Stream<Path> all = Files.walk(path)) {
+            List<Path> files = all.filter(file ->
+                            !file.equals(path) && !file.toString().endsWith(".log") && !file.equals(file(RECORD)))
+                    .sorted(Comparator.reverseOrder())
+                    .toList();
+            for (Path file : files) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+}

@@ -34,7 +34,7 @@ record Member(String name, ProcessHandle process) {
         return Map.of(FOLDER, folder.toString(), NAME, name);
     }
 
-    /** Those that run, in the order of their names. A process of another user tells nobody but root its environment, and is none. */
+    /** The running members of the cluster, sorted by name. Without root, processes of other users are left out: their environment cannot be read. */
     static List<Member> of(Path folder) throws IOException {
         List<Member> members = new ArrayList<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {

@@ -13,11 +13,12 @@ public interface Store extends AutoCloseable {
      */
     Map<String, String> rows(Table table);
 
-    /** The number of commits since the store was made. */
+    /** Grows by one with each commit, also with one without changes. A new store may begin above zero. */
     long revision();
 
     /**
-     * Makes all changes, or none. When it returns they are durable.
+     * Makes all changes, or none. When it returns they are durable. Of several changes of a row the last counts; to delete a row that is missing
+     * changes nothing.
      *
      * @throws StoreException if they could not be made durable; {@link #recover} then says whether they were
      */

@@ -43,7 +43,12 @@ class QemuDirectIoTest {
     private static final long LOCAL_PAGES = 64 * MIB / 4096;
     private static final int DISK_BLOCKS = 32_768;
     private static final int MISSING = 77;
+    private static final String STARTED = "direct-io: reads";
     private static final String RESULT = "direct-io: {";
+    /** A boot takes some seconds, and half a minute on a loaded machine. */
+    private static final Duration BOOT_TIMEOUT = Duration.ofMinutes(2);
+
+    private static final int BOOTS = 3;
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
 
@@ -99,36 +104,57 @@ class QemuDirectIoTest {
         Optional.ofNullable(cluster).ifPresent(Cluster::close);
     }
 
+    /**
+     * A guest that hangs before its first process runs is started again. QEMU's TCG with a thread for each vCPU does that now and then, with RAM of
+     * its own as well: a vCPU executes an instruction that the kernel on the other vCPU has just patched, without end. A guest that hangs later
+     * fails the test.
+     */
     @ParameterizedTest
     @CsvSource({"none, threads", "none, native", "none, io_uring", "writeback, threads"})
-    @Timeout(value = 22, unit = TimeUnit.MINUTES)
+    @Timeout(value = 27, unit = TimeUnit.MINUTES)
     void shouldReadManyBlocksRightWhenPagesAreEvicted(String cache, String aio) throws Exception {
-        run(cache, aio, Soak.part(262_144), Duration.ofMinutes(20));
+        for (int boot = 1; !boots(cache, aio, boot); boot++) {
+            assertTrue(boot < BOOTS, "none of " + BOOTS + " boots has reached the first process");
+        }
     }
 
-    private void run(String cache, String aio, int blocks, Duration timeout) throws Exception {
-        space = "disk-" + cache + "-" + aio.replace('_', '-');
-        guests.attach(space, socket(), 512 * MIB, LOCAL_PAGES * 4096);
-        Map<String, String> environment = Map.of("FARPAGE_SOCKET", socket().toString());
+    private boolean boots(String cache, String aio, int boot) throws Exception {
+        space = "disk-" + cache + "-" + aio.replace('_', '-') + "-" + boot;
+        Path socket = directory.resolve("socket-" + boot);
+        guests.attach(space, socket, 512 * MIB, LOCAL_PAGES * 4096);
+        Map<String, String> environment = Map.of("FARPAGE_SOCKET", socket.toString());
+        int blocks = Soak.part(262_144);
         try (ChildJvm qemu = ChildJvm.launch("qemu", command(cache, aio, blocks), environment, directory)) {
             guests.awaitAttached(space);
-            if (!awaitEnd(qemu, timeout)) {
-                throw new AssertionError("the guest has not powered off within " + timeout + "\n" + qemu.out()
-                        + qemu.err() + guests.status(space) + stacks(qemu.pid()));
+            if (awaitStart(qemu)) {
+                read(qemu, cache, aio, blocks, Duration.ofMinutes(20));
+                return true;
             }
-            JsonNode result = result(qemu);
-            assertEquals(0, result.get("differences").asInt(), qemu::out);
-            assertTrue(result.get("blocks").asInt() >= blocks, result::toString);
-            assertEquals(cache.equals("none"), qemu.err().contains("without O_DIRECT"), qemu::err);
-            JsonNode status = guests.awaitEnded(space);
-            System.out.println("cache=" + cache + " aio=" + aio + ": " + result + ", " + status.get("evictions")
-                    + " evictions, " + status.get("fetchedFaults") + " faults fetched, longest "
-                    + status.get("faultMaxNs") + " ns");
-            assertFalse(status.get("pins").get("held").asBoolean(), status::toString);
-            assertTrue(status.get("evictions").asLong() > LOCAL_PAGES, status::toString);
-            assertTrue(status.get("peakResidentPages").asLong() <= LOCAL_PAGES, status::toString);
-            assertEquals(0, status.get("lostPages").asInt(), status::toString);
+            System.out.println("boot " + boot + " has not reached the first process within " + BOOT_TIMEOUT + "\n"
+                    + qemu.out() + qemu.err() + guests.status(space) + stacks(qemu.pid()));
         }
+        guests.awaitEnded(space);
+        guests.drop(space);
+        return false;
+    }
+
+    private void read(ChildJvm qemu, String cache, String aio, int blocks, Duration timeout) throws Exception {
+        if (!awaitEnd(qemu, timeout)) {
+            throw new AssertionError("the guest has not powered off within " + timeout + "\n" + qemu.out() + qemu.err()
+                    + guests.status(space) + stacks(qemu.pid()));
+        }
+        JsonNode result = result(qemu);
+        assertEquals(0, result.get("differences").asInt(), qemu::out);
+        assertTrue(result.get("blocks").asInt() >= blocks, result::toString);
+        assertEquals(cache.equals("none"), qemu.err().contains("without O_DIRECT"), qemu::err);
+        JsonNode status = guests.awaitEnded(space);
+        System.out.println("cache=" + cache + " aio=" + aio + ": " + result + ", " + status.get("evictions")
+                + " evictions, " + status.get("fetchedFaults") + " faults fetched, longest "
+                + status.get("faultMaxNs") + " ns");
+        assertFalse(status.get("pins").get("held").asBoolean(), status::toString);
+        assertTrue(status.get("evictions").asLong() > LOCAL_PAGES, status::toString);
+        assertTrue(status.get("peakResidentPages").asLong() <= LOCAL_PAGES, status::toString);
+        assertEquals(0, status.get("lostPages").asInt(), status::toString);
     }
 
     private static JsonNode result(ChildJvm qemu) {
@@ -153,13 +179,27 @@ class QemuDirectIoTest {
         command.addAll(List.of("-initrd", image.resolve("initramfs.gz").toString()));
         command.addAll(List.of(
                 "-append",
-                "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable directio.blocks=" + blocks));
+                "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable cryptomgr.notests directio.blocks="
+                        + blocks));
         command.addAll(List.of(
                 "-drive",
                 "if=none,id=d,format=raw,readonly=on,file=%s,cache=%s,aio=%s"
                         .formatted(image.resolve("disk"), cache, aio)));
         command.addAll(List.of("-device", "virtio-blk-pci,drive=d"));
         return command;
+    }
+
+    /** Whether the guest has said that it reads, or has ended before. */
+    private static boolean awaitStart(ChildJvm qemu) throws InterruptedException {
+        for (long end = System.nanoTime() + BOOT_TIMEOUT.toNanos(); qemu.isAlive(); Thread.sleep(50)) {
+            if (qemu.out().contains(STARTED)) {
+                return true;
+            }
+            if (System.nanoTime() - end > 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean awaitEnd(ChildJvm process, Duration timeout) throws InterruptedException {
@@ -188,9 +228,5 @@ class QemuDirectIoTest {
         if (!space.isEmpty()) {
             guests.drop(space);
         }
-    }
-
-    private Path socket() {
-        return directory.resolve("socket");
     }
 }

@@ -388,7 +388,8 @@ public final class PageAgent implements AutoCloseable {
         @Override
         public void event(Event event) {
             switch (event.kind()) {
-                case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED -> links.nodesChanged();
+                case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED ->
+                    event.node().ifPresent(links::nodeChanged);
                 case REGION_PUBLISHED -> event.node().ifPresent(links::regionsChanged);
                 case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN -> {
                     if (event.peer().filter(node::equals).isPresent()) {
@@ -433,7 +434,7 @@ public final class PageAgent implements AutoCloseable {
 
         @Override
         public void resync() {
-            links.nodesChanged();
+            links.resync();
             spaces.resync();
             releases.refresh();
             fences.refresh();

@@ -31,6 +31,7 @@ final class KnownPeers {
     private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
     private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
     private volatile boolean staleNodes = true;
+    private volatile boolean allOffersStale = true;
 
     /** Learns of nodes that come and go, on the links' thread. */
     interface Listener {
@@ -48,8 +49,19 @@ final class KnownPeers {
         this.listener = listener;
     }
 
-    /** Nodes have changed. Any thread. */
-    void nodesChanged() {
+    /** {@code changed} came, went or has another state; what it offers is asked for again, and what other nodes offer is not. Any thread. */
+    void nodeChanged(String changed) {
+        if (changed.equals(node)) {
+            resync();
+            return;
+        }
+        staleOffers.add(changed);
+        staleNodes = true;
+    }
+
+    /** Events may have been missed: all nodes and their offers are asked for again. Any thread. */
+    void resync() {
+        allOffersStale = true;
         staleNodes = true;
     }
 
@@ -117,6 +129,17 @@ final class KnownPeers {
     }
 
     private void refreshNodes() throws CoordinatorException {
+        boolean everyOffer = allOffersStale;
+        allOffersStale = false;
+        try {
+            refreshNodes(everyOffer);
+        } catch (CoordinatorException | RuntimeException e) {
+            allOffersStale |= everyOffer;
+            throw e;
+        }
+    }
+
+    private void refreshNodes(boolean everyOffer) throws CoordinatorException {
         Set<String> present = new HashSet<>();
         for (Node peer : coordinator.nodes()) {
             if (peer.id().equals(node)) {
@@ -132,7 +155,9 @@ final class KnownPeers {
                 superseded.add(known.node());
             }
             // The endpoint may have been published, or its event lost, before this node knew the peer.
-            staleOffers.add(peer.id());
+            if (fresh || everyOffer) {
+                staleOffers.add(peer.id());
+            }
             views.put(peer.id(), view);
             if (fresh) {
                 superseded.remove(peer);
@@ -147,6 +172,7 @@ final class KnownPeers {
                     superseded.add(last.node());
                 }
                 offers.remove(gone);
+                staleOffers.remove(gone);
                 listener.gone(gone);
             }
         }

@@ -74,9 +74,15 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         return peers.superseded();
     }
 
-    /** Nodes or regions have changed. Any thread. */
-    public void nodesChanged() {
-        peers.nodesChanged();
+    /** {@code node} came, went or has another state. Any thread. */
+    public void nodeChanged(String node) {
+        peers.nodeChanged(node);
+        thread.wake();
+    }
+
+    /** Events may have been missed: all nodes and what they offer are read again. Any thread. */
+    public void resync() {
+        peers.resync();
         thread.wake();
     }
 
@@ -214,7 +220,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
             return AWAY_PAUSE;
         } catch (CoordinatorRefusedException e) {
             log.warn("{}", e.getMessage());
-            peers.nodesChanged();
+            peers.resync();
         }
         return TICK;
     }

@@ -94,15 +94,51 @@ final class KnownPeersTest {
     @Test
     void shouldNotReadRegionsOfAKnownPeerThatHaveNotChanged() throws Exception {
         between.fail("/api/v1/nodes/b/regions/");
-        peers.nodesChanged();
+        peers.nodeChanged("b");
         peers.refresh();
         assertEquals(1, rkey());
+    }
+
+    /** Otherwise each agent of a large cluster would ask for the offer of each other one whenever a node comes or goes. */
+    @Test
+    void shouldAskForTheOfferOfTheChangedNodeAlone() throws Exception {
+        coordinator.register("c", new Incarnation(3), 4096);
+        between.fail("/api/v1/nodes/b/endpoints/a");
+        peers.nodeChanged("c");
+        peers.refresh();
+        assertEquals(List.of("appeared b", "appeared c"), told);
+        peers.nodeChanged("b");
+        assertThrows(CoordinatorException.class, peers::refresh);
+    }
+
+    @Test
+    void shouldAskForEveryOfferWhenEventsMayHaveBeenMissed() throws Exception {
+        coordinator.register("c", new Incarnation(3), 4096);
+        peers.nodeChanged("c");
+        peers.refresh();
+        for (String peer : List.of("b", "c")) {
+            between.fail("/api/v1/nodes/" + peer + "/endpoints/a");
+            peers.resync();
+            assertThrows(CoordinatorException.class, peers::refresh);
+            between.failNothing();
+            peers.refresh();
+        }
+    }
+
+    /** The requests of a refresh that fails are all repeated. */
+    @Test
+    void shouldAskForEveryOfferAfterTheNodesCouldNotBeRead() throws Exception {
+        peers.resync();
+        between.fail("/api/v1/nodes");
+        assertThrows(CoordinatorException.class, peers::refresh);
+        between.fail("/api/v1/nodes/b/endpoints/a");
+        assertThrows(CoordinatorException.class, peers::refresh);
     }
 
     @Test
     void shouldAskForTheNodesAgainAfterThatHasFailed() throws Exception {
         coordinator.register("c", new Incarnation(3), 4096);
-        peers.nodesChanged();
+        peers.nodeChanged("c");
         between.fail("/api/v1/nodes");
         assertThrows(CoordinatorException.class, peers::refresh);
         between.failNothing();

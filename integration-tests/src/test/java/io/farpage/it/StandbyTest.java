@@ -96,6 +96,11 @@ class StandbyTest {
         assertTrue(process.err().contains(text), process.err());
     }
 
+    /** The log of a process from its takeover on: its time stamps tell where the pause went. */
+    private static void printTakeover(ChildJvm successor) {
+        successor.err().lines().dropWhile(line -> !line.contains("the agent has ended")).forEach(System.out::println);
+    }
+
     private static void awaitOperations(ShadowedRam ram, long more) {
         long target = ram.operations() + more;
         await(more + " operations")
@@ -120,6 +125,7 @@ class StandbyTest {
             active.kill();
             System.out.println("killed, with a warm standby: " + pause.await());
             standby.awaitListening();
+            printTakeover(standby.process());
             assertNotEquals(before, cluster.incarnation("a"));
             awaitOperations(ram, 500);
             ram.stop();

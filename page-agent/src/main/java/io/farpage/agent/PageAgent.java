@@ -234,7 +234,7 @@ public final class PageAgent implements AutoCloseable {
         seals.ifPresent(SealSweep::start);
         keeping.begin();
         membership.start();
-        guests.adopt(membership::isRegistered);
+        guests.adopt(membership::isKnown);
         links.start();
         events.start();
     }

@@ -1,5 +1,17 @@
 package io.farpage.agent;
 
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.Grant;
+import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.rest.Json;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -20,9 +32,17 @@ final class Preload {
     /** One class of each jar, and the package of it whose classes are loaded. */
     private static final List<Class<?>> SOURCES = List.of(
             PageAgent.class,
-            io.farpage.coordinator.model.Node.class,
+            Node.class,
             io.farpage.linux.ProcessFd.class,
             io.farpage.pool.PagePool.class);
+
+    /** What a takeover reads and a rehearsal does not: Jackson makes the parser of a record when a reader for it is asked for. */
+    private static final List<Class<?>> READ =
+            List.of(SpaceExtents.class, Attachment.class, Endpoint.class, Grant.class, Node[].class, Event[].class);
+
+    /** What a takeover writes and a rehearsal does not. */
+    private static final List<Class<?>> WRITTEN =
+            List.of(AttachRequest.class, EndpointRequest.class, HostedAck.class, FenceAck.class, GrantRequest.class);
 
     private Preload() {}
 
@@ -31,6 +51,8 @@ final class Preload {
         for (Class<?> source : SOURCES) {
             loaded += load(source);
         }
+        READ.forEach(Json.LENIENT::readerFor);
+        WRITTEN.forEach(Json.LENIENT::writerFor);
         log.debug("loaded {} classes", loaded);
     }
 

@@ -37,7 +37,7 @@ final class Adoptions implements AutoCloseable {
     private final AtomicLong adopted = new AtomicLong();
     private final ControlThread thread =
             new ControlThread("adoptions", new ControlThread.Pauses(Duration.ZERO, PAUSE, CLOSE_TIMEOUT), this::step);
-    private volatile BooleanSupplier registered = () -> false;
+    private volatile BooleanSupplier known = () -> false;
     private long loggedAt = System.nanoTime();
 
     /** Serves guests. */
@@ -88,9 +88,9 @@ final class Adoptions implements AutoCloseable {
         return pending.size();
     }
 
-    /** @param isRegistered whether the coordinator knows this incarnation */
-    void start(BooleanSupplier isRegistered) {
-        registered = isRegistered;
+    /** @param isKnown whether the coordinator knows this incarnation */
+    void start(BooleanSupplier isKnown) {
+        known = isKnown;
         thread.start();
     }
 
@@ -98,7 +98,7 @@ final class Adoptions implements AutoCloseable {
         for (LeftGuest guest : List.copyOf(waiting)) {
             if (guest.refusal().isPresent()) {
                 refuse(guest, guest.refusal().get());
-            } else if (registered.getAsBoolean()) {
+            } else if (known.getAsBoolean()) {
                 adopt(guest);
             }
         }

@@ -101,9 +101,9 @@ public final class Guests implements AutoCloseable {
         return adoptions.spaces();
     }
 
-    /** Starts to serve the guests that an earlier process has left running, once the coordinator has registered this one. */
-    public void adopt(BooleanSupplier isRegistered) {
-        adoptions.start(isRegistered);
+    /** Starts to serve the guests that an earlier process has left running, once the coordinator knows this one. */
+    public void adopt(BooleanSupplier isKnown) {
+        adoptions.start(isKnown);
     }
 
     /** Guests of an earlier process that this one has adopted. */

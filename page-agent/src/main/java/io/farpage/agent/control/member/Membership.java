@@ -29,6 +29,7 @@ public final class Membership implements AutoCloseable {
     private final Consumer<Ending> ended;
     private final ControlThread thread;
     private volatile boolean registered;
+    private volatile boolean known;
     private volatile boolean everRegistered;
     private volatile boolean isOver;
     private volatile boolean poolIsVoid;
@@ -66,6 +67,14 @@ public final class Membership implements AutoCloseable {
         return registered;
     }
 
+    /**
+     * Whether the coordinator knows this incarnation, which it does before the node is active. From then on the homes cut off the incarnation before, so what
+     * waits for that need not wait for the rest of the registration.
+     */
+    public boolean isKnown() {
+        return known;
+    }
+
     private Duration renew() throws CoordinatorException {
         if (isOver) {
             return ControlThread.UNTIL_WOKEN;
@@ -86,6 +95,7 @@ public final class Membership implements AutoCloseable {
             return RETRY;
         } catch (CoordinatorNotObeyedException e) {
             registered = false;
+            known = false;
             disobedience.refused(e);
             return RETRY;
         } catch (CoordinatorRefusedException e) {
@@ -107,6 +117,7 @@ public final class Membership implements AutoCloseable {
         if (!everRegistered) {
             coordinator.register(node, registration.withStatus(NodeStatus.JOINING));
             coordinator.allegiance().join();
+            known = true;
         }
         for (Map.Entry<String, RegionRequest> region : regions.entrySet()) {
             coordinator.publishRegion(node, region.getKey(), region.getValue());
@@ -114,6 +125,7 @@ public final class Membership implements AutoCloseable {
         // Set to active only now, so that the regions of an active node can always be read.
         coordinator.register(node, registration.withStatus(NodeStatus.ACTIVE));
         registered = true;
+        known = true;
         everRegistered = true;
         lastRefusal = "";
         log.info("registered with {} as {} incarnation {}", coordinator.base(), node, registration.incarnation());
@@ -144,6 +156,7 @@ public final class Membership implements AutoCloseable {
             lastRefusal = refusal;
         }
         registered = false;
+        known = false;
         return RETRY;
     }
 
@@ -151,6 +164,7 @@ public final class Membership implements AutoCloseable {
         isOver = true;
         poolIsVoid = how instanceof Ending.Forgotten;
         registered = false;
+        known = false;
         ended.accept(how);
     }
 

@@ -98,7 +98,11 @@ class StandbyTest {
 
     /** The log of a process from its takeover on: its time stamps tell where the pause went. */
     private static void printTakeover(ChildJvm successor) {
-        successor.err().lines().dropWhile(line -> !line.contains("the agent has ended")).forEach(System.out::println);
+        successor
+                .err()
+                .lines()
+                .dropWhile(line -> !line.contains("the agent has ended"))
+                .forEach(System.out::println);
     }
 
     private static void awaitOperations(ShadowedRam ram, long more) {

@@ -71,6 +71,10 @@ final class CoordinatorMetrics {
                 () -> Backlog.bytes(ledger.state()));
         gauge("extents_joining", "Extents that a home joins", () -> Backlog.joining(ledger.state()));
         gauge(
+                "extents_pulled",
+                "Extents that a home joins and copies itself, since no node is attached",
+                () -> Backlog.pulled(ledger.state()));
+        gauge(
                 "nodes_draining",
                 "Nodes that are to be drained",
                 () -> ledger.state().drains().size());

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "drain",
         description = {
-            "Empties a node: nothing more is placed on it, and the agents of running guests copy what it holds to other nodes.",
+            "Empties a node: nothing more is placed on it, and what it holds is copied to other nodes: by the agents of running guests, or by these nodes.",
             "Ends with 0 when the node holds nothing. When the time is over it ends with 1 and says what keeps the rest; the node is drained"
                     + " further, and the same command waits again."
         },

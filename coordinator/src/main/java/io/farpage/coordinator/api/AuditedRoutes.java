@@ -23,6 +23,8 @@ public final class AuditedRoutes {
                 .add("POST", NODE + "/fences", "fence.confirm")
                 .add("PUT", NODE + "/grants/{space}/{node}", "grant.give")
                 .add("DELETE", NODE + "/grants/{space}/{node}", "grant.revoke")
+                .add("PUT", NODE + "/grants/{space}/{node}/pulls/{page}/{epoch}", "grant.give")
+                .add("POST", NODE + "/pulls", "space.pull")
                 .add("POST", Api.PREFIX + "/spaces", "space.create")
                 .add("DELETE", SPACE, "space.delete")
                 .add("PUT", SPACE + "/nodes", "space.allow")

@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.coordinator.cluster.Grants;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Incarnation;
@@ -10,9 +11,11 @@ import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
 import java.util.List;
 
-/** What homes grant to the nodes that are attached to their spaces. */
+/** What homes grant to the nodes that are attached to their spaces, or that pull extents of them. */
 final class GrantRoutes {
     private static final String GRANT = Api.PREFIX + "/nodes/{id}/grants/{space}/{node}";
+
+    private static final String PULL = GRANT + "/pulls/{page}/{epoch}";
 
     /** The longest sealed part, and the rest. */
     private static final int BODY = GrantRequest.MAX_SEALED + (4 << 10);
@@ -37,6 +40,22 @@ final class GrantRoutes {
                         Grant.class,
                         ctx -> ctx.json(grants.publish(
                                 home(ctx), space(ctx), node(ctx), Requests.body(ctx, GrantRequest.class, BODY)))),
+                Route.get(
+                        PULL,
+                        "What a home has granted to a node that pulls an extent in an epoch, sealed for that node",
+                        Grant.class,
+                        ctx -> ctx.json(grants.grant(home(ctx), space(ctx), node(ctx), pull(ctx)))),
+                Route.put(
+                        PULL,
+                        "Publish what a home grants to a node that pulls an extent in an epoch",
+                        GrantRequest.class,
+                        Grant.class,
+                        ctx -> ctx.json(grants.publish(
+                                home(ctx),
+                                space(ctx),
+                                node(ctx),
+                                pull(ctx),
+                                Requests.body(ctx, GrantRequest.class, BODY)))),
                 Route.delete(
                                 GRANT,
                                 "Withdraw what a home has granted, if there is anything",
@@ -55,6 +74,12 @@ final class GrantRoutes {
 
     private static long space(Context ctx) {
         return Requests.number("space", ctx.pathParam("space"), 1, Long.MAX_VALUE);
+    }
+
+    private static ExtentEpoch pull(Context ctx) {
+        return new ExtentEpoch(
+                Requests.number("page", ctx.pathParam("page"), 0, Long.MAX_VALUE),
+                Requests.number("epoch", ctx.pathParam("epoch"), 0, Long.MAX_VALUE));
     }
 
     private static String node(Context ctx) {

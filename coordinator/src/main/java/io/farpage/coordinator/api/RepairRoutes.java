@@ -6,6 +6,7 @@ import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
@@ -43,6 +44,13 @@ final class RepairRoutes {
                         SpaceExtents.class,
                         200,
                         this::promote),
+                Route.post(
+                        Api.PREFIX + "/nodes/{id}/pulls",
+                        "A node that joins an extent that no node is attached to has copied its pages, or cannot",
+                        PullReport.class,
+                        SpaceExtents.class,
+                        200,
+                        this::pulled),
                 Route.get(
                         DRAIN,
                         "How far a node has been emptied, and what keeps the rest",
@@ -73,6 +81,22 @@ final class RepairRoutes {
         Set<String> homes = hosting.homesBeside(space, "");
         repairs.promote(space, node, request);
         hosting.awaitAcknowledged(homes);
+        ctx.json(spaces.extents(space));
+    }
+
+    /** As {@link #promote}; only then are the frames of the homes that were replaced given back. */
+    private void pulled(Context ctx) throws IOException, InterruptedException {
+        PullReport report = Requests.body(ctx, PullReport.class);
+        String space = Long.toString(report.space());
+        Set<String> homes = hosting.homesBeside(space, "");
+        RequestAudit.note(ctx, "space", report.space());
+        RequestAudit.note(ctx, "outcome", report.failure().orElse("copied"));
+        try {
+            repairs.pulled(ctx.pathParam("id"), report);
+            hosting.awaitAcknowledged(homes);
+        } finally {
+            repairs.settled(report.space());
+        }
         ctx.json(spaces.extents(space));
     }
 }

@@ -109,6 +109,7 @@ public final class Attachments {
                     request.mode(),
                     Optional.of(request.understands(Feature.REPAIR)));
             Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
+            Pulls.end(draft, space);
             Optional<Attachment> before = draft.attachments.find(key(space, node));
             draft.attachments.put(key(space, node), attachment);
             if (before.filter(a -> a.incarnation().equals(request.incarnation()))

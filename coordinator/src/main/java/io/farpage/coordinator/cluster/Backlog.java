@@ -24,6 +24,14 @@ public final class Backlog {
         return bytes;
     }
 
+    /** Extents that a home joins and whose pages it copies itself, since no node is attached. */
+    public static long pulled(State state) {
+        Draft view = new Draft(state);
+        return state.spaces().values().stream()
+                .flatMap(space -> Pulls.of(view, space))
+                .count();
+    }
+
     /** Extents that a home joins. */
     public static long joining(State state) {
         return state.spaces().values().stream()

@@ -53,6 +53,7 @@ final class Departure {
         Fences.endAcknowledged(draft, before);
         Succession.begin(draft, attachments, before, now, adopts);
         Fences.handOver(draft, before, now);
+        Pulls.adopted(draft, now);
         withdraw(draft, before);
     }
 

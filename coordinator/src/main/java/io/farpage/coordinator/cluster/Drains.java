@@ -89,33 +89,46 @@ public final class Drains {
         if (space.deleting()) {
             return "the space is being deleted";
         }
-        if (Repairs.writer(draft, space).isEmpty()) {
+        boolean pulls = Pulls.isUnattended(draft, space);
+        if (!pulls && Repairs.writer(draft, space).isEmpty()) {
             return attachedWithout(draft, space);
         }
         long joining =
                 held.stream().filter(extent -> extent.joining().isPresent()).count();
         if (joining > 0) {
-            return "%d are being copied".formatted(joining);
+            return (pulls ? "%d are being copied by the nodes that they move to" : "%d are being copied")
+                    .formatted(joining);
         }
         return held.stream()
                 .filter(extent -> Repairs.needsHome(draft, space, extent))
                 .findFirst()
-                .map(extent -> {
-                    NewHome home = new NewHome(draft, extent, Repairs.kept(draft, extent), space.pageSize());
-                    return home.choose(_ -> false).isPresent() ? "the next home is being chosen" : home.obstacle();
-                })
-                .orElse("the writer has not acknowledged that the node is dropped");
+                .map(extent -> pulls && !Pulls.hasSource(draft, extent)
+                        ? Pulls.withoutSource(draft, extent)
+                        : obstacle(draft, space, extent, pulls))
+                .orElse(
+                        pulls
+                                ? "its homes have not recorded that the node is dropped"
+                                : "the writer has not acknowledged that the node is dropped");
+    }
+
+    private static String obstacle(Draft draft, Space space, Extent extent, boolean pulls) {
+        NewHome home = new NewHome(draft, extent, Repairs.kept(draft, extent), space.pageSize());
+        if (home.choose(node -> pulls && !Pulls.mayPull(draft, node)).isPresent()) {
+            return "the next home is being chosen";
+        }
+        return home.choose(_ -> false)
+                .map(old ->
+                        "no guest uses the space, and the agent of node '%s', which has room, is too old to copy pages by itself (it does not name the feature pull); update it, or attach a guest"
+                                .formatted(old.node()))
+                .orElseGet(home::obstacle);
     }
 
     private static String attachedWithout(Draft draft, Space space) {
         List<Attachment> attached = Attachments.of(draft, space);
-        if (attached.isEmpty()) {
-            return "no agent is attached that could copy the pages; attach a guest, or save the space, delete it and load it into a new one";
-        }
         Attachment one = attached.getFirst();
         return switch (one.mode()) {
             case SHARED ->
-                "node '%s' has the space attached for its page tool, and pages are copied under a guest only"
+                "node '%s' has the space attached for its page tool, which may write to it; pages are copied when it has detached, or under a guest"
                         .formatted(one.node());
             case EXCLUSIVE ->
                 one.mayRepair()

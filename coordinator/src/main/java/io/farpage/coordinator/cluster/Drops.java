@@ -102,7 +102,7 @@ public final class Drops {
     static void writerGone(Draft draft, Space space) {
         if (Attachments.of(draft, space).isEmpty()) {
             dropJoining(draft, space);
-            giveBack(draft, space, _ -> _ -> true);
+            giveBackAll(draft, space);
         }
     }
 
@@ -115,6 +115,11 @@ public final class Drops {
         if (!after.equals(before)) {
             draft.extents.put(State.idKey(space.id()), new State.Extents(after));
         }
+    }
+
+    /** Has the frames of all dropped homes zeroed, of a space that no node can write to. */
+    static void giveBackAll(Draft draft, Space space) {
+        giveBack(draft, space, _ -> _ -> true);
     }
 
     private static void giveBack(Draft draft, Space space, Function<Extent, Predicate<DroppedHome>> which) {

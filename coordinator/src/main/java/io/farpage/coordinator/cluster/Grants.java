@@ -2,6 +2,7 @@ package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Incarnation;
@@ -15,7 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Hands on what homes grant to the nodes that are attached to their spaces. A grant is sealed for its node, counts as long as the attachment and
- * both incarnations, and is kept in memory only: after a restart of the coordinator the homes publish again. Thread-safe.
+ * both incarnations, and is kept in memory only: after a restart of the coordinator the homes publish again. A grant for a pull is of one extent in one
+ * epoch, and counts as long as the node {@link Pulls pulls} that. Thread-safe.
  */
 public final class Grants {
     private static final int FEWEST_BEFORE_PRUNING = 256;
@@ -28,7 +30,8 @@ public final class Grants {
 
     private long characters;
 
-    private record Key(String home, long space, String node) {}
+    /** @param pull the extent that the node pulls; empty if it is attached */
+    private record Key(String home, long space, String node, Optional<ExtentEpoch> pull) {}
 
     /** Works on a ledger. */
     public Grants(Ledger ledger) {
@@ -36,11 +39,27 @@ public final class Grants {
     }
 
     /**
-     * Publishes a grant, in the place of any earlier one. Publishing the same grant again changes nothing and emits no event.
+     * Publishes a grant for an attached node, in the place of any earlier one. Publishing the same grant again changes nothing and emits no event.
      *
      * @throws ProblemException if the home hosts nothing of the space, or the node is not attached to it
      */
     public Grant publish(String home, long space, String node, GrantRequest said) {
+        return publish(new Key(home, space, node, Optional.empty()), said);
+    }
+
+    /**
+     * As {@link #publish(String, long, String, GrantRequest)}, for a node that pulls an extent.
+     *
+     * @throws ProblemException if the home is none of the extent, or the node does not pull it in this epoch
+     */
+    public Grant publish(String home, long space, String node, ExtentEpoch pull, GrantRequest said) {
+        return publish(new Key(home, space, node, Optional.of(pull)), said);
+    }
+
+    private Grant publish(Key key, GrantRequest said) {
+        String home = key.home();
+        String node = key.node();
+        long space = key.space();
         return ledger.change(draft -> {
             draft.requireNode(home, said.homeIncarnation());
             draft.requireNode(node, said.incarnation());
@@ -52,19 +71,37 @@ public final class Grants {
                         "not-home", "node '%s' has no page of space '%s' (id %d)".formatted(home, known.name(), space));
             }
             Grant grant = new Grant(space, home, said.homeIncarnation(), node, said.incarnation(), said.sealed());
-            if (!isAttached(draft.attachments.find(Attachments.key(known, node)), grant)) {
+            if (key.pull().isPresent()) {
+                requirePull(draft, known, key);
+            } else if (!isAttached(draft.attachments.find(Attachments.key(known, node)), grant)) {
                 throw ProblemException.conflict(
                         "not-attached",
                         "incarnation %s of node '%s' is not attached to space '%s' (id %d)"
                                 .formatted(said.incarnation(), node, known.name(), space));
             }
-            Key key = new Key(home, space, node);
             if (!grant.equals(published.get(key))) {
                 put(key, grant);
                 draft.emit(EventKind.GRANT_PUBLISHED, Optional.of(home), Optional.of(node), known);
             }
             return grant;
         });
+    }
+
+    private static void requirePull(Draft draft, Space space, Key key) {
+        if (!isPulled(draft, space, key)) {
+            ExtentEpoch pull = key.pull().orElseThrow();
+            throw ProblemException.conflict(
+                    "no-pull",
+                    "node '%s' does not pull the extent at page %d of space '%s' (id %d) from node '%s' in epoch %d"
+                            .formatted(
+                                    key.node(), pull.firstPage(), space.name(), space.id(), key.home(), pull.epoch()));
+        }
+    }
+
+    private static boolean isPulled(Draft draft, Space space, Key key) {
+        return Pulls.of(draft, space)
+                .filter(pull -> key.pull().equals(Optional.of(pull.extent())))
+                .anyMatch(pull -> pull.to().id().equals(key.node()) && Pulls.readsFrom(draft, pull, key.home()));
     }
 
     private static boolean isAttached(Optional<Attachment> attachment, Grant grant) {
@@ -76,7 +113,7 @@ public final class Grants {
     private void put(Key key, Grant grant) {
         long most = Runtime.getRuntime().maxMemory() / HEAP_SHARE;
         if (published.size() >= pruneAt || characters + grant.sealed().length() > most) {
-            published.values().removeIf(old -> !isCurrent(old));
+            published.entrySet().removeIf(old -> !isCurrent(old.getKey(), old.getValue()));
             characters = published.values().stream()
                     .mapToLong(each -> each.sealed().length())
                     .sum();
@@ -101,7 +138,7 @@ public final class Grants {
     public void withdraw(String home, long space, String node, Incarnation homeIncarnation) {
         ledger.change(draft -> {
             draft.requireNode(home, homeIncarnation);
-            Grant gone = published.remove(new Key(home, space, node));
+            Grant gone = published.remove(new Key(home, space, node, Optional.empty()));
             if (gone != null) {
                 characters -= gone.sealed().length();
             }
@@ -125,25 +162,37 @@ public final class Grants {
 
     /** A grant that counts. */
     public Grant grant(String home, long space, String node) {
-        return find(home, space, node)
+        return find(home, space, node, Optional.empty())
                 .orElseThrow(() -> ProblemException.notFound(
                         "home '%s' has granted node '%s' nothing of the space with id %d, or the node is not attached to it any more"
                                 .formatted(home, node, space)));
     }
 
-    /** A grant, if it was published and counts. */
-    Optional<Grant> find(String home, long space, String node) {
-        return Optional.ofNullable(published.get(new Key(home, space, node))).filter(this::isCurrent);
+    /** A grant for a node that pulls an extent, which counts. */
+    public Grant grant(String home, long space, String node, ExtentEpoch pull) {
+        return find(home, space, node, Optional.of(pull))
+                .orElseThrow(() -> ProblemException.notFound(
+                        "home '%s' has granted node '%s' no reads of the extent at page %d of the space with id %d in epoch %d, or the node does not pull it any more"
+                                .formatted(home, node, pull.firstPage(), space, pull.epoch())));
     }
 
-    private boolean isCurrent(Grant grant) {
+    /** A grant, if it was published and counts. */
+    Optional<Grant> find(String home, long space, String node, Optional<ExtentEpoch> pull) {
+        Key key = new Key(home, space, node, pull);
+        return Optional.ofNullable(published.get(key)).filter(grant -> isCurrent(key, grant));
+    }
+
+    private boolean isCurrent(Key key, Grant grant) {
         State state = ledger.state();
         return isRegistered(state, grant.home(), grant.homeIncarnation())
                 && isRegistered(state, grant.node(), grant.incarnation())
                 && Optional.ofNullable(state.spaces().get(State.idKey(grant.space())))
-                        .filter(space -> isAttached(
-                                Optional.ofNullable(state.attachments().get(Attachments.key(space, grant.node()))),
-                                grant))
+                        .filter(space -> key.pull().isPresent()
+                                ? isPulled(new Draft(state), space, key)
+                                : isAttached(
+                                        Optional.ofNullable(
+                                                state.attachments().get(Attachments.key(space, grant.node()))),
+                                        grant))
                         .isPresent();
     }
 

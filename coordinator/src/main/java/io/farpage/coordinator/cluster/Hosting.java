@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.HostedAttachment;
+import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
@@ -61,12 +62,30 @@ public final class Hosting {
                     .flatMap(each -> Attachments.of(draft, each.space()).stream())
                     .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(node, a)))
                     .toList();
-            return new Hosted(ledger.revision(), spaces, List.copyOf(draft.releases.under(node + "/")), attached);
+            List<HostedPull> pulls = spaces.stream()
+                    .flatMap(each -> Pulls.of(draft, each.space()))
+                    .filter(pull -> pull.to().id().equals(node) || Pulls.readsFrom(draft, pull, node))
+                    .map(pull -> hosted(node, pull))
+                    .toList();
+            return new Hosted(
+                    ledger.revision(),
+                    spaces,
+                    List.copyOf(draft.releases.under(node + "/")),
+                    attached,
+                    pulls.isEmpty() ? Optional.empty() : Optional.of(pulls));
         });
     }
 
+    private HostedPull hosted(String home, Pulls.Pull pull) {
+        Incarnation incarnation = pull.to().incarnation();
+        boolean granted = grants.find(home, pull.space(), pull.to().id(), Optional.of(pull.extent()))
+                .filter(grant -> grant.incarnation().equals(incarnation))
+                .isPresent();
+        return new HostedPull(pull.space(), pull.extent(), pull.to().id(), incarnation, granted);
+    }
+
     private boolean isGranted(String home, Attachment attachment) {
-        return grants.find(home, attachment.space(), attachment.node())
+        return grants.find(home, attachment.space(), attachment.node(), Optional.empty())
                 .filter(grant -> grant.incarnation().equals(attachment.incarnation()))
                 .isPresent();
     }

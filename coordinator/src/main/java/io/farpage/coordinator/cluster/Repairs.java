@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
@@ -22,7 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
- * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. If a home joins in
+ * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. Where no node is attached,
+ * the home that joins does that itself ({@link Pulls}). If a home joins in
  * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. {@link Moves}
  * are the same for single extents. Thread-safe.
  */
@@ -48,6 +50,9 @@ public final class Repairs {
 
     private long seenAt;
     private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
+
+    /** Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a source of pages. */
+    private final Map<Long, Integer> settling = new ConcurrentHashMap<>();
 
     private record Joining(long space, long firstPage, ExtentHome home) {}
 
@@ -109,7 +114,8 @@ public final class Repairs {
         if (space.deleting() || !needsChange(draft, space)) {
             return 0;
         }
-        if (writer(draft, space).isEmpty()) {
+        boolean pulls = Pulls.isUnattended(draft, space);
+        if (!pulls && writer(draft, space).isEmpty()) {
             return 0;
         }
         List<Extent> extents = new ArrayList<>(Drops.extents(draft, space));
@@ -129,12 +135,13 @@ public final class Repairs {
                 continue;
             }
             List<ExtentHome> staying = staying(draft, space, extent);
-            if (left <= 0 || !needsHome(space, extent, staying)) {
+            if (left <= 0 || !needsHome(space, extent, staying) || (pulls && !Pulls.hasSource(draft, extent))) {
                 continue;
             }
             Optional<String> target = move(draft, space, extent).map(Move::to);
             Optional<ExtentHome> home = new NewHome(draft, extent, staying, space.pageSize())
                     .choose(node -> failedAt.containsKey(key(space.id(), node))
+                            || (pulls && !Pulls.mayPull(draft, node))
                             || target.filter(only -> !only.equals(node)).isPresent());
             if (home.isPresent()) {
                 extents.set(i, extent.join(home.get()));
@@ -145,18 +152,22 @@ public final class Repairs {
             }
         }
         told.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        if (pulls && !settling.containsKey(space.id())) {
+            Drops.giveBackAll(draft, space);
+        }
         return count;
     }
 
     private boolean needsChange(Draft draft, Space space) {
         return Drops.extents(draft, space).stream()
                 .anyMatch(extent -> needsHome(space, extent, staying(draft, space, extent))
-                        || isJoiningInVain(draft, space, extent));
+                        || isJoiningInVain(draft, space, extent)
+                        || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)));
     }
 
     /**
      * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or although it is in the failure domain of one
-     * that stays, since it was to take the place of that one and another has failed.
+     * that stays, since it was to take the place of that one and another has failed; or although it is to pull the pages, and cannot.
      */
     private boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {
@@ -165,6 +176,8 @@ public final class Repairs {
         List<ExtentHome> staying = staying(draft, space, extent);
         Optional<String> domain = domain(draft, extent.joining().get());
         return extent.state() == ExtentState.LOST
+                || (Pulls.isUnattended(draft, space)
+                        && Pulls.isDead(draft, extent.joining().get()))
                 || staying.size() >= space.copies()
                 || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
     }
@@ -221,29 +234,58 @@ public final class Repairs {
         ledger.change(draft -> {
             Space space =
                     Drops.requireWriter(draft, Spaces.require(ledger.state(), idOrName), node, request.incarnation());
-            List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
-            Set<String> fresh = new HashSet<>();
-            Set<String> gone = new HashSet<>();
-            for (ExtentEpoch named : request.extents()) {
-                int at = Drops.indexOf(after, space, named);
-                Extent extent = Drops.inEpoch(after.get(at), space, named);
-                ExtentHome joining = extent.joining()
-                        .filter(_ -> !isJoiningInVain(draft, space, extent))
-                        .orElseThrow(() -> ProblemException.conflict(
-                                "no-such-home",
-                                "no home joins the extent at page %d of space '%s'"
-                                        .formatted(extent.firstPage(), space.name())));
-                List<ExtentHome> replaced = replaced(draft, space, extent);
-                after.set(at, extent.promote(replaced));
-                fresh.add(joining.node());
-                replaced.forEach(home -> gone.add(home.node()));
+            return promote(draft, space, request.extents());
+        });
+    }
+
+    /**
+     * A node that joins an extent that no node is attached to has copied all pages, and its pool is a home from now on; or it gives up and is dropped. The frames of
+     * homes that it replaces stay as they are until {@link #settled}.
+     */
+    public void pulled(String node, PullReport report) {
+        settling.merge(report.space(), 1, Integer::sum);
+        ledger.change(draft -> {
+            Space space = Spaces.require(ledger.state(), Long.toString(report.space()));
+            Extent extent = Pulls.require(draft, space, node, report.incarnation(), report.extent());
+            if (report.failure().isEmpty()) {
+                return promote(draft, space, List.of(report.extent()));
             }
+            List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
+            after.set(after.indexOf(extent), extent.drop(extent.joining().orElseThrow()));
             draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            gone.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-            fresh.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-            fresh.forEach(home -> draft.emit(EventKind.EXTENTS_REPAIRED, Optional.of(home), space));
+            draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space);
             return space;
         });
+    }
+
+    /** The homes have recorded what {@link #pulled} has changed: the frames of the homes that were replaced are zeroed, and then free. */
+    public void settled(long space) {
+        settling.computeIfPresent(space, (_, count) -> count == 1 ? null : count - 1);
+    }
+
+    private Space promote(Draft draft, Space space, List<ExtentEpoch> extents) {
+        List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
+        Set<String> fresh = new HashSet<>();
+        Set<String> gone = new HashSet<>();
+        for (ExtentEpoch named : extents) {
+            int at = Drops.indexOf(after, space, named);
+            Extent extent = Drops.inEpoch(after.get(at), space, named);
+            ExtentHome joining = extent.joining()
+                    .filter(_ -> !isJoiningInVain(draft, space, extent))
+                    .orElseThrow(() -> ProblemException.conflict(
+                            "no-such-home",
+                            "no home joins the extent at page %d of space '%s'"
+                                    .formatted(extent.firstPage(), space.name())));
+            List<ExtentHome> replaced = replaced(draft, space, extent);
+            after.set(at, extent.promote(replaced));
+            fresh.add(joining.node());
+            replaced.forEach(home -> gone.add(home.node()));
+        }
+        draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+        gone.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        fresh.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        fresh.forEach(home -> draft.emit(EventKind.EXTENTS_REPAIRED, Optional.of(home), space));
+        return space;
     }
 
     /** The homes that are dropped with a promotion: those that are drained, have failed or are moved, as far as enough others are left. */

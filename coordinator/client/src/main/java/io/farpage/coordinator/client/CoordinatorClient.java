@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EndpointRequest;
 import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Grant;
@@ -28,6 +29,7 @@ import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
@@ -222,6 +224,22 @@ public final class CoordinatorClient implements AutoCloseable {
         transport.call("PUT", grantPath(home, space, node), request, Grant.class);
     }
 
+    /** The grant of a home for a node that pulls an extent; empty if the home has published none. */
+    public Optional<Grant> grant(String home, long space, String node, ExtentEpoch pull) throws CoordinatorException {
+        return transport.find(pullPath(home, space, node, pull), Grant.class);
+    }
+
+    /** Publishes a home's grant for a node that pulls an extent. */
+    public void publishGrant(String home, long space, String node, ExtentEpoch pull, GrantRequest request)
+            throws CoordinatorException {
+        transport.call("PUT", pullPath(home, space, node, pull), request, Grant.class);
+    }
+
+    /** Says how a pull of a node has ended. Returns the extents as they are then. */
+    public SpaceExtents pulled(String node, PullReport report) throws CoordinatorException {
+        return transport.call("POST", nodePath(node) + "/pulls", report, SpaceExtents.class);
+    }
+
     /** Withdraws a home's grant; nothing happens if there is none. */
     public void withdrawGrant(String home, long space, String node, Incarnation homeIncarnation)
             throws CoordinatorException {
@@ -406,6 +424,10 @@ public final class CoordinatorClient implements AutoCloseable {
 
     private static String grantPath(String home, long space, String node) {
         return nodePath(home) + "/grants/" + space + "/" + encoded(node);
+    }
+
+    private static String pullPath(String home, long space, String node, ExtentEpoch pull) {
+        return "%s/pulls/%d/%d".formatted(grantPath(home, space, node), pull.firstPage(), pull.epoch());
     }
 
     private static String nodePath(String id) {

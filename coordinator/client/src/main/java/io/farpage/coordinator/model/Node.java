@@ -22,6 +22,7 @@ import java.util.Optional;
  * @param leaseExpiry when its lease runs out if no heartbeat comes; empty once it has failed
  * @param registeredAt when this incarnation first registered
  * @param domain failure domain, if it is not the node itself
+ * @param features what its agent does as a home, by {@link Feature#word}; none when left out
  */
 public record Node(
         @JsonProperty(required = true) String id,
@@ -37,13 +38,15 @@ public record Node(
         @JsonProperty(required = true) NodeStatus status,
         Optional<Instant> leaseExpiry,
         @JsonProperty(required = true) Instant registeredAt,
-        Optional<String> domain) {
+        Optional<String> domain,
+        Optional<List<String>> features) {
 
     /** Checks the id and copies the lists. */
     public Node {
         checkId(id);
         devices = List.copyOf(devices);
         transports = List.copyOf(transports);
+        features = features.map(List::copyOf);
     }
 
     /** A node that is a failure domain of its own. */
@@ -75,6 +78,7 @@ public record Node(
                 status,
                 leaseExpiry,
                 registeredAt,
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -94,12 +98,18 @@ public record Node(
                 said.status().orElse(NodeStatus.ACTIVE),
                 Optional.empty(),
                 registeredAt,
-                said.domain());
+                said.domain(),
+                said.features());
     }
 
     /** What fails together with it: its domain, or the node alone. */
     public String failureDomain() {
         return domain.orElse(id);
+    }
+
+    /** Whether its agent does something as a home. */
+    public boolean understands(Feature feature) {
+        return features.filter(words -> words.contains(feature.word())).isPresent();
     }
 
     /** The pool, as extents and releases name it: the incarnation that made it. */
@@ -123,7 +133,8 @@ public record Node(
                 other,
                 leaseExpiry,
                 registeredAt,
-                domain);
+                domain,
+                features);
     }
 
     /** The same with another lease expiry. */
@@ -142,7 +153,8 @@ public record Node(
                 status,
                 other,
                 registeredAt,
-                domain);
+                domain,
+                features);
     }
 
     /**

@@ -1,0 +1,147 @@
+package io.farpage.coordinator.cluster;
+
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Feature;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Extents of spaces that no node is attached to, and that a home joins: that home reads the pages from the others, since no agent writes them. An attachment
+ * ends all pulls of its space in the change that records it, so no WRITE is missed by a home that is promoted.
+ */
+final class Pulls {
+
+    private Pulls() {}
+
+    /**
+     * A home that joins an extent and copies the pages itself.
+     *
+     * @param space id of the space
+     * @param extent in the epoch of the pull
+     * @param to the node that joins
+     */
+    record Pull(long space, ExtentEpoch extent, Node to) {}
+
+    /** Whether no node can write to a space, or is being cut off from it. */
+    static boolean isUnattended(Draft draft, Space space) {
+        return !space.deleting() && Attachments.of(draft, space).isEmpty();
+    }
+
+    /** All pulls of a space. */
+    static Stream<Pull> of(Draft draft, Space space) {
+        return isUnattended(draft, space)
+                ? Drops.extents(draft, space).stream().flatMap(extent -> of(draft, space, extent).stream())
+                : Stream.empty();
+    }
+
+    private static Optional<Pull> of(Draft draft, Space space, Extent extent) {
+        return extent.joining()
+                .filter(_ -> extent.state() == ExtentState.OK)
+                .flatMap(home -> owner(draft, home))
+                .map(node -> new Pull(space.id(), ExtentEpoch.of(extent), node));
+    }
+
+    /** Whether a home is one of those that a pull reads from. */
+    static boolean readsFrom(Draft draft, Pull pull, String home) {
+        return draft.extents.find(State.idKey(pull.space())).stream()
+                .flatMap(extents -> extents.list().stream())
+                .filter(extent -> ExtentEpoch.of(extent).equals(pull.extent()))
+                .flatMap(extent -> extent.homes().stream())
+                .anyMatch(place -> place.node().equals(home));
+    }
+
+    /** The node that has the pool of a home now. */
+    private static Optional<Node> owner(Draft draft, ExtentHome home) {
+        return draft.nodes.find(home.node()).filter(node -> node.poolId().equals(home.incarnation()));
+    }
+
+    /** Whether a node can join an extent that no node is attached to. */
+    static boolean mayPull(Draft draft, String node) {
+        return draft.nodes
+                .find(node)
+                .filter(known -> known.status() == NodeStatus.ACTIVE && known.understands(Feature.PULL))
+                .isPresent();
+    }
+
+    /** Whether some home of an extent lives and grants reads to a node that is not attached. */
+    static boolean hasSource(Draft draft, Extent extent) {
+        return extent.homes().stream()
+                .flatMap(home -> owner(draft, home).stream())
+                .anyMatch(node -> node.status() != NodeStatus.FAILED && node.understands(Feature.PULL));
+    }
+
+    /** Why no home of an extent can be copied from, for people. */
+    static String withoutSource(Draft draft, Extent extent) {
+        String old = extent.homes().stream()
+                .flatMap(home -> owner(draft, home).stream())
+                .filter(node -> node.status() != NodeStatus.FAILED)
+                .map(Node::id)
+                .collect(Collectors.joining(", "));
+        return old.isEmpty()
+                ? "no home of the pages is alive"
+                : "the agent of node '%s' is too old to have pages copied that no guest uses (it does not name the feature pull); update it, or attach a guest"
+                        .formatted(old);
+    }
+
+    /** Whether the node that pulls an extent can do so no longer, or is to be emptied itself. */
+    static boolean isDead(Draft draft, ExtentHome joining) {
+        return owner(draft, joining)
+                .filter(node -> mayPull(draft, node.id()))
+                .filter(node -> !Drains.isDraining(draft, node.id()))
+                .isEmpty();
+    }
+
+    /** A node attaches: what joins is dropped, and its frames are zeroed once the node that pulled writes to them no longer. */
+    static void end(Draft draft, Space space) {
+        List<String> pulling =
+                of(draft, space).map(pull -> pull.to().id()).distinct().toList();
+        Drops.writerGone(draft, space);
+        pulling.forEach(node -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space));
+    }
+
+    /** The incarnation of a node that pulls was replaced by one that has adopted its pool, and pulls anew: the homes grant to that one. */
+    static void adopted(Draft draft, Node now) {
+        for (Space space : draft.spaces.values()) {
+            if (of(draft, space).anyMatch(pull -> pull.to().id().equals(now.id()))) {
+                draft.emit(EventKind.HOMES_CHANGED, Optional.of(now.id()), space);
+            }
+        }
+    }
+
+    /**
+     * The extent that a node says it has pulled.
+     *
+     * @throws ProblemException if a node is attached to the space, the extent is in another epoch, or another home joins it
+     */
+    static Extent require(Draft draft, Space space, String node, Incarnation incarnation, ExtentEpoch named) {
+        Node known = draft.requireNode(node, incarnation);
+        if (!isUnattended(draft, space)) {
+            throw ProblemException.conflict(
+                    "attached",
+                    "space '%s' (id %d) is attached or being deleted, which has ended the pull of its pages by node '%s'"
+                            .formatted(space.name(), space.id(), node));
+        }
+        List<Extent> extents = Drops.extents(draft, space);
+        Extent extent = Drops.inEpoch(extents.get(Drops.indexOf(extents, space, named)), space, named);
+        if (extent.joining()
+                .filter(home -> home.node().equals(node) && home.incarnation().equals(known.poolId()))
+                .isEmpty()) {
+            throw ProblemException.conflict(
+                    "no-such-home",
+                    "node '%s' does not join the extent at page %d of space '%s'"
+                            .formatted(node, extent.firstPage(), space.name()));
+        }
+        return extent;
+    }
+}

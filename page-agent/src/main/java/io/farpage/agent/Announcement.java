@@ -6,6 +6,7 @@ import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.LinkControl;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.DeviceInfo;
+import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
@@ -53,7 +54,7 @@ record Announcement(
                 Optional.of(keys.published()),
                 Optional.of(NodeStatus.ACTIVE),
                 domain);
-        return plain.withAdopted(adopts);
+        return plain.withAdopted(adopts).withFeatures(Feature.PULL);
     }
 
     Map<String, RegionRequest> regions() {

@@ -25,6 +25,7 @@ import io.farpage.agent.control.member.RebuildReports;
 import io.farpage.agent.control.member.Releases;
 import io.farpage.agent.control.page.PageTool;
 import io.farpage.agent.control.page.SpaceImage;
+import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.shard.Fetcher;
@@ -137,8 +138,10 @@ public final class PageAgent implements AutoCloseable {
         links = movers.add(new LinkControl(self, transports, shards.all(), AgentOptions.links(config)));
         noticed.setTarget(links::noticed);
         links.onChange(audit);
+        Pulls pulls = movers.add(
+                new Pulls(self, shards.loops().getFirst(), peer -> links.link(peer, 0), AgentOptions.pulls(config)));
         // Closed after the guests, which may wait for a grant to write their last pages.
-        grants = movers.add(new ReceivedGrants(self, spaces, links));
+        grants = movers.add(new ReceivedGrants(self, spaces, pulls, links));
         PageTool pages = new PageTool(
                 self,
                 shards.loops().getFirst(),
@@ -153,7 +156,7 @@ public final class PageAgent implements AutoCloseable {
                 AgentOptions.guests(config, keeping.guests(node, incarnation))));
         guests.onChange(audit);
         HomeGrants given = new HomeGrants(self, transports);
-        hosting = movers.add(new Hosting(coordinator, node, incarnation, given));
+        hosting = movers.add(new Hosting(coordinator, node, incarnation, given, pulls));
         hosting.succeed(keeping.hosted(), keeping::hosts);
         releases = movers.add(new Releases(self, hosting));
         fences = movers.add(new Fences(coordinator, node, incarnation, links, given));
@@ -171,7 +174,7 @@ public final class PageAgent implements AutoCloseable {
                                 ? keeping.keeper().map(KeptMemory::standby)
                                 : Optional.empty())));
         Metrics metrics = new Metrics("farpage_agent");
-        Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher());
+        Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher(), "pull", pulls.fetcher());
         AgentMetrics.register(metrics.registry(), fetchers, links, pool);
         CoordinatorMetrics.register(metrics.registry(), coordinator.allegiance());
         GuestMetrics.register(metrics.registry(), guests);
@@ -226,6 +229,7 @@ public final class PageAgent implements AutoCloseable {
         shards.start();
         devices.start();
         releases.start();
+        pulls.start();
         hosting.start();
         reports.start();
         fences.start();

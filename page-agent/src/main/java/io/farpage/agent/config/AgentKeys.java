@@ -223,7 +223,7 @@ public final class AgentKeys {
             "64KiB",
             "1TiB",
             "Bytes a second, at most, that each pager of a guest copies to a home that joins an extent: to replace one that was lost, or one on a node that"
-                    + " is drained.");
+                    + " is drained; and that this node copies to its own pool where it joins extents that no guest uses.");
 
     public static final Key<Boolean> DRAIN_ON_STOP = Key.bool(
             "drain.on_stop",

@@ -6,6 +6,7 @@ import io.farpage.agent.control.link.AllowedPeers;
 import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.shard.IdleStrategy;
@@ -107,6 +108,11 @@ public final class AgentOptions {
                         config.get(AgentKeys.MIRROR_DROP_AFTER),
                         config.get(AgentKeys.MIRROR_REPAIR_RATE)),
                 keeping);
+    }
+
+    /** How this node pulls extents that no agent is attached to. */
+    public static Pulls.Options pulls(Config config) {
+        return new Pulls.Options(config.get(AgentKeys.MIRROR_REPAIR_RATE), config.get(AgentKeys.FETCH_DEADLINE));
     }
 
     /** The directory with the tags of encrypted spaces; empty if this agent has no keys, and so none of them. */

@@ -18,7 +18,7 @@ import java.util.Set;
  */
 public final class OpenDevice implements AutoCloseable {
     private static final Set<AccessFlag> STAGING = EnumSet.of(AccessFlag.LOCAL_WRITE);
-    private static final Set<AccessFlag> HEADER = EnumSet.of(AccessFlag.REMOTE_READ);
+    private static final Set<AccessFlag> READ_ONLY = EnumSet.of(AccessFlag.REMOTE_READ);
     private static final Set<AccessFlag> EXPORTED =
             EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
 
@@ -46,7 +46,7 @@ public final class OpenDevice implements AutoCloseable {
         this.pool = pool;
         try {
             domain = parts.add(device.allocateProtectionDomain());
-            header = parts.add(domain.registerMemory(pool.header(), HEADER));
+            header = parts.add(domain.registerMemory(pool.header(), READ_ONLY));
             requireExportable();
             staging = parts.add(domain.registerMemory(pool.staging(), STAGING));
         } catch (RuntimeException e) {
@@ -89,12 +89,21 @@ public final class OpenDevice implements AutoCloseable {
      * @return close it to revoke its key: afterwards no request with it is executed, also none that had begun
      * @throws VerbsException if the device refuses, or is closed
      */
-    public synchronized MemoryRegion export(long offset, long length) {
+    public MemoryRegion export(long offset, long length) {
+        return export(offset, length, EXPORTED);
+    }
+
+    /** As {@link #export}, for one peer to read. */
+    public MemoryRegion exportForReads(long offset, long length) {
+        return export(offset, length, READ_ONLY);
+    }
+
+    private synchronized MemoryRegion export(long offset, long length, Set<AccessFlag> access) {
         if (closed) {
             throw new VerbsException("reg_mr on " + this + ": the device is closed");
         }
         Exported region =
-                new Exported(this, domain.registerMemory(pool.exported().asSlice(offset, length), EXPORTED));
+                new Exported(this, domain.registerMemory(pool.exported().asSlice(offset, length), access));
         exported.add(region);
         return region;
     }

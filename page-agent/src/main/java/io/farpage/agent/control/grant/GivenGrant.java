@@ -6,12 +6,14 @@ import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.VerbsException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,10 +25,13 @@ import org.slf4j.LoggerFactory;
 final class GivenGrant {
     private static final Logger log = LoggerFactory.getLogger(GivenGrant.class);
 
+    private static final long LINGER_NANOS = Duration.ofSeconds(1).toNanos();
+
     private final GrantParties parties;
     private final Map<PoolRange, Map<OpenDevice, MemoryRegion>> ranges = new LinkedHashMap<>();
     private final Set<OpenDevice> failed = new HashSet<>();
     private boolean published;
+    private OptionalLong endedAt = OptionalLong.empty();
 
     GivenGrant(GrantParties parties) {
         this.parties = parties;
@@ -34,6 +39,26 @@ final class GivenGrant {
 
     GrantParties parties() {
         return parties;
+    }
+
+    /**
+     * The grant is not wanted any more. READs of a pull may be under way, and one that is refused fails a link that serves guests; so such a grant lingers.
+     *
+     * @return whether it has to be revoked now
+     */
+    boolean end(long now) {
+        if (parties.pull().isEmpty()) {
+            return true;
+        }
+        if (endedAt.isEmpty()) {
+            endedAt = OptionalLong.of(now);
+        }
+        return now - endedAt.getAsLong() > LINGER_NANOS;
+    }
+
+    /** Whether it is revoked soon. */
+    boolean isEnding() {
+        return endedAt.isPresent();
     }
 
     boolean isEmpty() {
@@ -70,7 +95,7 @@ final class GivenGrant {
             for (Map.Entry<PoolRange, Map<OpenDevice, MemoryRegion>> each : ranges.entrySet()) {
                 if (!each.getValue().containsKey(device)) {
                     PoolRange range = each.getKey();
-                    each.getValue().put(device, device.export(range.offset(), range.length()));
+                    each.getValue().put(device, export(device, range));
                     published = false;
                 }
             }
@@ -82,7 +107,13 @@ final class GivenGrant {
         }
     }
 
-    /** What the attached node has to know. */
+    private MemoryRegion export(OpenDevice device, PoolRange range) {
+        return parties.pull().isPresent()
+                ? device.exportForReads(range.offset(), range.length())
+                : device.export(range.offset(), range.length());
+    }
+
+    /** What the other node has to know. */
     GrantContent content() {
         List<GrantContent.Range> all = new ArrayList<>();
         ranges.forEach((range, regions) -> {

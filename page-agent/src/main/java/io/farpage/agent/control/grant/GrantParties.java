@@ -1,10 +1,12 @@
 package io.farpage.agent.control.grant;
 
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.Incarnation;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What a grant is about.
@@ -14,18 +16,32 @@ import java.util.List;
  * @param homeIncarnation of the home
  * @param node that is attached to the space
  * @param incarnation of that node
+ * @param pull the extent that the node may read to pull it, in the epoch of the pull; empty if it is attached, and may read and write
  */
-public record GrantParties(long space, String home, Incarnation homeIncarnation, String node, Incarnation incarnation) {
+public record GrantParties(
+        long space,
+        String home,
+        Incarnation homeIncarnation,
+        String node,
+        Incarnation incarnation,
+        Optional<ExtentEpoch> pull) {
+    /** Of an attachment. */
+    public GrantParties(long space, String home, Incarnation homeIncarnation, String node, Incarnation incarnation) {
+        this(space, home, homeIncarnation, node, incarnation, Optional.empty());
+    }
+
     /** As the coordinator says. */
-    static GrantParties of(Grant grant) {
+    static GrantParties of(Grant grant, Optional<ExtentEpoch> pull) {
         return new GrantParties(
-                grant.space(), grant.home(), grant.homeIncarnation(), grant.node(), grant.incarnation());
+                grant.space(), grant.home(), grant.homeIncarnation(), grant.node(), grant.incarnation(), pull);
     }
 
     /** The associated data of the seal. */
     byte[] encoded() {
-        return "farpage grant 1 %d %s/%s %s/%s"
-                .formatted(space, home, homeIncarnation, node, incarnation)
+        String reads = pull.map(extent -> " pull %d %d".formatted(extent.firstPage(), extent.epoch()))
+                .orElse("");
+        return "farpage grant 1 %d %s/%s %s/%s%s"
+                .formatted(space, home, homeIncarnation, node, incarnation, reads)
                 .getBytes(StandardCharsets.US_ASCII);
     }
 
@@ -48,6 +64,9 @@ public record GrantParties(long space, String home, Incarnation homeIncarnation,
 
     @Override
     public String toString() {
-        return "grant of space %d by home '%s' for node '%s'".formatted(space, home, node);
+        return pull.map(extent -> "grant of reads of the extent at page %d of space %d in epoch %d"
+                                .formatted(extent.firstPage(), space, extent.epoch()))
+                        .orElseGet(() -> "grant of space %d".formatted(space))
+                + " by home '%s' for node '%s'".formatted(home, node);
     }
 }

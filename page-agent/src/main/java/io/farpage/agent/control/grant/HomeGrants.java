@@ -6,8 +6,10 @@ import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.member.PoolAccess;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.GrantRequest;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAttachment;
+import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -20,12 +22,14 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * What this node grants as a home: for each attachment of another node, a region with a key of its own for each range of the pool that belongs to the
- * space. The keys are told to that node alone. Revoking deregisters the regions.
+ * space; and for each node that pulls an extent from this one, a region that it can only read. The keys are told to that node alone. Revoking deregisters the
+ * regions.
  */
 public final class HomeGrants implements PoolAccess {
     private static final Logger log = LoggerFactory.getLogger(HomeGrants.class);
@@ -48,9 +52,11 @@ public final class HomeGrants implements PoolAccess {
 
     @Override
     public synchronized void revokeOthers(Hosted hosted) {
-        Set<GrantParties> wanted =
-                hosted.attachments().stream().map(this::parties).collect(Collectors.toSet());
-        revokeIf(grant -> !wanted.contains(grant.parties()));
+        Set<GrantParties> wanted = Stream.concat(
+                        hosted.attachments().stream().map(this::parties),
+                        hosted.pulled().stream().map(this::parties))
+                .collect(Collectors.toSet());
+        revokeIf(grant -> !wanted.contains(grant.parties()) && grant.end(System.nanoTime()));
         refusals.keySet().retainAll(wanted);
     }
 
@@ -101,15 +107,25 @@ public final class HomeGrants implements PoolAccess {
             SpaceExtents space = spaces.get(attachment.space());
             // A node reaches its own pool without a key.
             if (space != null && !attachment.node().equals(self.id())) {
-                all &= grant(attachment, space);
+                all &= grant(parties(attachment), space, attachment.granted());
             }
         }
-        return all;
+        for (HostedPull pull : hosted.pulled()) {
+            SpaceExtents space = spaces.get(pull.space());
+            if (space != null && !pull.node().equals(self.id())) {
+                all &= grant(parties(pull), space, pull.granted());
+            }
+        }
+        return all && !isEnding();
     }
 
-    private boolean grant(HostedAttachment attachment, SpaceExtents space) throws CoordinatorException {
-        GrantParties parties = parties(attachment);
-        Optional<GrantContent> content = register(parties, space, attachment.granted());
+    /** Whether the grant of a pull that has ended is to be revoked soon. */
+    private synchronized boolean isEnding() {
+        return given.values().stream().anyMatch(GivenGrant::isEnding);
+    }
+
+    private boolean grant(GrantParties parties, SpaceExtents space, boolean isGranted) throws CoordinatorException {
+        Optional<GrantContent> content = register(parties, space, isGranted);
         if (content.isEmpty()) {
             return true;
         }
@@ -118,12 +134,7 @@ public final class HomeGrants implements PoolAccess {
             if (grantee.isEmpty()) {
                 return false;
             }
-            self.coordinator()
-                    .publishGrant(
-                            self.id(),
-                            parties.space(),
-                            parties.node(),
-                            seal.seal(parties, content.get(), grantee.get()));
+            publish(parties, seal.seal(parties, content.get(), grantee.get()));
             published(parties);
             return true;
         } catch (GrantException | CoordinatorRefusedException e) {
@@ -134,6 +145,20 @@ public final class HomeGrants implements PoolAccess {
         }
     }
 
+    private void publish(GrantParties parties, GrantRequest sealed) throws CoordinatorException {
+        if (parties.pull().isPresent()) {
+            self.coordinator()
+                    .publishGrant(
+                            self.id(),
+                            parties.space(),
+                            parties.node(),
+                            parties.pull().get(),
+                            sealed);
+        } else {
+            self.coordinator().publishGrant(self.id(), parties.space(), parties.node(), sealed);
+        }
+    }
+
     /** Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to grant. */
     private synchronized Optional<GrantContent> register(GrantParties parties, SpaceExtents space, boolean isGranted) {
         if (barred.contains(new Peer(parties.node(), parties.incarnation()))) {
@@ -141,7 +166,9 @@ public final class HomeGrants implements PoolAccess {
         }
         List<OpenDevice> devices = transports.devices();
         GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
-        grant.add(PoolRanges.of(space, self.id(), self.poolId()));
+        grant.add(parties.pull()
+                .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
+                .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId())));
         if (grant.isEmpty()) {
             given.remove(parties);
             return Optional.empty();
@@ -169,5 +196,15 @@ public final class HomeGrants implements PoolAccess {
     private GrantParties parties(HostedAttachment attachment) {
         return new GrantParties(
                 attachment.space(), self.id(), self.incarnation(), attachment.node(), attachment.incarnation());
+    }
+
+    private GrantParties parties(HostedPull pull) {
+        return new GrantParties(
+                pull.space(),
+                self.id(),
+                self.incarnation(),
+                pull.node(),
+                pull.incarnation(),
+                Optional.of(pull.extent()));
     }
 }

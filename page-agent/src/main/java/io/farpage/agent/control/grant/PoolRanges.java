@@ -1,5 +1,6 @@
 package io.farpage.agent.control.grant;
 
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceExtents;
@@ -36,6 +37,18 @@ final class PoolRanges {
      * gap of a pool that it is placed across.
      */
     private static final int MAX_APART = 128;
+
+    /** What a pool of a node, which is a home, has of an extent in an epoch; empty if it is none, or the extent is in another epoch. */
+    static List<PoolRange> of(SpaceExtents space, ExtentEpoch pulled, String home, Incarnation pool) {
+        return space.extents().stream()
+                .filter(extent -> extent.state() == ExtentState.OK && pulled.equals(ExtentEpoch.of(extent)))
+                .flatMap(extent -> extent.homes().stream()
+                        .filter(place ->
+                                place.node().equals(home) && place.incarnation().equals(pool))
+                        .map(place -> new PoolRange(
+                                place.offset(), extent.count() * space.space().pageSize())))
+                .toList();
+    }
 
     /** What a pool of a node has of a space: sorted; of many, neighbours are joined. */
     static List<PoolRange> of(SpaceExtents space, String home, Incarnation pool) {

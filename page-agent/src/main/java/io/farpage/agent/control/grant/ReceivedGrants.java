@@ -3,11 +3,13 @@ package io.farpage.agent.control.grant;
 import io.farpage.agent.control.ControlThread;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.link.LinkControl;
+import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.data.shard.ShardNotice;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Grant;
@@ -27,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What homes have granted to this node: fetched from the coordinator for each attached space and each home of it, opened, and handed to the links. A
+ * What homes have granted to this node: fetched from the coordinator for each attached space or pulled extent and each home of it, opened, and handed to the links. A
  * grant that a home refuses is not used any more until the home has published another.
  */
 public final class ReceivedGrants implements AutoCloseable {
@@ -45,6 +47,7 @@ public final class ReceivedGrants implements AutoCloseable {
 
     private final LocalNode self;
     private final Spaces spaces;
+    private final Pulls pulls;
     private final LinkControl links;
     private final GrantSeal seal;
     private final ControlThread thread;
@@ -71,11 +74,13 @@ public final class ReceivedGrants implements AutoCloseable {
 
     /**
      * @param spaces that this agent is attached to
+     * @param pulls of this agent
      * @param links which use the grants
      */
-    public ReceivedGrants(LocalNode self, Spaces spaces, LinkControl links) {
+    public ReceivedGrants(LocalNode self, Spaces spaces, Pulls pulls, LinkControl links) {
         this.self = self;
         this.spaces = spaces;
+        this.pulls = pulls;
         this.links = links;
         this.seal = new GrantSeal(self.keys());
         thread = new ControlThread("grants", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::step);
@@ -84,6 +89,7 @@ public final class ReceivedGrants implements AutoCloseable {
     /** Starts to follow the attached spaces. */
     public void start() {
         spaces.onChange(thread::wake);
+        pulls.onChange(thread::wake);
         // A home that was started again has the same pool, and grants anew.
         links.onAppeared(thread::wake);
         links.onGrantRefused(refused -> tell(new Change.Refused(refused)));
@@ -131,24 +137,27 @@ public final class ReceivedGrants implements AutoCloseable {
         return complete ? REFRESH : RETRY;
     }
 
-    /** One for each home of each attached space. A node reaches its own pool without a key. */
+    /** One for each home of each attached space, and of each extent that is pulled. A node reaches its own pool without a key. */
     private Set<GrantParties> wanted() {
         Set<GrantParties> wanted = new HashSet<>();
         for (SpaceExtents space : spaces.held().spaces()) {
             for (Extent extent : space.extents()) {
                 for (ExtentHome home : extent.targets().toList()) {
                     if (extent.state() == ExtentState.OK && !home.node().equals(self.id())) {
-                        wanted.add(new GrantParties(
-                                space.space().id(),
-                                home.node(),
-                                links.owner(home.node(), home.incarnation()),
-                                self.id(),
-                                self.incarnation()));
+                        wanted.add(parties(space.space().id(), home, Optional.empty()));
                     }
                 }
             }
         }
+        for (Pulls.Wanted pull : pulls.wanted()) {
+            pull.homes().forEach(home -> wanted.add(parties(pull.space(), home, Optional.of(pull.extent()))));
+        }
         return wanted;
+    }
+
+    private GrantParties parties(long space, ExtentHome home, Optional<ExtentEpoch> pull) {
+        return new GrantParties(
+                space, home.node(), links.owner(home.node(), home.incarnation()), self.id(), self.incarnation(), pull);
     }
 
     private void note(Change change, Set<GrantParties> wanted, Set<String> changedHomes) {
@@ -201,7 +210,14 @@ public final class ReceivedGrants implements AutoCloseable {
 
     private Optional<Grant> fetch(GrantParties parties) throws CoordinatorException {
         try {
-            return self.coordinator().grant(parties.home(), parties.space(), parties.node());
+            return parties.pull().isPresent()
+                    ? self.coordinator()
+                            .grant(
+                                    parties.home(),
+                                    parties.space(),
+                                    parties.node(),
+                                    parties.pull().get())
+                    : self.coordinator().grant(parties.home(), parties.space(), parties.node());
         } catch (CoordinatorRefusedException e) {
             reject(parties, String.valueOf(e.getMessage()));
             return Optional.empty();

@@ -28,17 +28,23 @@ public final class Hosting implements AutoCloseable {
     private final String node;
     private final Incarnation incarnation;
     private final PoolAccess access;
+    private final PoolPulls pulls;
     private final Map<Long, Release> executed = new ConcurrentHashMap<>();
     private final ControlThread thread;
     private volatile Hosted hosted = Hosted.NOTHING;
     private volatile Consumer<Hosted> keeper = _ -> {};
 
-    /** @param access of other nodes to the pool, which follows what is hosted */
-    public Hosting(CoordinatorClient coordinator, String node, Incarnation incarnation, PoolAccess access) {
+    /**
+     * @param access of other nodes to the pool, which follows what is hosted
+     * @param pulls of this node to the pool, which do so, too
+     */
+    public Hosting(
+            CoordinatorClient coordinator, String node, Incarnation incarnation, PoolAccess access, PoolPulls pulls) {
         this.coordinator = coordinator;
         this.node = node;
         this.incarnation = incarnation;
         this.access = access;
+        this.pulls = pulls;
         thread = new ControlThread(
                 "hosting", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::fetch);
     }
@@ -68,8 +74,9 @@ public final class Hosting implements AutoCloseable {
         return hosted;
     }
 
-    /** Revokes all access to a range that is about to be zeroed. Any thread. */
-    void revoke(Release release) {
+    /** Revokes all access to a range that is about to be zeroed, and ends the pulls to it. Any thread. */
+    void revoke(Release release) throws InterruptedException {
+        pulls.stop(release.offset(), release.length());
         access.revoke(release.offset(), release.length());
     }
 
@@ -84,12 +91,14 @@ public final class Hosting implements AutoCloseable {
     }
 
     private Duration fetch() throws CoordinatorException {
+        pulls.refreshing();
         Hosted now = coordinator.hosted(node);
         hosted = now;
         keeper.accept(now);
         executed.keySet().retainAll(now.releases().stream().map(Release::id).collect(Collectors.toSet()));
         // Before the acknowledgement, which a detachment waits for.
         access.revokeOthers(now);
+        pulls.follow(now);
         coordinator.acknowledgeHosted(node, new HostedAck(incarnation, now.revision()));
         return access.grant(now) ? REFRESH : RETRY;
     }

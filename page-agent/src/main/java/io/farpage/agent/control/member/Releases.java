@@ -63,7 +63,7 @@ public final class Releases implements AutoCloseable {
         thread.wake();
     }
 
-    private Duration zeroAll() throws CoordinatorException {
+    private Duration zeroAll() throws CoordinatorException, InterruptedException {
         List<Long> done = new ArrayList<>();
         for (Release release : coordinator.releases(node)) {
             if (thread.isStopping() || !release.incarnation().equals(room.pool())) {

@@ -31,6 +31,11 @@ public interface DutyCycle {
         return false;
     }
 
+    /** Whether the other sources of the shard go first in every duty cycle. */
+    default boolean isBackground() {
+        return false;
+    }
+
     /**
      * {@link #doWork()} threw. Called on the shard's thread, which continues with the other cycles.
      *

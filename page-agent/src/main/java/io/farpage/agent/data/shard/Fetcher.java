@@ -111,6 +111,11 @@ public final class Fetcher {
         return capacity - freeCount;
     }
 
+    /** Whether other fetchers of the shard have transfers under way or not yet released. */
+    public boolean othersAreBusy() {
+        return shard.isBusyBeside(this);
+    }
+
     /**
      * Reads from a home into staging memory.
      *

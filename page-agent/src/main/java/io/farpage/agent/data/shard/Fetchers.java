@@ -29,6 +29,16 @@ final class Fetchers {
         return false;
     }
 
+    /** Whether a transfer of another fetcher than one is under way, or has not been released. */
+    boolean areBusyBeside(Fetcher one) {
+        for (int i = 0; i < all.size(); i++) {
+            if (all.get(i) != one && all.get(i).inUse() > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     boolean hasParked() {
         for (int i = 0; i < all.size(); i++) {
             if (all.get(i).hasParked()) {

@@ -90,6 +90,11 @@ public final class Shard {
         return closed;
     }
 
+    /** See {@link Fetchers#areBusyBeside}. */
+    boolean isBusyBeside(Fetcher fetcher) {
+        return fetchers.areBusyBeside(fetcher);
+    }
+
     /** See {@link Links#postLater}. */
     void postLater(PeerLink link) {
         links.postLater(link);

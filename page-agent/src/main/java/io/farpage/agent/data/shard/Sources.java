@@ -12,8 +12,13 @@ final class Sources {
 
     private final List<DutyCycle> cycles = new ArrayList<>();
 
+    /** Adds a source, before those that are in the background if it is not. */
     void add(DutyCycle cycle) {
-        cycles.add(cycle);
+        int at = cycles.size();
+        while (!cycle.isBackground() && at > 0 && cycles.get(at - 1).isBackground()) {
+            at--;
+        }
+        cycles.add(at, cycle);
     }
 
     void remove(DutyCycle cycle) {

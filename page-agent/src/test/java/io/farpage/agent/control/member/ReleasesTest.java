@@ -37,6 +37,7 @@ class ReleasesTest {
 
     private final List<Range> zeroed = new CopyOnWriteArrayList<>();
     private final List<Range> revoked = new CopyOnWriteArrayList<>();
+    private final List<Range> stopped = new CopyOnWriteArrayList<>();
 
     /** Records what is revoked. */
     private final class RecordedAccess implements PoolAccess {
@@ -60,6 +61,19 @@ class ReleasesTest {
         public void lift(String node, Incarnation incarnation) {}
     }
 
+    private final class RecordedPulls implements PoolPulls {
+        @Override
+        public void refreshing() {}
+
+        @Override
+        public void follow(Hosted hosted) {}
+
+        @Override
+        public void stop(long offset, long length) {
+            stopped.add(new Range(offset, length));
+        }
+    }
+
     @TempDir
     private Path directory;
 
@@ -71,7 +85,7 @@ class ReleasesTest {
     void releaseARange() throws Exception {
         coordinator = new TestCoordinator(directory);
         client = coordinator.client();
-        hosting = new Hosting(client, "a", INCARNATION, new RecordedAccess());
+        hosting = new Hosting(client, "a", INCARNATION, new RecordedAccess(), new RecordedPulls());
         coordinator.register("a", INCARNATION, BYTES);
         client.createSpace(new SpaceRequest("gone", BYTES, OptionalInt.of(4096), Optional.of(List.of("a"))));
         client.deleteSpace("gone");
@@ -94,6 +108,7 @@ class ReleasesTest {
     void shouldZeroTheWholeRangeInSlicesAndThenAcknowledgeIt() {
         try (Releases releases = start((offset, length) -> {
             assertEquals(List.of(new Range(0, BYTES)), revoked, "revoked before the first byte is zeroed");
+            assertEquals(List.of(new Range(0, BYTES)), stopped, "pulls to it end before the first byte is zeroed");
             zeroed.add(new Range(offset, length));
         })) {
             await("the acknowledgement")

@@ -1,0 +1,298 @@
+package io.farpage.agent.control.pull;
+
+import io.farpage.agent.control.ControlThread;
+import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.member.PoolPulls;
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.agent.data.shard.ShardLoop;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedPull;
+import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.SpaceExtents;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The pulls of this node. They follow what the coordinator lists; when one is done, this node asks for the promotion of its pool, a compare-and-swap on the epoch,
+ * which is refused if a node has attached meanwhile. A pull that gets no page for ten seconds is given up. Thread-safe.
+ */
+public final class Pulls implements PoolPulls, AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Pulls.class);
+    private static final Duration CHECK = Duration.ofMillis(500);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+    private static final long PATIENCE_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
+    private static final int CHUNK = 128 << 10;
+    private static final int CONFLICT = 409;
+
+    private final LocalNode self;
+    private final ShardLoop shard;
+    private final Function<String, PeerLink> links;
+    private final Fetcher fetcher;
+    private final PullCycle cycle;
+    private final int chunk;
+    private final ControlThread thread;
+    private final Map<Pull.Key, Running> running = new HashMap<>();
+    /** Ended, and perhaps still listed by an answer that is on its way. */
+    private final Set<Pull.Key> ended = new HashSet<>();
+    /** Ranges that were given up since the coordinator was asked last. */
+    private final List<Range> released = new ArrayList<>();
+
+    private boolean everBegun;
+    private volatile List<Wanted> wanted = List.of();
+    private volatile Runnable changed = () -> {};
+
+    private record Range(long offset, long length) {}
+
+    /** @param failure why the pull is given up, which the coordinator is still to be told */
+    private record Running(Pull pull, Wanted reads, Optional<String> failure) {}
+
+    /**
+     * The reads that a pull needs to be granted.
+     *
+     * @param space id of the space
+     * @param extent in the epoch of the pull
+     * @param homes that it reads from
+     */
+    public record Wanted(long space, ExtentEpoch extent, List<ExtentHome> homes) {
+        /** Copies the list. */
+        public Wanted {
+            homes = List.copyOf(homes);
+        }
+    }
+
+    /**
+     * How this node pulls.
+     *
+     * @param bytesPerSecond at most, of all pulls together
+     * @param deadline of one transfer
+     */
+    public record Options(long bytesPerSecond, Duration deadline) {}
+
+    /**
+     * Adds itself to a shard that has not started yet.
+     *
+     * @param links the shard's side of the link to a node
+     */
+    public Pulls(LocalNode self, ShardLoop shard, Function<String, PeerLink> links, Options options) {
+        this.self = self;
+        this.shard = shard;
+        this.links = links;
+        fetcher = shard.shard().newFetcher(PullCycle.RUNS, options.deadline().toNanos());
+        thread = new ControlThread(
+                "pulls", new ControlThread.Pauses(ControlThread.UNTIL_WOKEN, CHECK, CLOSE_TIMEOUT), this::step);
+        cycle = new PullCycle(fetcher, self.pool(), options.bytesPerSecond(), System::nanoTime, thread::wake);
+        shard.submit(new ShardCommand.AddCycle(cycle));
+        int frame = self.pool().frameBytes();
+        long burst = (long) (options.bytesPerSecond() * (PullCycle.BURST_NANOS / 1e9));
+        chunk = (int) Math.max(frame, Math.min(CHUNK, burst) / frame * frame);
+    }
+
+    public void start() {
+        thread.start();
+    }
+
+    /** The transfers of pulls, for metrics. */
+    public Fetcher fetcher() {
+        return fetcher;
+    }
+
+    /** The reads that pulls under way need. Any thread. */
+    public List<Wanted> wanted() {
+        return wanted;
+    }
+
+    /** Has a task run whenever {@link #wanted} has changed. It must not wait. */
+    public void onChange(Runnable task) {
+        changed = task;
+    }
+
+    @Override
+    public synchronized void refreshing() {
+        released.clear();
+    }
+
+    @Override
+    public void follow(Hosted hosted) {
+        synchronized (this) {
+            Set<Pull.Key> listed = new HashSet<>();
+            for (HostedPull pull : hosted.pulled()) {
+                if (pull.node().equals(self.id()) && pull.incarnation().equals(self.incarnation())) {
+                    Pull.Key key = new Pull.Key(pull.space(), pull.extent());
+                    listed.add(key);
+                    begin(key, hosted.spaces());
+                }
+            }
+            for (Running each : snapshot()) {
+                Pull.Key key = each.pull().key();
+                if (!listed.contains(key)) {
+                    log.info("{} ends: a node is attached, or another home joins", each.pull());
+                    end(key);
+                }
+            }
+            // Answers come in the order of their revisions: one that does not list a pull is not followed by one that
+            // does.
+            ended.retainAll(listed);
+            tell();
+        }
+        thread.wake();
+    }
+
+    private void begin(Pull.Key key, List<SpaceExtents> spaces) {
+        if (running.containsKey(key) || ended.contains(key)) {
+            return;
+        }
+        for (SpaceExtents space : spaces) {
+            if (space.space().id() == key.space()) {
+                space.extents().stream()
+                        .filter(extent -> key.extent().equals(ExtentEpoch.of(extent)))
+                        .forEach(extent -> begin(key, extent, space.space().pageSize()));
+            }
+        }
+    }
+
+    private void begin(Pull.Key key, Extent extent, int pageSize) {
+        Optional<Pull.Target> target = extent.joining()
+                .filter(home ->
+                        home.node().equals(self.id()) && home.incarnation().equals(self.poolId()))
+                .map(home -> new Pull.Target(home.offset(), extent.count() * pageSize, chunk))
+                .filter(to -> released.stream().noneMatch(range -> to.overlaps(range.offset(), range.length())));
+        if (target.isEmpty()) {
+            return;
+        }
+        List<Pull.Source> sources = extent.homes().stream()
+                .map(home -> new Pull.Source(
+                        links.apply(home.node()), home.incarnation().value(), home.offset()))
+                .toList();
+        Pull pull = new Pull(key, target.get(), sources);
+        running.put(key, new Running(pull, new Wanted(key.space(), key.extent(), extent.homes()), Optional.empty()));
+        everBegun = true;
+        log.info("{} begins: {} bytes from {}", pull, target.get().length(), names(extent));
+        shard.submit(new ShardCommand.Run(() -> cycle.begin(pull)));
+    }
+
+    private static List<String> names(Extent extent) {
+        return extent.homes().stream().map(ExtentHome::node).toList();
+    }
+
+    /** Has the shard stop a pull, and does not begin it again. */
+    private void end(Pull.Key key) {
+        Running gone = running.remove(key);
+        if (gone != null) {
+            ended.add(key);
+            stop(gone.pull());
+        }
+    }
+
+    private void stop(Pull pull) {
+        shard.submit(new ShardCommand.Run(() -> cycle.stop(pull)));
+    }
+
+    private void tell() {
+        List<Wanted> now = running.values().stream().map(Running::reads).toList();
+        if (!Set.copyOf(now).equals(Set.copyOf(wanted))) {
+            wanted = now;
+            changed.run();
+        }
+    }
+
+    @Override
+    public void stop(long offset, long length) throws InterruptedException {
+        CompletableFuture<Void> stopped = new CompletableFuture<>();
+        synchronized (this) {
+            released.add(new Range(offset, length));
+            if (!everBegun) {
+                return;
+            }
+            for (Running each : snapshot()) {
+                if (each.pull().target().overlaps(offset, length)) {
+                    end(each.pull().key());
+                }
+            }
+            tell();
+            // Behind the stops of these, and of those that ended before.
+            shard.submit(new ShardCommand.Run(() -> stopped.complete(null)));
+        }
+        try {
+            stopped.get(STOP_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw new IllegalStateException(
+                    "the shard has not stopped the pulls to %d bytes at %d of the pool within %s; the range is not zeroed yet"
+                            .formatted(length, offset, STOP_TIMEOUT),
+                    e);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private Duration step() throws CoordinatorException {
+        long now = System.nanoTime();
+        for (Running each : snapshot()) {
+            Optional<String> failure = each.failure();
+            if (failure.isEmpty() && each.pull().isBlockedFor(PATIENCE_NANOS, now)) {
+                failure = Optional.of(each.pull().obstacle());
+                fail(each, failure);
+            }
+            if (failure.isPresent() || each.pull().isCopied()) {
+                report(each.pull(), failure);
+            }
+        }
+        return snapshot().isEmpty() ? ControlThread.UNTIL_WOKEN : CHECK;
+    }
+
+    private synchronized List<Running> snapshot() {
+        return List.copyOf(running.values());
+    }
+
+    private synchronized void fail(Running each, Optional<String> failure) {
+        stop(each.pull());
+        running.replace(each.pull().key(), new Running(each.pull(), each.reads(), failure));
+    }
+
+    private void report(Pull pull, Optional<String> failure) throws CoordinatorException {
+        Pull.Key key = pull.key();
+        try {
+            self.coordinator()
+                    .pulled(self.id(), new PullReport(self.incarnation(), key.space(), key.extent(), failure));
+            if (failure.isPresent()) {
+                log.warn("{} is given up: {}", pull, failure.get());
+            } else {
+                log.info("{} is done: this node is a home of it", pull);
+            }
+        } catch (CoordinatorRefusedException e) {
+            if (e.problem().status() != CONFLICT && !e.isNotFound()) {
+                throw e;
+            }
+            log.info("{} ends: {}", pull, e.getMessage());
+        }
+        synchronized (this) {
+            end(key);
+            tell();
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.close();
+    }
+}

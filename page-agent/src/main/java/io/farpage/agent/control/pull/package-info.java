@@ -1,0 +1,8 @@
+/**
+ * Pulls: a home that joins an extent of a space that no agent is attached to reads the pages from the other homes into its own pool. The data moves on a shard's
+ * thread; what is to be pulled is what the coordinator lists.
+ */
+@NullMarked
+package io.farpage.agent.control.pull;
+
+import org.jspecify.annotations.NullMarked;

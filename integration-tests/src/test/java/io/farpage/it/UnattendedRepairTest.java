@@ -182,7 +182,6 @@ class UnattendedRepairTest {
         awaitDrained("c");
         awaitHomes("b", "d");
         cluster.agent("c").process().kill();
-        cluster.agent("d").process().kill();
         compare();
     }
 
@@ -199,7 +198,7 @@ class UnattendedRepairTest {
         cluster.agent("b").process().kill();
         compare();
         assertTrue(
-                cluster.agent(puller).process().err().contains("ends: a node is attached"),
+                cluster.agent(puller).process().err().contains("in epoch 1 ends: "),
                 "the pull was under way when the guest came");
     }
 
@@ -226,7 +225,8 @@ class UnattendedRepairTest {
         create(2, "b", "c");
         useByAGuest(random);
         for (int round = 0; round < Soak.part(ROUNDS); round++) {
-            String drained = names(extents().getFirst()).stream().sorted().findFirst().orElseThrow();
+            String drained =
+                    names(extents().getFirst()).stream().sorted().findFirst().orElseThrow();
             cluster.client().drain(drained);
             String puller = awaitPulling();
             int what = random.nextInt(5);

@@ -146,6 +146,9 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             for (Running each : snapshot()) {
                 Pull.Key key = each.pull().key();
                 if (!listed.contains(key)) {
+                    if (each.pull().isCopied()) {
+                        continue; // its report is on its way, and the answer ends it
+                    }
                     log.info("{} ends: a node is attached, or another home joins", each.pull());
                     end(key);
                 }
@@ -226,6 +229,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             }
             for (Running each : snapshot()) {
                 if (each.pull().target().overlaps(offset, length)) {
+                    log.info("{} ends: its frames are released", each.pull());
                     end(each.pull().key());
                 }
             }

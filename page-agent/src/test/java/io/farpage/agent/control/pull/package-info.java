@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.control.pull;
+
+import org.jspecify.annotations.NullMarked;

@@ -170,6 +170,7 @@ class UnattendedRepairTest {
     }
 
     @Test
+    @Tag("soak")
     void shouldReplaceAKilledHomeAndThenEmptyTheOther() throws Exception {
         create(2, "b", "c");
         useByAGuest(new SplittableRandom(32));

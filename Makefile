@@ -93,8 +93,12 @@ jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'
 	@$(JDK); $(MVN) $(MVN_FLAGS) verify -Pjmh -pl bench -am -DskipTests -Djmh.args="$(ARGS)"
 
 .PHONY: docs
-docs: build ## write docs/configuration.md anew from the code
+docs: build ## write docs/configuration.md and docs/metrics.md anew from the code
 	@{ echo "# Configuration"; echo; \
 	echo "Every program reads one YAML file (\`--config\`), the environment overrides it, and \`--set key=value\` overrides both. All faults are"; \
 	echo "reported at once; a key that is not listed here is refused. This page is written from the code by \`make docs\`."; echo; \
 	bin/coordinator config-reference; echo; bin/page-agent config-reference; } > docs/configuration.md
+	@{ echo "# Metrics"; echo; \
+	echo "Both programs export these at \`GET /metrics\`. The unit is empty for counts and flags. Latencies are histograms with the same bounds everywhere,"; \
+	echo "so \`sum by (le)\` adds up nodes and guests. This page is written from the code by \`make docs\`; [monitoring](monitoring.md) says what to watch."; echo; \
+	bin/coordinator metrics-reference; echo; bin/page-agent metrics-reference; } > docs/metrics.md

@@ -100,9 +100,9 @@ public final class Coordinator implements AutoCloseable {
         Moves moves = new Moves(time);
         Repairs repairs = new Repairs(ledger, time, moves);
         Rebalancer rebalancer = new Rebalancer(ledger, time, heat, moves, rebalancing(config));
-        own.watch(ledger);
-        own.watch(moves);
-        own.watch(lineage, ledger);
+        own.watch(() -> ledger);
+        own.watchMoves(() -> moves);
+        own.watchLineage(() -> lineage, () -> ledger);
         RestServer.Options options = doors.options(config, doors.serving(config));
         Api api = new Api(
                 ledger,

@@ -7,10 +7,12 @@ import io.farpage.coordinator.cluster.Moves;
 import io.farpage.coordinator.cluster.PoolUse;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.rest.Metrics;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.function.Supplier;
 
 /** What the coordinator exports beside the counts of requests. */
 final class CoordinatorMetrics {
@@ -34,14 +36,14 @@ final class CoordinatorMetrics {
         commits.observe(nanos / NANOS_PER_SECOND);
     }
 
-    void watch(Ledger ledger) {
+    void watch(Supplier<Ledger> ledger) {
         GaugeWithCallback.builder()
                 .name("farpage_coordinator_nodes")
                 .help("Nodes registered, by status")
                 .labelNames("status")
                 .callback(callback -> {
                     for (NodeStatus status : NodeStatus.values()) {
-                        long count = ledger.state().nodes().values().stream()
+                        long count = ledger.get().state().nodes().values().stream()
                                 .filter(node -> node.status() == status)
                                 .count();
                         callback.call((double) count, status.toString());
@@ -53,23 +55,42 @@ final class CoordinatorMetrics {
                 .help("Bytes of a node's exported pool that nothing holds")
                 .labelNames("node")
                 .callback(callback -> {
-                    State state = ledger.state();
+                    State state = ledger.get().state();
                     PoolUse use = PoolUse.of(state);
                     state.nodes().values().forEach(node -> callback.call((double) use.freeBytes(node), node.id()));
                 })
                 .register(registry);
-        gauge("event_index", "Index of the last event", () -> ledger.events().index());
-        gauge("event_watchers", "Long polls waiting", () -> ledger.events().waiting());
-        gauge("spaces", "Spaces that exist", () -> ledger.state().spaces().size());
+        GaugeWithCallback.builder()
+                .name("farpage_coordinator_pool_bytes")
+                .help("Bytes of a node's exported pool")
+                .labelNames("node")
+                .callback(callback -> ledger.get()
+                        .state()
+                        .nodes()
+                        .values()
+                        .forEach(node -> callback.call((double) node.pool().exportedBytes(), node.id())))
+                .register(registry);
+        gauge(
+                "event_index",
+                "Index of the last event",
+                () -> ledger.get().events().index());
+        gauge(
+                "event_watchers",
+                "Long polls waiting",
+                () -> ledger.get().events().waiting());
+        gauge("spaces", "Spaces that exist", () -> ledger.get().state().spaces().size());
         gauge(
                 "extents_degraded",
                 "Extents that have fewer homes than their space was made with",
-                () -> degraded(ledger));
+                () -> degraded(ledger.get()));
         gauge(
                 "repair_backlog_bytes",
                 "Bytes of copies that extents are short of, and of copies on nodes that are drained",
-                () -> Backlog.bytes(ledger.state()));
-        gauge("extents_joining", "Extents that a home joins", () -> Backlog.joining(ledger.state()));
+                () -> Backlog.bytes(ledger.get().state()));
+        gauge(
+                "extents_joining",
+                "Extents that a home joins",
+                () -> Backlog.joining(ledger.get().state()));
         gauge(
                 "extents_pulled",
                 "Extents that a home joins and copies itself, since no node is attached",
@@ -77,11 +98,11 @@ final class CoordinatorMetrics {
         gauge(
                 "nodes_draining",
                 "Nodes that are to be drained",
-                () -> ledger.state().drains().size());
+                () -> ledger.get().state().drains().size());
         gauge(
                 "endpoints",
                 "Endpoints published",
-                () -> ledger.state().endpoints().size());
+                () -> ledger.get().state().endpoints().size());
     }
 
     private static long degraded(Ledger ledger) {
@@ -94,22 +115,45 @@ final class CoordinatorMetrics {
                 .sum();
     }
 
-    void watch(Moves moves) {
-        counter("moves_begun", "Moves of extents to another home that were begun", moves::begun);
-        counter("moves_done", "Moves of extents to another home that were done", moves::done);
-        counter("moves_given_up", "Moves of extents to another home that were given up", moves::givenUp);
+    /** Registers everything without values, for the reference. */
+    static Metrics described() {
+        Metrics metrics = new Metrics("farpage_coordinator");
+        metrics.describeServer();
+        CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
+        own.watch(Metrics.undefined());
+        own.watchMoves(Metrics.undefined());
+        own.watchLineage(Metrics.undefined(), Metrics.undefined());
+        return metrics;
     }
 
-    void watch(Lineage lineage, Ledger ledger) {
+    void watchMoves(Supplier<Moves> moves) {
+        counter(
+                "moves_begun",
+                "Moves of extents to another home that were begun",
+                () -> moves.get().begun());
+        counter(
+                "moves_done",
+                "Moves of extents to another home that were done",
+                () -> moves.get().done());
+        counter(
+                "moves_given_up",
+                "Moves of extents to another home that were given up",
+                () -> moves.get().givenUp());
+    }
+
+    void watchLineage(Supplier<Lineage> lineage, Supplier<Ledger> ledger) {
         gauge(
                 "epoch",
                 "Starts of a coordinator on this store",
-                () -> lineage.epoch().number());
-        gauge("revision", "Changes made durable since the cluster began", ledger::revision);
+                () -> lineage.get().epoch().number());
+        gauge(
+                "revision",
+                "Changes made durable since the cluster began",
+                () -> ledger.get().revision());
         gauge(
                 "behind",
                 "1 if an agent has seen more than this store has, and no change is made",
-                () -> lineage.behind().isPresent() ? 1 : 0);
+                () -> lineage.get().behind().isPresent() ? 1 : 0);
     }
 
     private void counter(String name, String help, java.util.function.LongSupplier value) {

@@ -5,6 +5,7 @@ import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
 import io.farpage.config.Version;
 import io.farpage.log.Printable;
+import io.farpage.rest.MetricsPage;
 import java.io.PrintWriter;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -35,7 +36,8 @@ import picocli.CommandLine.Spec;
             CertsCommand.class,
             TokenCommand.class,
             JoinTokenCommand.class,
-            Main.ReferenceCommand.class
+            Main.ReferenceCommand.class,
+            Main.MetricsReferenceCommand.class
         })
 public final class Main implements Callable<Integer> {
 
@@ -103,6 +105,19 @@ public final class Main implements Callable<Integer> {
                 spec.commandLine().getOut().print(page);
                 spec.commandLine().getOut().flush();
             }
+            return 0;
+        }
+    }
+
+    /** Prints the reference of the metrics. */
+    @Command(
+            name = "metrics-reference",
+            description = "Prints the reference of all metrics as Markdown.",
+            mixinStandardHelpOptions = true)
+    static final class MetricsReferenceCommand implements Callable<Integer> {
+        @Override
+        public Integer call() {
+            System.out.print(MetricsPage.of("coordinator", CoordinatorMetrics.described()));
             return 0;
         }
     }

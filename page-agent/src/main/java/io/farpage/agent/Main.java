@@ -1,8 +1,10 @@
 package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.rest.DescribedMetrics;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
+import io.farpage.rest.MetricsPage;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -31,7 +33,8 @@ import picocli.CommandLine.Spec;
             UpgradeCommand.class,
             KeeperCommands.Run.class,
             KeeperCommands.Drop.class,
-            Main.ConfigReference.class
+            Main.ConfigReference.class,
+            Main.MetricsReference.class
         })
 public final class Main implements Callable<Integer> {
     @Spec
@@ -56,7 +59,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor, upgrade, keeper, keeper-drop or config-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor, upgrade, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */
@@ -68,6 +71,19 @@ public final class Main implements Callable<Integer> {
         @Override
         public Integer call() {
             System.out.print(ReferencePage.of(AgentKeys.SCHEMA));
+            return 0;
+        }
+    }
+
+    /** Prints the reference page of the metrics. */
+    @Command(
+            name = "metrics-reference",
+            mixinStandardHelpOptions = true,
+            description = "Print every metric, with its type, unit, labels and meaning, as Markdown.")
+    static final class MetricsReference implements Callable<Integer> {
+        @Override
+        public Integer call() {
+            System.out.print(MetricsPage.of("page-agent", DescribedMetrics.all()));
             return 0;
         }
     }

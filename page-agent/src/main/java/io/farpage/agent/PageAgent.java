@@ -39,6 +39,7 @@ import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.HandoverApi;
 import io.farpage.agent.rest.ImageApi;
 import io.farpage.agent.rest.ShardApi;
+import io.farpage.agent.rest.ShardMetrics;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.client.CoordinatorClient;
@@ -175,11 +176,11 @@ public final class PageAgent implements AutoCloseable {
                                 : Optional.empty())));
         Metrics metrics = new Metrics("farpage_agent");
         Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher(), "pull", pulls.fetcher());
-        AgentMetrics.register(metrics.registry(), fetchers, links, pool);
-        CoordinatorMetrics.register(metrics.registry(), coordinator.allegiance());
-        GuestMetrics.register(metrics.registry(), guests);
+        AgentMetrics.register(metrics.registry(), fetchers, () -> links, () -> pool);
+        CoordinatorMetrics.register(metrics.registry(), coordinator::allegiance);
+        GuestMetrics.register(metrics.registry(), () -> guests);
         ShardApi shardApi = new ShardApi(shards.loops());
-        shardApi.register(metrics.registry());
+        ShardMetrics.register(metrics.registry(), shards::loops);
         socket = parts.add(doors.socket());
         rest = parts.add(RestServer.start(
                 new RestServer.Options(

@@ -11,11 +11,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /** The metrics of one service, in a registry of its own. Thread-safe. */
 public final class Metrics {
 
-    private final PrometheusRegistry registry = new PrometheusRegistry();
+    private final MetricCatalog registry = new MetricCatalog();
     private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
     private final Counter requests;
     private final String prefix;
@@ -39,8 +40,33 @@ public final class Metrics {
         return registry;
     }
 
+    MetricCatalog catalog() {
+        return registry;
+    }
+
+    /**
+     * Stands for a source of values where metrics are described and never scraped.
+     *
+     * @return a supplier that throws
+     */
+    public static <T> Supplier<T> undefined() {
+        return () -> {
+            throw new IllegalStateException("metrics that are only described have no values");
+        };
+    }
+
+    /** Registers what a server adds that has the service's REST API, without values. */
+    public void describeServer() {
+        watchLimits(undefined());
+        watchAudit(undefined());
+    }
+
     /** Exports how many requests the limits have refused. */
     void watch(RateLimits limits) {
+        watchLimits(() -> limits);
+    }
+
+    private void watchLimits(Supplier<RateLimits> limits) {
         CounterWithCallback.builder()
                 .name(prefix + "_http_limited_total")
                 .help("Requests refused with status 429, by limit: identity, address, authentication")
@@ -48,7 +74,8 @@ public final class Metrics {
                 .callback(callback -> {
                     for (RateLimits.Limit limit : RateLimits.Limit.values()) {
                         callback.call(
-                                (double) limits.refused(limit), limit.name().toLowerCase(Locale.ROOT));
+                                (double) limits.get().refused(limit),
+                                limit.name().toLowerCase(Locale.ROOT));
                     }
                 })
                 .register(registry);
@@ -56,9 +83,22 @@ public final class Metrics {
 
     /** Exports what the audit has written, counted and lost. */
     void watch(Audit audit) {
-        counter("audit_lines_total", "Lines written to the audit", audit::written);
-        counter("audit_suppressed_total", "Refusals that the audit has counted instead of written", audit::suppressed);
-        counter("audit_failures_total", "Attempts to write the audit that failed, and lines lost", audit::failures);
+        watchAudit(() -> audit);
+    }
+
+    private void watchAudit(Supplier<Audit> audit) {
+        counter(
+                "audit_lines_total",
+                "Lines written to the audit",
+                () -> audit.get().written());
+        counter(
+                "audit_suppressed_total",
+                "Refusals that the audit has counted instead of written",
+                () -> audit.get().suppressed());
+        counter(
+                "audit_failures_total",
+                "Attempts to write the audit that failed, and lines lost",
+                () -> audit.get().failures());
     }
 
     private void counter(String name, String help, LongSupplier value) {

@@ -8,23 +8,17 @@ import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolStatistics;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
-import io.prometheus.metrics.core.metrics.SummaryWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.Quantile;
-import io.prometheus.metrics.model.snapshots.Quantiles;
-import io.prometheus.metrics.model.snapshots.Unit;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
-import org.HdrHistogram.Histogram;
 import org.HdrHistogram.SingleWriterRecorder;
 
 /** The agent's metrics: of its transfers, links and pool, read when they are scraped. */
 public final class AgentMetrics {
-    private static final double NANOS_PER_SECOND = 1e9;
-    private static final double[] QUANTILES = {0.5, 0.99, 0.999};
-
     private final PrometheusRegistry registry;
     private final Map<String, Fetcher> fetchers;
 
@@ -39,7 +33,10 @@ public final class AgentMetrics {
      * @param fetchers by their purpose, which becomes the label {@code source}
      */
     public static void register(
-            PrometheusRegistry registry, Map<String, Fetcher> fetchers, LinkControl links, PagePool pool) {
+            PrometheusRegistry registry,
+            Map<String, Fetcher> fetchers,
+            Supplier<LinkControl> links,
+            Supplier<PagePool> pool) {
         AgentMetrics metrics = new AgentMetrics(registry, Map.copyOf(fetchers));
         metrics.transfers();
         metrics.links(links);
@@ -63,25 +60,13 @@ public final class AgentMetrics {
     private void latency(String name, String help, Function<Fetcher, SingleWriterRecorder> recorder) {
         Map<String, LatencyTotals> totals = fetchers.entrySet().stream()
                 .collect(Collectors.toMap(Map.Entry::getKey, e -> new LatencyTotals(recorder.apply(e.getValue()))));
-        SummaryWithCallback.builder()
-                .name(name)
-                .help(help)
-                .unit(Unit.SECONDS)
-                .labelNames("source")
-                .callback(callback -> totals.forEach((source, latencies) -> {
-                    Histogram all = latencies.sample();
-                    double sum = all.getMean() * all.getTotalCount() / NANOS_PER_SECOND;
-                    callback.call(all.getTotalCount(), sum, quantiles(all), source);
-                }))
-                .register(registry);
-    }
-
-    private static Quantiles quantiles(Histogram all) {
-        Quantiles.Builder quantiles = Quantiles.builder();
-        for (double quantile : QUANTILES) {
-            quantiles.quantile(new Quantile(quantile, all.getValueAtPercentile(quantile * 100) / NANOS_PER_SECOND));
-        }
-        return quantiles.build();
+        registry.register(new LatencyMetric(
+                name,
+                help,
+                List.of("source"),
+                () -> totals.entrySet().stream()
+                        .map(one -> new LatencyMetric.Sample(one.getValue().sample(), List.of(one.getKey())))
+                        .toList()));
     }
 
     private void count(String name, String help, Function<Fetcher, Counter> counter) {
@@ -94,7 +79,7 @@ public final class AgentMetrics {
                 .register(registry);
     }
 
-    private void links(LinkControl links) {
+    private void links(Supplier<LinkControl> links) {
         GaugeWithCallback.builder()
                 .name("farpage_agent_peers_connected")
                 .help("Peers whose link is up")
@@ -104,19 +89,20 @@ public final class AgentMetrics {
                 .name("farpage_agent_link_up")
                 .help("Whether the link to a peer is up, and over which transport")
                 .labelNames("peer", "transport")
-                .callback(callback -> links.status()
+                .callback(callback -> links.get()
+                        .status()
                         .forEach(link ->
                                 callback.call(link.state().equals("up") ? 1 : 0, link.peer(), link.transport())))
                 .register(registry);
     }
 
-    private static int countUp(LinkControl links) {
-        return Math.toIntExact(links.status().stream()
+    private static int countUp(Supplier<LinkControl> links) {
+        return Math.toIntExact(links.get().status().stream()
                 .filter(link -> link.state().equals("up"))
                 .count());
     }
 
-    private void pool(PagePool pool) {
+    private void pool(Supplier<PagePool> pool) {
         gauge(
                 "farpage_agent_pool_exported_bytes",
                 "Memory for other nodes' pages",
@@ -134,21 +120,22 @@ public final class AgentMetrics {
         GaugeWithCallback.builder()
                 .name("farpage_agent_pool_staging_frames_free")
                 .help("Staging frames that are free")
-                .callback(callback -> callback.call(pool.stagingFrames().available()))
+                .callback(callback -> callback.call(pool.get().stagingFrames().available()))
                 .register(registry);
         GaugeWithCallback.builder()
                 .name("farpage_agent_pool_backing")
                 .help("What the pool's pages are")
                 .labelNames("backing")
-                .callback(callback -> callback.call(1, pool.backing().toString()))
+                .callback(callback -> callback.call(1, pool.get().backing().toString()))
                 .register(registry);
     }
 
-    private void gauge(String name, String help, PagePool pool, ToLongFunction<PoolStatistics> value) {
+    private void gauge(String name, String help, Supplier<PagePool> pool, ToLongFunction<PoolStatistics> value) {
         GaugeWithCallback.builder()
                 .name(name)
                 .help(help)
-                .callback(callback -> callback.call((double) value.applyAsLong(pool.statistics())))
+                .callback(callback ->
+                        callback.call((double) value.applyAsLong(pool.get().statistics())))
                 .register(registry);
     }
 }

@@ -6,18 +6,18 @@ import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /** The guests' metrics, read when they are scraped; those of one guest have the label {@code space}. */
 public final class GuestMetrics {
     private static final String PREFIX = "farpage_agent_guest_";
-    private static final double NANOS_PER_SECOND = 1e9;
 
     private final PrometheusRegistry registry;
-    private final Guests guests;
+    private final Supplier<Guests> guests;
 
-    private GuestMetrics(PrometheusRegistry registry, Guests guests) {
+    private GuestMetrics(PrometheusRegistry registry, Supplier<Guests> guests) {
         this.registry = registry;
         this.guests = guests;
     }
@@ -36,7 +36,7 @@ public final class GuestMetrics {
     }
 
     /** Registers everything. */
-    public static void register(PrometheusRegistry registry, Guests guests) {
+    public static void register(PrometheusRegistry registry, Supplier<Guests> guests) {
         GuestMetrics metrics = new GuestMetrics(registry, guests);
         metrics.pages();
         metrics.adoptions();
@@ -48,13 +48,13 @@ public final class GuestMetrics {
         CounterWithCallback.builder()
                 .name("farpage_agent_guests_adopted_total")
                 .help("Guests of an earlier process of this agent that this one serves, or has served")
-                .callback(callback -> callback.call((double) guests.adoptions()))
+                .callback(callback -> callback.call((double) guests.get().adoptions()))
                 .register(registry);
         GaugeWithCallback.builder()
                 .name("farpage_agent_guests_unserved")
                 .help(
                         "Guests of an earlier process of this agent that run and are not served: their threads stand still")
-                .callback(callback -> callback.call(guests.unserved()))
+                .callback(callback -> callback.call(guests.get().unserved()))
                 .register(registry);
     }
 
@@ -140,21 +140,22 @@ public final class GuestMetrics {
     }
 
     private void latencies() {
-        gauge(
-                "fault_seconds",
-                "From reading a fault to having installed its page, over all faults so far",
-                List.of("quantile"),
-                new Sample(g -> g.faults().faultP50Ns() / NANOS_PER_SECOND, "0.5"),
-                new Sample(g -> g.faults().faultP99Ns() / NANOS_PER_SECOND, "0.99"),
-                new Sample(g -> g.faults().faultP999Ns() / NANOS_PER_SECOND, "0.999"));
-        gauge(
-                "phase_seconds",
-                "A phase of faults: until the page had arrived (fetch), and from then on (install); over all faults so far",
-                List.of("phase", "quantile"),
-                new Sample(g -> g.faults().fetchP50Ns() / NANOS_PER_SECOND, "fetch", "0.5"),
-                new Sample(g -> g.faults().fetchP99Ns() / NANOS_PER_SECOND, "fetch", "0.99"),
-                new Sample(g -> g.faults().installP50Ns() / NANOS_PER_SECOND, "install", "0.5"),
-                new Sample(g -> g.faults().installP99Ns() / NANOS_PER_SECOND, "install", "0.99"));
+        registry.register(new LatencyMetric(
+                PREFIX + "fault_seconds",
+                "From reading a fault to having installed its page",
+                List.of("space"),
+                () -> guests.get().latencies().stream()
+                        .map(guest -> new LatencyMetric.Sample(guest.fault(), List.of(guest.space())))
+                        .toList()));
+        registry.register(new LatencyMetric(
+                PREFIX + "fault_phase_seconds",
+                "A phase of faults: until the page had arrived (fetch), and from then on (install)",
+                List.of("space", "phase"),
+                () -> guests.get().latencies().stream()
+                        .flatMap(guest -> Stream.of(
+                                new LatencyMetric.Sample(guest.fetch(), List.of(guest.space(), "fetch")),
+                                new LatencyMetric.Sample(guest.install(), List.of(guest.space(), "install"))))
+                        .toList()));
     }
 
     private void gauge(String name, String help, ToDoubleFunction<GuestStatus> value) {
@@ -184,7 +185,7 @@ public final class GuestMetrics {
     }
 
     private void scrape(Callback callback, Sample... samples) {
-        for (GuestStatus guest : guests.status()) {
+        for (GuestStatus guest : guests.get().status()) {
             for (Sample sample : samples) {
                 callback.call(sample.value().applyAsDouble(guest), behindSpace(guest.space(), sample.labels()));
             }

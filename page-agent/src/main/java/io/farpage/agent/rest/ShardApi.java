@@ -2,12 +2,9 @@ package io.farpage.agent.rest;
 
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.rest.Route;
-import io.prometheus.metrics.core.metrics.CounterWithCallback;
-import io.prometheus.metrics.core.metrics.GaugeWithCallback;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 
-/** Status and metrics of the threads that move pages. */
+/** Status of the threads that move pages. */
 public final class ShardApi {
     private final List<ShardLoop> shards;
 
@@ -40,24 +37,5 @@ public final class ShardApi {
                 "The threads that move pages, and how they are scheduled",
                 ShardStatus[].class,
                 ctx -> ctx.json(shards.stream().map(ShardStatus::of).toList())));
-    }
-
-    /** Registers its metrics. */
-    public void register(PrometheusRegistry registry) {
-        GaugeWithCallback.builder()
-                .name("farpage_agent_shard_realtime")
-                .help("Whether a thread that moves pages has real-time priority")
-                .labelNames("thread")
-                .callback(callback -> shards.forEach(shard -> callback.call(
-                        shard.scheduling().isRealTime() ? 1 : 0, shard.thread().getName())))
-                .register(registry);
-        CounterWithCallback.builder()
-                .name("farpage_agent_shard_realtime_pauses_total")
-                .help(
-                        "How often a thread that moves pages lost its real-time priority because the CPU's budget was used up")
-                .labelNames("thread")
-                .callback(callback -> shards.forEach(shard -> callback.call(
-                        (double) shard.scheduling().pauses(), shard.thread().getName())))
-                .register(registry);
     }
 }

@@ -384,6 +384,12 @@ final class Guest {
         return now == null ? Snapshot.NONE : Snapshot.of(now);
     }
 
+    /** The latencies of its faults; empty before there is a VMM and after it has ended. */
+    Optional<GuestLatencies> latencies() {
+        Paging now = paging;
+        return now == null || last != null ? Optional.empty() : Optional.of(now.latencies(space()));
+    }
+
     GuestStatus status() {
         // First, so that the counts of a guest that has ended are its last.
         State at = state;

@@ -363,6 +363,15 @@ public final class Guests implements AutoCloseable {
                 .toList();
     }
 
+    /** The latencies of the guests whose VMMs run. */
+    public List<GuestLatencies> latencies() {
+        return guests.values().stream()
+                .map(Guest::latencies)
+                .flatMap(Optional::stream)
+                .sorted(Comparator.comparing(GuestLatencies::space))
+                .toList();
+    }
+
     /** One guest. */
     public GuestStatus status(String name) throws GuestException {
         return require(name).status();

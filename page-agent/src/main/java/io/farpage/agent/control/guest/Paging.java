@@ -51,6 +51,9 @@ interface Paging {
     /** The status of all pagers together. Any thread. */
     PagingStatus status();
 
+    /** The latencies of the faults of all pagers together. Any thread. */
+    GuestLatencies latencies(String space);
+
     /** Removes the pagers from their shards and closes the VMM's descriptors. */
     void close();
 }

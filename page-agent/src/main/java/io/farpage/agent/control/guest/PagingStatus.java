@@ -80,6 +80,15 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 install.getValueAtPercentile(99));
     }
 
+    /** The latencies of all pagers together. */
+    static GuestLatencies latencies(String space, List<SlicePager> pagers) {
+        return new GuestLatencies(
+                space,
+                latency(pagers, SlicePager.Latencies::fault),
+                latency(pagers, SlicePager.Latencies::fetch),
+                latency(pagers, SlicePager.Latencies::install));
+    }
+
     private static Histogram latency(List<SlicePager> pagers, Function<SlicePager.Latencies, LatencyTotals> which) {
         Histogram all = which.apply(pagers.getFirst().latencies()).sample();
         pagers.stream()

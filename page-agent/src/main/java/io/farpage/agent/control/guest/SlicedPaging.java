@@ -328,6 +328,11 @@ final class SlicedPaging implements Paging {
     }
 
     @Override
+    public GuestLatencies latencies(String space) {
+        return PagingStatus.latencies(space, pagers);
+    }
+
+    @Override
     public void close() {
         removePagers();
         kept.ifPresent(KeptGuest::release);

@@ -2,7 +2,9 @@ package io.farpage.agent.data.shard;
 
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.WcStatus;
 import io.farpage.verbs.WorkCompletion;
+import java.util.stream.Stream;
 
 /** One device as one shard uses it: the completion queue that all the shard's queue pairs on the device complete to. */
 public final class Rail {
@@ -14,6 +16,8 @@ public final class Rail {
     private final int stagingLkey;
     private final int maxPolls;
     private volatile boolean failed;
+    private final Counter[] errors =
+            Stream.generate(Counter::new).limit(WcStatus.values().length).toArray(Counter[]::new);
     private final WorkCompletion[] batch = WorkCompletion.array(BATCH);
 
     /**
@@ -61,6 +65,16 @@ public final class Rail {
     /** Whether the completion queue has failed. Any thread. */
     public boolean hasFailed() {
         return failed;
+    }
+
+    /** Counts a completion that tells of a failure. The shard's thread. */
+    void failed(WcStatus status) {
+        errors[status.ordinal()].add(1);
+    }
+
+    /** Completions with a status so far. Any thread; those with SUCCESS are not counted. */
+    public long errors(WcStatus status) {
+        return errors[status.ordinal()].get();
     }
 
     WorkCompletion[] batch() {

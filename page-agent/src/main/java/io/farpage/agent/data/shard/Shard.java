@@ -37,6 +37,7 @@ public final class Shard {
     private final Runnable noticed;
 
     private final Fetchers fetchers = new Fetchers();
+    private final List<Rail> devices;
     private final Links links;
     private final Sources sources = new Sources();
     private int cyclesUntilClockRead;
@@ -53,11 +54,17 @@ public final class Shard {
      */
     public Shard(List<Rail> rails, MemorySegment headerFrames, LongSupplier clock, Runnable noticed) {
         this.rails = new ArrayList<>(rails);
+        this.devices = List.copyOf(rails);
         this.clock = clock;
         this.noticed = noticed;
         this.links = new Links(headerFrames, fetchers, clock, this::put);
         this.lastHousekeeping = clock.getAsLong();
         this.maxPolls = maxPolls();
+    }
+
+    /** All devices, those that have failed included. Any thread. */
+    public List<Rail> devices() {
+        return devices;
     }
 
     private int maxPolls() {
@@ -268,6 +275,9 @@ public final class Shard {
                 return work + 1;
             }
             for (int i = 0; i < count; i++) {
+                if (batch[i].status() != WcStatus.SUCCESS) {
+                    rail.failed(batch[i].status());
+                }
                 complete(batch[i]);
             }
             polledAll &= count < batch.length;

@@ -39,6 +39,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
+import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -388,6 +389,12 @@ final class GuestTest {
         int limit;
         Runnable closing = () -> {};
         volatile Runnable counting = () -> {};
+
+        @Override
+        public GuestLatencies latencies(String space) {
+            Histogram none = new Histogram(3);
+            return new GuestLatencies(space, none, none, none);
+        }
 
         @Override
         public int pid() {

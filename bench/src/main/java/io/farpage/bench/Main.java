@@ -1,5 +1,6 @@
 package io.farpage.bench;
 
+import io.farpage.bench.agents.ClusterCommand;
 import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
@@ -26,6 +27,7 @@ import picocli.CommandLine.ParameterException;
         subcommands = {
             FetchCommand.class,
             FaultCommand.class,
+            ClusterCommand.class,
             FetchNodeCommand.class,
             GuestVmCommand.class,
             InstallCommand.class,
@@ -57,7 +59,7 @@ public final class Main implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        throw new UsageException("say what to do: fetch, fault, guest-vm, install or stress");
+        throw new UsageException("say what to do: fetch, fault, cluster, guest-vm, install or stress");
     }
 
     private static int refuse(ParameterException e, String[] args) {

@@ -1,0 +1,90 @@
+package io.farpage.bench.agents;
+
+import io.farpage.bench.process.Children;
+import io.farpage.bench.process.Installation;
+import io.farpage.bench.process.Programs;
+import io.farpage.guest.command.TimeSpan;
+import io.farpage.guest.command.UsageException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code page-bench cluster}. */
+@Command(
+        name = "cluster",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description =
+                "Starts a coordinator and has many pretended agents join it, keep their leases, follow its events, change and fail. Prints how long"
+                        + " that took and what it cost the coordinator.")
+public final class ClusterCommand implements Callable<Integer> {
+    private static final int MOST_AGENTS = 10_000;
+    private static final int COULD_NOT = 1;
+
+    @Option(names = "--agents", defaultValue = "100", description = "Pretended agents (default: ${DEFAULT-VALUE})")
+    private int agents;
+
+    @Option(
+            names = "--links",
+            defaultValue = "MESH",
+            description = "Which links the agents make: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})")
+    private Links links = Links.MESH;
+
+    @Option(
+            names = "--steady",
+            defaultValue = "20s",
+            converter = TimeSpan.class,
+            description = "How long the agents only keep their leases (default: ${DEFAULT-VALUE})")
+    private Duration steady = Duration.ZERO;
+
+    @Option(
+            names = "--changes",
+            defaultValue = "20",
+            description = "Nodes that change, one after another (default: ${DEFAULT-VALUE})")
+    private int changes;
+
+    @Option(
+            names = "--failures",
+            defaultValue = "5",
+            description = "Agents that fall silent at once (default: ${DEFAULT-VALUE})")
+    private int failures;
+
+    @Option(
+            names = "--lease",
+            defaultValue = "15s",
+            converter = TimeSpan.class,
+            description =
+                    "lease.duration of the coordinator; heartbeats come three times as often (default: ${DEFAULT-VALUE})")
+    private Duration lease = Duration.ZERO;
+
+    @Option(
+            names = "--join-timeout",
+            defaultValue = "120s",
+            converter = TimeSpan.class,
+            description = "How long all agents may take to join (default: ${DEFAULT-VALUE})")
+    private Duration joinTimeout = Duration.ZERO;
+
+    @Option(
+            names = "--report",
+            description = "Directory for the coordinator's log (default: where the build puts reports)")
+    private Path report = Installation.defaultReport();
+
+    @Override
+    public Integer call() throws InterruptedException {
+        if (agents < 2 || agents > MOST_AGENTS) {
+            throw new UsageException("--agents " + agents + ": must be from 2 to " + MOST_AGENTS);
+        }
+        if (failures < 0 || failures >= agents) {
+            throw new UsageException("--failures " + failures + ": must be from 0 to " + (agents - 1));
+        }
+        if (changes < 0) {
+            throw new UsageException("--changes " + changes + ": must not be negative");
+        }
+        try (Children children = Children.open(Programs.ofThisJvm(), report.resolve("logs"), Duration.ofSeconds(60))) {
+            ClusterRun.Plan plan = new ClusterRun.Plan(agents, links, steady, changes, failures, lease, joinTimeout);
+            return ClusterRun.measure(plan, children) ? 0 : COULD_NOT;
+        }
+    }
+}

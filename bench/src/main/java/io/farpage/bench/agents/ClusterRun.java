@@ -1,0 +1,222 @@
+package io.farpage.bench.agents;
+
+import io.farpage.bench.process.Child;
+import io.farpage.bench.process.Children;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.guest.command.CommandException;
+import java.io.PrintStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+
+/** One run: the agents join, keep their leases, change, link and fail. Used by one thread. */
+final class ClusterRun {
+    private static final Duration SETTLED = Duration.ofSeconds(60);
+    private static final Duration POLL = Duration.ofMillis(20);
+    private static final Duration BETWEEN_CHANGES = Duration.ofMillis(200);
+    private static final PrintStream OUT = System.out;
+
+    private final Plan plan;
+    private final HttpClient http = HttpClient.newHttpClient();
+    private final Measures measures = new Measures();
+    private final List<PretendedAgent> agents = new ArrayList<>();
+    private final String url;
+    private final long pid;
+
+    /** When a node's change was acknowledged, or its lease ran out, by {@link System#nanoTime()}; by node. */
+    private final Map<String, Long> changed = new ConcurrentHashMap<>();
+
+    private final Map<String, Long> expired = new ConcurrentHashMap<>();
+    private final AtomicInteger told = new AtomicInteger();
+
+    /**
+     * What is done.
+     *
+     * @param agents how many
+     * @param steady how long they only keep their leases
+     * @param changes of nodes, one after another
+     * @param failures agents that fall silent at once
+     */
+    record Plan(
+            int agents,
+            Links links,
+            Duration steady,
+            int changes,
+            int failures,
+            Duration lease,
+            Duration joinTimeout) {}
+
+    private ClusterRun(Plan plan, String url, long pid) {
+        this.plan = plan;
+        this.url = url;
+        this.pid = pid;
+    }
+
+    /** Whether all was measured. */
+    static boolean measure(Plan plan, Children children) throws InterruptedException {
+        Path portFile = children.scratch().resolve("cluster.port");
+        List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
+        // All agents come from one address, which a cluster's do not.
+        Map.of(
+                        "server.listen", "127.0.0.1:0",
+                        "store.directory", children.scratch().resolve("cluster").toString(),
+                        "lease.duration", plan.lease().toMillis() + "ms",
+                        "lease.heartbeat_interval", plan.lease().toMillis() / 3 + "ms",
+                        "limits.address_rate", "1000000",
+                        "limits.address_burst", "1000000",
+                        "limits.address_connections", "100000",
+                        "events.retained", "100000")
+                .forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
+        try (Child child = children.start("coordinator of many agents", "coordinator", arguments, false)) {
+            String url = "http://127.0.0.1:" + child.awaitFile(portFile);
+            ClusterRun run = new ClusterRun(plan, url, child.process().pid());
+            try {
+                return run.measure();
+            } finally {
+                run.close();
+            }
+        }
+    }
+
+    private boolean measure() throws InterruptedException {
+        OUT.printf("%d agents, links %s%n", plan.agents(), plan.links().name().toLowerCase(java.util.Locale.ROOT));
+        if (!join()) {
+            return false;
+        }
+        keepLeases();
+        change();
+        fail();
+        OUT.printf("requests that failed: %d%n", measures.refused.get());
+        return true;
+    }
+
+    private boolean join() throws InterruptedException {
+        CoordinatorUse before = use();
+        long start = System.nanoTime();
+        for (int i = 0; i < plan.agents(); i++) {
+            PretendedAgent agent = new PretendedAgent(
+                    "node-%05d".formatted(i), URI.create(url), plan.links(), measures, this::received);
+            agents.add(agent);
+            agent.start();
+        }
+        boolean all = await(plan.joinTimeout(), () -> agents.stream().allMatch(this::hasJoined));
+        double seconds = (System.nanoTime() - start) / 1e9;
+        if (!all) {
+            OUT.printf(
+                    "join: only %d of %d after %.1f s%n",
+                    agents.stream().filter(this::hasJoined).count(), plan.agents(), seconds);
+        } else {
+            OUT.printf("join: %.1f s%n", seconds);
+        }
+        print("join", use().since(before), plan.agents(), "agent");
+        OUT.printf("join heartbeat: %s%n", Measures.text(measures.heartbeats.take()));
+        return all;
+    }
+
+    /** In a mesh, with a link to every other agent. */
+    private boolean hasJoined(PretendedAgent agent) {
+        return agent.isReady() && (plan.links() == Links.DEMAND || agent.links().up() == plan.agents() - 1);
+    }
+
+    private void keepLeases() throws InterruptedException {
+        measures.heartbeats.take();
+        CoordinatorUse before = use();
+        Thread.sleep(plan.steady());
+        CoordinatorUse after = use();
+        CoordinatorUse.Since since = after.since(before);
+        OUT.printf(
+                "steady: %.2f cores, %.0f requests/s, %.1f kB/s, %d MiB resident%n",
+                since.cores(),
+                since.requests() / since.seconds(),
+                since.writtenBytes() / since.seconds() / 1e3,
+                after.residentBytes() >> 20);
+        OUT.printf("heartbeat: %s%n", Measures.text(measures.heartbeats.take()));
+    }
+
+    private void change() throws InterruptedException {
+        measures.changes.take();
+        measures.events.take();
+        CoordinatorUse before = use();
+        for (int i = 0; i < plan.changes(); i++) {
+            PretendedAgent agent = agents.get(i % agents.size());
+            try {
+                changed.put(agent.id(), System.nanoTime());
+                agent.change(i / agents.size() % 2 == 0 ? NodeStatus.LEAVING : NodeStatus.ACTIVE);
+            } catch (CoordinatorException e) {
+                throw new CommandException("node " + agent.id() + " could not change: " + e.getMessage(), e);
+            }
+            Thread.sleep(BETWEEN_CHANGES);
+        }
+        print("change", use().since(before), plan.changes(), "change");
+        OUT.printf("change: %s%n", Measures.text(measures.changes.take()));
+        OUT.printf("change until told: %s%n", Measures.text(measures.events.take()));
+    }
+
+    private void fail() throws InterruptedException {
+        List<PretendedAgent> failing = agents.subList(agents.size() - plan.failures(), agents.size());
+        failing.forEach(PretendedAgent::fallSilent);
+        // A heartbeat may be under way.
+        Thread.sleep(BETWEEN_CHANGES);
+        failing.forEach(agent ->
+                expired.put(agent.id(), agent.heardNanos() + plan.lease().toNanos()));
+        int expected = plan.failures() * plan.agents();
+        boolean all = await(plan.lease().plus(SETTLED), () -> told.get() >= expected);
+        OUT.printf("failure known after the lease: %s%n", Measures.text(measures.failures.take()));
+        if (!all) {
+            OUT.printf("failures told: only %d of %d%n", told.get(), expected);
+        }
+    }
+
+    private void received(String agent, Event event) {
+        String node = event.node().orElse("");
+        if (event.kind() == EventKind.NODE_CHANGED && changed.containsKey(node)) {
+            measures.events.record(System.nanoTime() - changed.getOrDefault(node, 0L));
+        } else if (event.kind() == EventKind.NODE_FAILED && expired.containsKey(node)) {
+            measures.failures.record(System.nanoTime() - expired.getOrDefault(node, 0L));
+            told.incrementAndGet();
+        }
+    }
+
+    private static void print(String what, CoordinatorUse.Since since, int count, String each) {
+        if (count > 0) {
+            OUT.printf(
+                    "%s: per %s %.1f requests, %.1f kB, %.2f ms of CPU; %.2f cores%n",
+                    what,
+                    each,
+                    (double) since.requests() / count,
+                    since.writtenBytes() / 1e3 / count,
+                    since.cpuSeconds() * 1e3 / count,
+                    since.cores());
+        }
+    }
+
+    private CoordinatorUse use() throws InterruptedException {
+        return CoordinatorUse.read(http, url, pid);
+    }
+
+    private static boolean await(Duration limit, BooleanSupplier condition) throws InterruptedException {
+        long deadline = System.nanoTime() + limit.toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadline > 0) {
+                return false;
+            }
+            Thread.sleep(POLL);
+        }
+        return true;
+    }
+
+    private void close() {
+        agents.parallelStream().forEach(PretendedAgent::close);
+        http.close();
+    }
+}

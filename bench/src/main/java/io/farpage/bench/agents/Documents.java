@@ -1,0 +1,60 @@
+package io.farpage.bench.agents;
+
+import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.DeviceInfo;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.QpEntry;
+import io.farpage.coordinator.model.RegionKey;
+import io.farpage.coordinator.model.RegionRequest;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.coordinator.model.TransportKind;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** What a page agent with one shard and the soft provider says of itself, as long as a real one's. */
+final class Documents {
+    private static final String DEVICE = "soft0";
+    private static final long POOL_BYTES = 1L << 36;
+    private static final int MTU = 4096;
+
+    private Documents() {}
+
+    static Registration registration() {
+        return new Registration(
+                Incarnation.draw(),
+                "host",
+                "127.0.0.1:7410",
+                2,
+                1L << 38,
+                List.of(new DeviceInfo(DEVICE, TransportKind.TCP, 1, "ETHERNET", OptionalInt.empty())),
+                new PoolInfo(POOL_BYTES, MTU),
+                List.of(TransportKind.TCP),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    static RegionRequest region(Incarnation incarnation) {
+        return new RegionRequest(
+                incarnation,
+                new RemoteAddress(0x7f00_0000_0000L),
+                MTU,
+                List.of(new RegionKey(
+                        DEVICE,
+                        Integer.toUnsignedLong(ThreadLocalRandom.current().nextInt()))));
+    }
+
+    static EndpointRequest offer(Incarnation own, Incarnation peer, Attempt attempt, Optional<Attempt> answers) {
+        return new EndpointRequest(
+                own,
+                peer,
+                Optional.of(attempt),
+                answers,
+                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, MTU, "127.0.0.1", 9000)));
+    }
+}

@@ -1,0 +1,235 @@
+package io.farpage.bench.agents;
+
+import io.farpage.agent.control.ControlThread;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Event;
+import io.farpage.coordinator.model.EventBatch;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Registration;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The control plane of a page agent without pool and queue pairs: it registers, keeps its lease, follows the events, and asks for what a page agent
+ * asks for after each. Its loops are those of a page agent: membership, events, links with what it hosts, and fences.
+ */
+final class PretendedAgent implements AutoCloseable {
+    private static final Duration DEADLINE = Duration.ofSeconds(30);
+    private static final Duration WAIT = Duration.ofSeconds(30);
+    private static final Duration RETRY = Duration.ofMillis(200);
+    private static final Duration HOSTING_REFRESH = Duration.ofSeconds(30);
+    private static final Duration FENCES_REFRESH = Duration.ofSeconds(5);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+    private final String id;
+    private final Registration registration;
+    private final CoordinatorClient coordinator;
+    private final Watch watch;
+    private final Measures measures;
+    private final PretendedLinks links;
+    private final ControlThread membership;
+    private final ControlThread events;
+    private final ControlThread work;
+    private final ControlThread fences;
+    private final AtomicBoolean hostingStale = new AtomicBoolean();
+    private volatile boolean registered;
+    private volatile boolean silent;
+    private volatile long heardNanos;
+    private volatile boolean followsEvents;
+    private long hostingNanos;
+    private long index;
+    private boolean missed = true;
+
+    /** Told of the events that agents receive; any thread. */
+    interface Watch {
+        void received(String agent, Event event);
+    }
+
+    /** @param url of the coordinator */
+    PretendedAgent(String id, URI url, Links mode, Measures measures, Watch watch) {
+        this.id = id;
+        this.measures = measures;
+        this.watch = watch;
+        this.registration = Documents.registration();
+        this.coordinator = new CoordinatorClient(url, DEADLINE);
+        this.links = new PretendedLinks(id, registration.incarnation(), coordinator, mode, measures);
+        this.membership = thread("membership", Duration.ZERO, this::renew);
+        this.events = thread("events", Duration.ZERO, this::awaitEvents);
+        this.work = thread("links and hosting", WAIT, this::step);
+        this.fences = thread("fences", FENCES_REFRESH, this::askForFences);
+    }
+
+    private static ControlThread thread(String name, Duration first, ControlThread.Step step) {
+        return new ControlThread(name, new ControlThread.Pauses(first, RETRY, CLOSE_TIMEOUT), step);
+    }
+
+    void start() {
+        membership.start();
+        events.start();
+        work.start();
+        fences.start();
+    }
+
+    String id() {
+        return id;
+    }
+
+    /** Whether it is registered and follows the events. */
+    boolean isReady() {
+        return registered && followsEvents;
+    }
+
+    /** Sends no more heartbeats, as an agent whose host has died. */
+    void fallSilent() {
+        silent = true;
+    }
+
+    /** When the coordinator answered the last heartbeat, by {@link System#nanoTime()}. */
+    long heardNanos() {
+        return heardNanos;
+    }
+
+    /** Changes what it says of itself, so that an event is emitted. */
+    void change(NodeStatus status) throws CoordinatorException {
+        long start = System.nanoTime();
+        coordinator.register(id, registration.withStatus(status));
+        measures.changes.record(System.nanoTime() - start);
+    }
+
+    CoordinatorClient coordinator() {
+        return coordinator;
+    }
+
+    Registration registration() {
+        return registration;
+    }
+
+    PretendedLinks links() {
+        return links;
+    }
+
+    /** Links to {@code peer} are wanted from now on. */
+    void want(String peer) {
+        links.want(peer);
+        work.wake();
+    }
+
+    private Duration renew() throws CoordinatorException {
+        if (silent) {
+            return ControlThread.UNTIL_WOKEN;
+        }
+        if (!registered) {
+            coordinator.register(id, registration.withStatus(NodeStatus.JOINING));
+            coordinator.allegiance().join();
+            coordinator.publishRegion(id, "header", Documents.region(registration.incarnation()));
+            coordinator.register(id, registration.withStatus(NodeStatus.ACTIVE));
+            registered = true;
+        }
+        long start = System.nanoTime();
+        Duration pause = coordinator.heartbeat(id, registration.incarnation()).heartbeatInterval();
+        heardNanos = System.nanoTime();
+        measures.heartbeats.record(heardNanos - start);
+        return pause;
+    }
+
+    private Duration awaitEvents() throws CoordinatorException {
+        if (!registered) {
+            return RETRY;
+        }
+        try {
+            EventBatch batch = coordinator.events(index, missed ? Duration.ZERO : WAIT);
+            index = batch.index();
+            if (missed || batch.resync()) {
+                missed = false;
+                links.resync();
+                hostingStale.set(true);
+            } else {
+                batch.events().forEach(this::received);
+            }
+            followsEvents = true;
+            work.wake();
+            return Duration.ZERO;
+        } catch (CoordinatorException e) {
+            measures.refused.incrementAndGet();
+            missed = true;
+            throw e;
+        }
+    }
+
+    private void received(Event event) {
+        watch.received(id, event);
+        switch (event.kind()) {
+            case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED ->
+                event.node().ifPresent(links::nodeChanged);
+            case REGION_PUBLISHED -> event.node().ifPresent(links::regionsChanged);
+            case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN -> {
+                if (isThis(event.peer())) {
+                    event.node().ifPresent(links::offerChanged);
+                }
+            }
+            case SPACE_DELETING,
+                    SPACE_DELETED,
+                    EXTENTS_LOST,
+                    HOMES_CHANGED,
+                    SPACE_ALLOWED,
+                    SPACE_CREATED,
+                    SPACE_TORN,
+                    SPACE_SEALED -> hostingStale.set(true);
+            case ATTACHMENTS_CHANGED -> {
+                if (isThis(event.node())) {
+                    hostingStale.set(true);
+                }
+            }
+            default -> {}
+        }
+    }
+
+    private boolean isThis(Optional<String> node) {
+        return node.filter(id::equals).isPresent();
+    }
+
+    private Duration step() throws CoordinatorException {
+        try {
+            links.refresh();
+            long now = System.nanoTime();
+            if (hostingStale.getAndSet(false) || now - hostingNanos > HOSTING_REFRESH.toNanos()) {
+                hostingNanos = now;
+                Hosted hosted = coordinator.hosted(id);
+                coordinator.acknowledgeHosted(id, new HostedAck(registration.incarnation(), hosted.revision()));
+                coordinator.releases(id);
+            }
+            return spread(HOSTING_REFRESH);
+        } catch (CoordinatorException e) {
+            measures.refused.incrementAndGet();
+            hostingStale.set(true);
+            throw e;
+        }
+    }
+
+    private Duration askForFences() throws CoordinatorException {
+        if (registered) {
+            coordinator.fences(id);
+        }
+        return spread(FENCES_REFRESH);
+    }
+
+    /** Agents of different hosts do not act in step. */
+    private static Duration spread(Duration pause) {
+        return Duration.ofMillis(ThreadLocalRandom.current().nextLong(pause.toMillis() * 3 / 4, pause.toMillis()));
+    }
+
+    @Override
+    public void close() {
+        coordinator.close();
+        membership.closeNow();
+        events.closeNow();
+        work.closeNow();
+        fences.closeNow();
+    }
+}

@@ -162,7 +162,7 @@ public final class PageAgent implements AutoCloseable {
         releases = movers.add(new Releases(self, hosting));
         fences = movers.add(new Fences(coordinator, node, incarnation, links, given));
         seals = AgentOptions.sealDirectory(config).map(directory -> parts.add(new SealSweep(directory, coordinator)));
-        EventWatch events = movers.add(new EventWatch(coordinator, new Events()));
+        EventWatch events = movers.add(new EventWatch(coordinator, node, links::watched, new Events()));
 
         health = movers.add(new AgentHealth(
                 new ShardPulse(shards.loops()),
@@ -402,7 +402,9 @@ public final class PageAgent implements AutoCloseable {
                     }
                 }
                 case SPACE_DELETING, SPACE_DELETED -> {
-                    hosting.refresh();
+                    if (hosting.mayHold(event.spaceId())) {
+                        hosting.refresh();
+                    }
                     event.spaceId().ifPresent(spaces::deleted);
                     seals.ifPresent(SealSweep::refresh);
                 }

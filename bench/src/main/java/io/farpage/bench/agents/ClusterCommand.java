@@ -28,9 +28,9 @@ public final class ClusterCommand implements Callable<Integer> {
 
     @Option(
             names = "--links",
-            defaultValue = "MESH",
+            defaultValue = "DEMAND",
             description = "Which links the agents make: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})")
-    private Links links = Links.MESH;
+    private Links links = Links.DEMAND;
 
     @Option(
             names = "--steady",
@@ -38,6 +38,12 @@ public final class ClusterCommand implements Callable<Integer> {
             converter = TimeSpan.class,
             description = "How long the agents only keep their leases (default: ${DEFAULT-VALUE})")
     private Duration steady = Duration.ZERO;
+
+    @Option(
+            names = "--attachments",
+            defaultValue = "20",
+            description = "Spaces that are made and attached, one after another (default: ${DEFAULT-VALUE})")
+    private int attachments;
 
     @Option(
             names = "--changes",
@@ -79,11 +85,13 @@ public final class ClusterCommand implements Callable<Integer> {
         if (failures < 0 || failures >= agents) {
             throw new UsageException("--failures " + failures + ": must be from 0 to " + (agents - 1));
         }
-        if (changes < 0) {
-            throw new UsageException("--changes " + changes + ": must not be negative");
+        if (changes < 0 || attachments < 0) {
+            throw new UsageException(
+                    "--changes " + changes + " and --attachments " + attachments + ": must not be negative");
         }
         try (Children children = Children.open(Programs.ofThisJvm(), report.resolve("logs"), Duration.ofSeconds(60))) {
-            ClusterRun.Plan plan = new ClusterRun.Plan(agents, links, steady, changes, failures, lease, joinTimeout);
+            ClusterRun.Plan plan =
+                    new ClusterRun.Plan(agents, links, steady, attachments, changes, failures, lease, joinTimeout);
             return ClusterRun.measure(plan, children) ? 0 : COULD_NOT;
         }
     }

@@ -3,9 +3,14 @@ package io.farpage.bench.agents;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.guest.command.CommandException;
 import java.io.PrintStream;
 import java.net.URI;
@@ -14,16 +19,20 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 
 /** One run: the agents join, keep their leases, change, link and fail. Used by one thread. */
 final class ClusterRun {
     private static final Duration SETTLED = Duration.ofSeconds(60);
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration BETWEEN_CHANGES = Duration.ofMillis(200);
+    private static final long SPACE_BYTES = 1L << 30;
     private static final PrintStream OUT = System.out;
 
     private final Plan plan;
@@ -44,6 +53,7 @@ final class ClusterRun {
      *
      * @param agents how many
      * @param steady how long they only keep their leases
+     * @param attachments spaces that are made and attached, one after another
      * @param changes of nodes, one after another
      * @param failures agents that fall silent at once
      */
@@ -51,6 +61,7 @@ final class ClusterRun {
             int agents,
             Links links,
             Duration steady,
+            int attachments,
             int changes,
             int failures,
             Duration lease,
@@ -89,11 +100,12 @@ final class ClusterRun {
     }
 
     private boolean measure() throws InterruptedException {
-        OUT.printf("%d agents, links %s%n", plan.agents(), plan.links().name().toLowerCase(java.util.Locale.ROOT));
+        OUT.printf("%d agents, links %s%n", plan.agents(), plan.links().name().toLowerCase(Locale.ROOT));
         if (!join()) {
             return false;
         }
         keepLeases();
+        attach();
         change();
         fail();
         OUT.printf("requests that failed: %d%n", measures.refused.get());
@@ -141,6 +153,42 @@ final class ClusterRun {
                 since.writtenBytes() / since.seconds() / 1e3,
                 after.residentBytes() >> 20);
         OUT.printf("heartbeat: %s%n", Measures.text(measures.heartbeats.take()));
+    }
+
+    /** An agent makes a space wherever the coordinator finds room for it, attaches it, and links with the homes. */
+    private void attach() throws InterruptedException {
+        CoordinatorUse before = use();
+        for (int i = 0; i < plan.attachments(); i++) {
+            PretendedAgent agent = agents.get(i % agents.size());
+            long start = System.nanoTime();
+            Set<String> homes = attach(agent, "space-%05d".formatted(i));
+            if (await(SETTLED, () -> homes.stream().allMatch(agent.links()::isUp))) {
+                measures.attachments.record(System.nanoTime() - start);
+            }
+        }
+        print("attach", use().since(before), plan.attachments(), "space");
+        OUT.printf(
+                "attach until the links to the homes are agreed on: %s%n", Measures.text(measures.attachments.take()));
+    }
+
+    private static Set<String> attach(PretendedAgent agent, String space) {
+        try {
+            agent.coordinator().createSpace(SpaceRequest.of(space, SPACE_BYTES));
+            agent.coordinator()
+                    .attach(
+                            space,
+                            agent.id(),
+                            new AttachRequest(agent.registration().incarnation(), AttachMode.EXCLUSIVE));
+            Set<String> homes = agent.coordinator().extents(space).orElseThrow().extents().stream()
+                    .flatMap(Extent::targets)
+                    .map(ExtentHome::node)
+                    .filter(home -> !home.equals(agent.id()))
+                    .collect(Collectors.toSet());
+            homes.forEach(agent::want);
+            return homes;
+        } catch (CoordinatorException e) {
+            throw new CommandException("space %s could not be attached: %s".formatted(space, e.getMessage()), e);
+        }
     }
 
     private void change() throws InterruptedException {

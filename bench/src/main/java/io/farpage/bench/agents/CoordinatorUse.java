@@ -25,7 +25,7 @@ record CoordinatorUse(long nanos, double cpuSeconds, long writtenBytes, long req
     private static final double TICKS_PER_SECOND = 100;
     private static final int UTIME = 11;
     private static final Pattern COUNT =
-            Pattern.compile("^farpage_coordinator\\S*requests_total\\{[^}]*} (\\S+)$", Pattern.MULTILINE);
+            Pattern.compile("^farpage_coordinator\\S*requests_total\\{.*} (\\S+)$", Pattern.MULTILINE);
 
     static CoordinatorUse read(HttpClient http, String url, long pid) throws InterruptedException {
         try {

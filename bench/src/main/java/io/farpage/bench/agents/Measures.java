@@ -15,6 +15,7 @@ final class Measures {
     final Timer events = new Timer();
     final Timer failures = new Timer();
     final Timer links = new Timer();
+    final Timer attachments = new Timer();
     final AtomicLong refused = new AtomicLong();
 
     /** Durations of one kind. */

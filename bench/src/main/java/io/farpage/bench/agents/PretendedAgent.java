@@ -135,7 +135,7 @@ final class PretendedAgent implements AutoCloseable {
         Duration pause = coordinator.heartbeat(id, registration.incarnation()).heartbeatInterval();
         heardNanos = System.nanoTime();
         measures.heartbeats.record(heardNanos - start);
-        return pause;
+        return spread(pause);
     }
 
     private Duration awaitEvents() throws CoordinatorException {
@@ -143,7 +143,7 @@ final class PretendedAgent implements AutoCloseable {
             return RETRY;
         }
         try {
-            EventBatch batch = coordinator.events(index, missed ? Duration.ZERO : WAIT);
+            EventBatch batch = coordinator.events(index, missed ? Duration.ZERO : spread(WAIT), id, links.watched());
             index = batch.index();
             if (missed || batch.resync()) {
                 missed = false;
@@ -165,9 +165,8 @@ final class PretendedAgent implements AutoCloseable {
     private void received(Event event) {
         watch.received(id, event);
         switch (event.kind()) {
-            case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED ->
+            case NODE_REGISTERED, NODE_CHANGED, NODE_FAILED, NODE_REVIVED, NODE_REMOVED, REGION_PUBLISHED ->
                 event.node().ifPresent(links::nodeChanged);
-            case REGION_PUBLISHED -> event.node().ifPresent(links::regionsChanged);
             case ENDPOINT_PUBLISHED, ENDPOINT_WITHDRAWN -> {
                 if (isThis(event.peer())) {
                     event.node().ifPresent(links::offerChanged);

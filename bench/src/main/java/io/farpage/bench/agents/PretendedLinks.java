@@ -27,11 +27,11 @@ final class PretendedLinks {
     private final Map<String, Node> peers = new ConcurrentHashMap<>();
     private final Map<String, Attempt> offered = new ConcurrentHashMap<>();
     private final Map<String, Long> wanted = new ConcurrentHashMap<>();
+    private final Set<String> followed = ConcurrentHashMap.newKeySet();
     private final Set<String> up = ConcurrentHashMap.newKeySet();
-    private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
+    private final Set<String> staleViews = ConcurrentHashMap.newKeySet();
     private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
-    private volatile boolean staleNodes = true;
-    private volatile boolean everyOfferStale = true;
+    private volatile boolean stale = true;
 
     PretendedLinks(String node, Incarnation incarnation, CoordinatorClient coordinator, Links mode, Measures measures) {
         this.node = node;
@@ -42,27 +42,37 @@ final class PretendedLinks {
     }
 
     void resync() {
-        everyOfferStale = true;
-        staleNodes = true;
+        stale = true;
     }
 
     void nodeChanged(String peer) {
-        staleOffers.add(peer);
-        staleNodes = true;
-    }
-
-    void regionsChanged(String peer) {
-        staleRegions.add(peer);
-        staleNodes = true;
+        if (mode == Links.MESH || followed.contains(peer)) {
+            staleViews.add(peer);
+            staleOffers.add(peer);
+        }
     }
 
     void offerChanged(String peer) {
+        follow(peer);
         staleOffers.add(peer);
     }
 
+    /** From now on there is to be a link with {@code peer}. */
     void want(String peer) {
         wanted.putIfAbsent(peer, System.nanoTime());
-        staleNodes = true;
+        follow(peer);
+        staleOffers.add(peer);
+    }
+
+    private void follow(String peer) {
+        if (mode == Links.DEMAND && followed.add(peer)) {
+            staleViews.add(peer);
+        }
+    }
+
+    /** The nodes whose events the agent asks for; of all nodes, if empty. */
+    Optional<Set<String>> watched() {
+        return mode == Links.MESH ? Optional.empty() : Optional.of(Set.copyOf(followed));
     }
 
     /** Peers to whose offer it has answered, or that have answered its own. */
@@ -70,34 +80,74 @@ final class PretendedLinks {
         return up.size();
     }
 
+    boolean isUp(String peer) {
+        return up.contains(peer);
+    }
+
+    /** Asks for what has changed. What fails is asked for again by the next call. */
     void refresh() throws CoordinatorException {
-        if (staleNodes) {
-            staleNodes = false;
-            boolean every = everyOfferStale;
-            everyOfferStale = false;
-            readNodes(every);
+        if (stale) {
+            stale = false;
+            try {
+                readAll();
+            } catch (CoordinatorException e) {
+                stale = true;
+                throw e;
+            }
+        }
+        for (String peer : Set.copyOf(staleViews)) {
+            // Before the request: the node may change once more while it is read.
+            staleViews.remove(peer);
+            if (!peer.equals(node)) {
+                readOne(peer);
+            }
         }
         for (String peer : Set.copyOf(staleOffers)) {
-            staleOffers.remove(peer);
             if (!peer.equals(node)) {
-                step(peer, coordinator.endpoint(peer, node));
+                staleOffers.remove(peer);
+                try {
+                    step(peer, coordinator.endpoint(peer, node));
+                } catch (CoordinatorException e) {
+                    staleOffers.add(peer);
+                    throw e;
+                }
             }
         }
     }
 
-    private void readNodes(boolean every) throws CoordinatorException {
+    private void readAll() throws CoordinatorException {
+        if (mode == Links.DEMAND) {
+            for (Endpoint offer : coordinator.offers(node)) {
+                offerChanged(offer.node());
+            }
+            followed.forEach(this::nodeChanged);
+            return;
+        }
         for (Node peer : coordinator.nodes()) {
-            if (peer.id().equals(node)) {
-                continue;
-            }
-            Node known = peers.put(peer.id(), peer);
-            boolean fresh = known == null || !known.incarnation().equals(peer.incarnation());
-            if (fresh || staleRegions.remove(peer.id())) {
-                coordinator.region(peer.id(), "header");
-            }
-            if (fresh || every) {
+            if (!peer.id().equals(node)) {
+                read(peer);
                 staleOffers.add(peer.id());
             }
+        }
+    }
+
+    private void readOne(String peer) throws CoordinatorException {
+        try {
+            Optional<Node> now = coordinator.node(peer);
+            if (now.isPresent()) {
+                read(now.get());
+            }
+        } catch (CoordinatorException e) {
+            staleViews.add(peer);
+            throw e;
+        }
+    }
+
+    private void read(Node peer) throws CoordinatorException {
+        Node known = peers.put(peer.id(), peer);
+        if (known == null || !known.incarnation().equals(peer.incarnation()) || known.status() != peer.status()) {
+            coordinator.region(peer.id(), "header");
+            staleOffers.add(peer.id());
         }
     }
 

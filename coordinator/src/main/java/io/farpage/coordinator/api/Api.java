@@ -5,6 +5,7 @@ import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Drains;
 import io.farpage.coordinator.cluster.Drops;
+import io.farpage.coordinator.cluster.EventFilter;
 import io.farpage.coordinator.cluster.EventLog;
 import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Grants;
@@ -35,6 +36,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** All routes of the coordinator. */
 public final class Api {
@@ -133,7 +135,14 @@ public final class Api {
                                 this::events)
                         .with(new QueryParameter("index", false, "the last one seen; 0 when left out"))
                         .with(new QueryParameter(
-                                "wait", false, "how long to wait for one, such as 30s; up to 60s, 0s when left out")),
+                                "wait", false, "how long to wait for one, such as 30s; up to 60s, 0s when left out"))
+                        .with(new QueryParameter(
+                                "node", false, "only events that concern this node; all events when left out"))
+                        .with(
+                                new QueryParameter(
+                                        "peers",
+                                        false,
+                                        "with node: ids, separated by commas, of the nodes whose changes concern it; all nodes when left out")),
                 Route.get(
                                 PREFIX + "/overview",
                                 "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with their links",
@@ -162,7 +171,18 @@ public final class Api {
         if (wait.compareTo(LONGEST_WAIT) > 0) {
             throw ProblemException.invalid("wait: %s is longer than 60s".formatted(Quantities.format(wait)));
         }
-        ctx.json(events.after(index, wait));
+        ctx.json(events.after(index, wait, filter(ctx)));
+    }
+
+    private static EventFilter filter(Context ctx) {
+        // An empty list is a list: of a node that follows no other.
+        Optional<Set<String>> peers = Optional.ofNullable(ctx.queryParam("peers"))
+                .map(text -> text.isEmpty() ? Set.of() : Set.copyOf(List.of(text.split(","))));
+        try {
+            return new EventFilter(Requests.optionalQuery(ctx, "node"), peers);
+        } catch (IllegalArgumentException e) {
+            throw ProblemException.invalid(String.valueOf(e.getMessage()));
+        }
     }
 
     private static String dashboard() {

@@ -109,6 +109,11 @@ final class NodeRoutes {
                         Endpoint[].class,
                         ctx -> ctx.json(links.endpoints(id(ctx)))),
                 Route.get(
+                        NODE + "/offers",
+                        "What other nodes have published toward a node",
+                        Endpoint[].class,
+                        ctx -> ctx.json(links.offers(id(ctx)))),
+                Route.get(
                         ENDPOINT,
                         "What a node has published toward one peer",
                         Endpoint.class,

@@ -59,6 +59,7 @@ public final class Rights {
                 .add("POST", NODE + "/heartbeat", SELF)
                 .add("POST", NODE + "/certificate", SELF)
                 .add("GET", NODE + "/endpoints", SELF.or(ADMIN))
+                .add("GET", NODE + "/offers", SELF.or(ADMIN))
                 .add(
                         "GET",
                         NODE + "/endpoints/{peer}",

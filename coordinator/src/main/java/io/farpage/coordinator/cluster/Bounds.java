@@ -53,11 +53,7 @@ final class Bounds {
         }
         check("endpoints of node '" + node + "'", rows, ENDPOINTS_OF_NODE);
         check("queue pairs in the endpoints of node '" + node + "'", ofNode, ENTRIES_OF_NODE);
-        int all = entries
-                - freed
-                + draft.endpoints.current().values().stream()
-                        .mapToInt(endpoint -> endpoint.entries().size())
-                        .sum();
+        int all = entries - freed + draft.entries();
         check("queue pairs in the endpoints of all nodes, by the size of the heap (-Xmx),", all, entriesOfAll());
     }
 

@@ -1,13 +1,11 @@
 package io.farpage.coordinator.cluster;
 
-import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
@@ -35,7 +33,7 @@ final class Departure {
         // Before releases, since a deletion that this completes leaves some.
         Fences.depart(draft, node);
         attachments.depart(draft, node, how);
-        withdraw(draft, node);
+        draft.withdraw(node.id());
         for (Release release : draft.releases.under(node.id() + "/")) {
             draft.releases.remove(Spaces.releaseKey(node.id(), release.id()));
         }
@@ -54,18 +52,7 @@ final class Departure {
         Succession.begin(draft, attachments, before, now, adopts);
         Fences.handOver(draft, before, now);
         Pulls.adopted(draft, now);
-        withdraw(draft, before);
-    }
-
-    private static void withdraw(Draft draft, Node node) {
-        for (Endpoint endpoint : draft.endpoints.values()) {
-            if (endpoint.node().equals(node.id()) || endpoint.peer().equals(node.id())) {
-                draft.endpoints.remove(Links.key(endpoint.node(), endpoint.peer()));
-            }
-        }
-        for (Region region : draft.regions.under(node.id() + "/")) {
-            draft.regions.remove(Links.key(region.node(), region.name()));
-        }
+        draft.withdraw(before.id());
     }
 
     private static void retire(Draft draft, Node node, int kept) {

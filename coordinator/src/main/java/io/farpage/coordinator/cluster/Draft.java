@@ -25,15 +25,21 @@ final class Draft {
     static final String INDEX = "index";
     static final String NEXT_ID = "next-id";
 
+    /** Indexes of events that are reserved at once. */
+    static final int RESERVE = 1_000;
+
     private final List<Change> changes = new ArrayList<>();
     private final List<Event> events = new ArrayList<>();
     private long index;
+    private long reserved;
     private long nextId;
 
     final Rows<Cluster> cluster;
     final Rows<Node> nodes;
     final Rows<State.Retired> retired;
     final Rows<Endpoint> endpoints;
+    private final Rows<Endpoint> offers;
+    private int entries;
     final Rows<Region> regions;
     final Rows<Space> spaces;
     final Rows<State.Extents> extents;
@@ -44,18 +50,21 @@ final class Draft {
 
     Draft(State before) {
         index = before.index();
+        reserved = before.reserved();
         nextId = before.nextId();
-        cluster = new Rows<>(Table.CLUSTER, before.cluster(), changes);
-        nodes = new Rows<>(Table.NODES, before.nodes(), changes);
-        retired = new Rows<>(Table.RETIRED, before.retired(), changes);
-        endpoints = new Rows<>(Table.ENDPOINTS, before.endpoints(), changes);
-        regions = new Rows<>(Table.REGIONS, before.regions(), changes);
-        spaces = new Rows<>(Table.SPACES, before.spaces(), changes);
-        extents = new Rows<>(Table.EXTENTS, before.extents(), changes);
-        releases = new Rows<>(Table.RELEASES, before.releases(), changes);
-        attachments = new Rows<>(Table.ATTACHMENTS, before.attachments(), changes);
-        fences = new Rows<>(Table.FENCES, before.fences(), changes);
-        drains = new Rows<>(Table.DRAINS, before.drains(), changes);
+        cluster = Rows.durable(Table.CLUSTER, before.cluster(), changes);
+        nodes = Rows.durable(Table.NODES, before.nodes(), changes);
+        retired = Rows.durable(Table.RETIRED, before.retired(), changes);
+        endpoints = Rows.soft(Table.ENDPOINTS, before.soft().endpoints());
+        offers = Rows.soft(Table.ENDPOINTS, before.soft().offers());
+        entries = before.soft().entries();
+        regions = Rows.soft(Table.REGIONS, before.soft().regions());
+        spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
+        extents = Rows.durable(Table.EXTENTS, before.extents(), changes);
+        releases = Rows.durable(Table.RELEASES, before.releases(), changes);
+        attachments = Rows.durable(Table.ATTACHMENTS, before.attachments(), changes);
+        fences = Rows.durable(Table.FENCES, before.fences(), changes);
+        drains = Rows.durable(Table.DRAINS, before.drains(), changes);
     }
 
     long newId() {
@@ -67,8 +76,55 @@ final class Draft {
     private long emit(Event event) {
         index = event.index();
         events.add(event);
-        changes.add(new Change(Table.COUNTERS, INDEX, Optional.of(Long.toString(index))));
+        if (index > reserved) {
+            reserve(index);
+        }
         return index;
+    }
+
+    private void reserve(long upTo) {
+        reserved = upTo;
+        changes.add(new Change(Table.COUNTERS, INDEX, Optional.of(Long.toString(upTo))));
+    }
+
+    /**
+     * Tells of something that the store does not keep. Indexes for such events are reserved in the store in advance, many at once: a coordinator
+     * that is started again gives none of them to another event, and the clients that have seen them read all state again.
+     */
+    long emitSoft(EventKind kind, Optional<String> node, Optional<String> peer) {
+        if (index + 1 > reserved) {
+            reserve(index + RESERVE);
+        }
+        return emit(kind, node, peer);
+    }
+
+    void putEndpoint(Endpoint endpoint) {
+        removeEndpoint(endpoint.node(), endpoint.peer());
+        endpoints.put(Links.key(endpoint.node(), endpoint.peer()), endpoint);
+        offers.put(Links.key(endpoint.peer(), endpoint.node()), endpoint);
+        entries += endpoint.entries().size();
+    }
+
+    boolean removeEndpoint(String node, String peer) {
+        Optional<Endpoint> known = endpoints.find(Links.key(node, peer));
+        known.ifPresent(endpoint -> {
+            endpoints.remove(Links.key(node, peer));
+            offers.remove(Links.key(peer, node));
+            entries -= endpoint.entries().size();
+        });
+        return known.isPresent();
+    }
+
+    /** Takes out what a node has published and what its peers have published toward it. */
+    void withdraw(String node) {
+        endpoints.under(node + "/").forEach(mine -> removeEndpoint(node, mine.peer()));
+        offers.under(node + "/").forEach(theirs -> removeEndpoint(theirs.node(), node));
+        regions.under(node + "/").forEach(region -> regions.remove(Links.key(node, region.name())));
+    }
+
+    /** Queue pairs in all endpoints. */
+    int entries() {
+        return entries;
     }
 
     long emit(EventKind kind, Optional<String> node, Optional<String> peer) {
@@ -111,6 +167,11 @@ final class Draft {
                 "incarnation %s of node '%s' is not the one registered now, %s".formatted(given, id, registered));
     }
 
+    /** Whether there is anything to be stored or told. */
+    boolean isChanged() {
+        return !changes.isEmpty() || !events.isEmpty();
+    }
+
     List<Change> changes() {
         return changes;
     }
@@ -122,12 +183,12 @@ final class Draft {
     State finished() {
         return new State(
                 index,
+                reserved,
                 nextId,
                 cluster.finished(),
                 nodes.finished(),
                 retired.finished(),
-                endpoints.finished(),
-                regions.finished(),
+                new State.Published(endpoints.finished(), offers.finished(), entries, regions.finished()),
                 spaces.finished(),
                 extents.finished(),
                 releases.finished(),

@@ -4,23 +4,25 @@ import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventBatch;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Keeps the latest events, and lets clients wait for the next. The index continues over restarts; the events are lost, so a client that asks for
- * older ones is told to read all state again.
+ * Keeps the latest events, and lets clients wait for the next that concerns them. The index continues over restarts; the events are lost, so a client
+ * that asks for older ones is told to read all state again.
  */
 public final class EventLog {
 
     private static final int LONGEST_BATCH = 1_000;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changed = lock.newCondition();
-    private final ArrayDeque<Event> events = new ArrayDeque<>();
+    private final EventWaiters waiters = new EventWaiters();
+    private final ArrayDeque<Told> events = new ArrayDeque<>();
     private final int retained;
     private long index;
+    private long restarts;
     private boolean closed;
 
     EventLog(int retained, long index) {
@@ -28,17 +30,17 @@ public final class EventLog {
         this.index = index;
     }
 
-    void append(List<Event> more) {
+    void append(List<Told> more) {
         lock.lock();
         try {
-            for (Event event : more) {
-                events.addLast(event);
-                index = event.index();
+            for (Told told : more) {
+                events.addLast(told);
+                index = told.event().index();
+                waiters.of(told.audience()).forEach(waiter -> waiter.tell(told.event()));
             }
             while (events.size() > retained) {
                 events.removeFirst();
             }
-            changed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -50,7 +52,8 @@ public final class EventLog {
         try {
             events.clear();
             index = from;
-            changed.signalAll();
+            restarts++;
+            waiters.all().forEach(EventWaiter::end);
         } finally {
             lock.unlock();
         }
@@ -72,23 +75,72 @@ public final class EventLog {
      * @throws InterruptedException if interrupted while waiting
      */
     public EventBatch after(long seen, Duration wait) throws InterruptedException {
-        long left = wait.toNanos();
+        return after(seen, wait, EventFilter.ALL);
+    }
+
+    /**
+     * The events after an index that a filter admits. Waits until there is one, and returns none after the wait. The index of the answer is that of
+     * the last event that was looked at, whether or not the filter admits it.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public EventBatch after(long seen, Duration wait, EventFilter filter) throws InterruptedException {
         lock.lock();
         try {
-            while (seen == index && left > 0 && !closed) {
-                left = changed.awaitNanos(left);
-            }
-            if (seen > index || seen < index - events.size()) {
+            if (isMissed(seen)) {
                 return new EventBatch(index, true, List.of());
             }
-            List<Event> batch = events.stream()
-                    .skip(Math.max(0, events.size() - (index - seen)))
-                    .limit(LONGEST_BATCH)
-                    .toList();
-            return new EventBatch(batch.isEmpty() ? index : batch.getLast().index(), false, batch);
+            EventBatch known = known(seen, filter);
+            if (!known.events().isEmpty() || known.index() < index || closed || !wait.isPositive()) {
+                return known;
+            }
+            return await(wait, filter);
         } finally {
             lock.unlock();
         }
+    }
+
+    private boolean isMissed(long seen) {
+        return seen > index || seen < index - events.size();
+    }
+
+    private EventBatch known(long seen, EventFilter filter) {
+        List<Event> admitted = new ArrayList<>();
+        // From the end: a watcher is seldom far behind.
+        Iterator<Told> newest = events.descendingIterator();
+        List<Told> unseen = new ArrayList<>();
+        for (long i = seen; i < index; i++) {
+            unseen.add(newest.next());
+        }
+        for (Told told : unseen.reversed()) {
+            if (filter.admits(told.audience())) {
+                admitted.add(told.event());
+                if (admitted.size() == LONGEST_BATCH) {
+                    return new EventBatch(told.event().index(), false, admitted);
+                }
+            }
+        }
+        return new EventBatch(index, false, admitted);
+    }
+
+    private EventBatch await(Duration wait, EventFilter filter) throws InterruptedException {
+        long before = restarts;
+        EventWaiter waiter = new EventWaiter(filter, lock.newCondition());
+        waiters.add(waiter);
+        try {
+            waiter.await(wait.toNanos());
+        } finally {
+            waiters.remove(waiter);
+        }
+        if (restarts != before) {
+            return new EventBatch(index, true, List.of());
+        }
+        List<Event> told = waiter.events();
+        if (told.size() > LONGEST_BATCH) {
+            List<Event> first = told.subList(0, LONGEST_BATCH);
+            return new EventBatch(first.getLast().index(), false, first);
+        }
+        return new EventBatch(index, false, told);
     }
 
     /** Ends all waits; from now on no call waits. */
@@ -96,17 +148,17 @@ public final class EventLog {
         lock.lock();
         try {
             closed = true;
-            changed.signalAll();
+            waiters.all().forEach(EventWaiter::end);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Waiters now, an estimate for metrics. */
+    /** Waiters now, for metrics. */
     public int waiting() {
         lock.lock();
         try {
-            return lock.getWaitQueueLength(changed);
+            return waiters.size();
         } finally {
             lock.unlock();
         }

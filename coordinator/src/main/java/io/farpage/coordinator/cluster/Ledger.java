@@ -2,10 +2,9 @@ package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Cluster;
-import io.farpage.coordinator.model.Endpoint;
+import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.store.Change;
@@ -13,22 +12,26 @@ import io.farpage.coordinator.store.Store;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.Json;
-import java.util.Collections;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
+import org.pcollections.PSortedMap;
+import org.pcollections.TreePMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 
 /**
  * The one writer of the coordinator's state. Any thread may call; changes happen one after another under one lock, and hold it while
- * the store writes, so that the order of events is the order of the store.
+ * the store writes, so that the order of events is the order of the store. Changes that come meanwhile are committed together.
  */
 public final class Ledger {
 
@@ -40,7 +43,11 @@ public final class Ledger {
 
     private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
 
+    /** Rows after which a commit takes no more changes. */
+    private static final int LONGEST_COMMIT = 1_000;
+
     private final ReentrantLock lock = new ReentrantLock();
+    private final Queue<PendingChange<?>> pending = new ConcurrentLinkedQueue<>();
     private final Store store;
     private final EventLog events;
     private final LongConsumer commitNanos;
@@ -61,7 +68,9 @@ public final class Ledger {
         this.commitNanos = commitNanos;
         this.revisionBase = counter(store.rows(Table.COUNTERS), Lineage.REVISION_BASE, 0);
         this.revision = revisionBase + store.revision();
-        this.state = load(store);
+        this.state = load(store, State.Published.NOTHING);
+        forgetPublished(store);
+        this.revision = revisionBase + store.revision();
         this.events = new EventLog(eventsRetained, state.index());
     }
 
@@ -82,36 +91,79 @@ public final class Ledger {
 
     /**
      * Makes a change: the function checks and drafts it; then it is stored, made visible and emitted as events. If the function throws, nothing
-     * changes.
+     * changes. Changes that wait for the same commit are made one after another and committed together; the function may run on the thread
+     * of another caller.
      */
     <T> T change(Function<Draft, T> function) {
+        PendingChange<T> mine = new PendingChange<>(function);
+        pending.add(mine);
         lock.lock();
+        try {
+            while (!mine.isDone()) {
+                makePending();
+            }
+        } finally {
+            lock.unlock();
+        }
+        return mine.result();
+    }
+
+    /** Changes that wait to be made, an estimate. */
+    int waiting() {
+        return pending.size();
+    }
+
+    /** Makes the changes that wait, in their order, and commits them together. All that were made fail with the commit. */
+    private void makePending() {
+        List<PendingChange<?>> made = new ArrayList<>();
         try {
             if (failure.isPresent()) {
                 recover();
             }
-            Draft draft = new Draft(state);
-            T result = function.apply(draft);
-            if (!draft.changes().isEmpty()) {
-                long start = System.nanoTime();
-                commit(draft.changes());
-                commitNanos.accept(System.nanoTime() - start);
-                // Before the state: an answer must not show a state whose revision its stamp does not reach.
-                revision = revisionBase + store.revision();
-                state = draft.finished();
-                events.append(draft.events());
+            List<Change> changes = new ArrayList<>();
+            List<Told> told = new ArrayList<>();
+            State next = state;
+            for (PendingChange<?> each = pending.poll(); each != null; each = pending.poll()) {
+                made.add(each);
+                Draft draft = new Draft(next);
+                if (each.draft(draft) && draft.isChanged()) {
+                    State before = next;
+                    next = draft.finished();
+                    changes.addAll(draft.changes());
+                    for (Event event : draft.events()) {
+                        told.add(new Told(event, Audience.of(event, before, next)));
+                    }
+                }
+                if (changes.size() >= LONGEST_COMMIT) {
+                    break;
+                }
             }
-            return result;
-        } finally {
-            lock.unlock();
+            publish(next, changes, told);
+            made.forEach(PendingChange::done);
+        } catch (RuntimeException e) {
+            // A change that is refused for what an earlier one of the group did has no better reason than this.
+            made.forEach(each -> each.fail(e));
+            Optional.ofNullable(made.isEmpty() ? pending.poll() : null).ifPresent(each -> each.fail(e));
         }
+    }
+
+    private void publish(State next, List<Change> changes, List<Told> told) {
+        if (!changes.isEmpty()) {
+            long start = System.nanoTime();
+            commit(changes);
+            commitNanos.accept(System.nanoTime() - start);
+            // Before the state: an answer must not show a state whose revision its stamp does not reach.
+            revision = revisionBase + store.revision();
+        }
+        state = next;
+        events.append(told);
     }
 
     /** Makes the store usable again after a failure. Reads the state again if the change that failed took effect after all. */
     private void recover() {
         store.recover();
         if (revisionBase + store.revision() != revision) {
-            State now = load(store);
+            State now = load(store, state.soft());
             revision = revisionBase + store.revision();
             state = now;
             events.restart(now.index());
@@ -181,16 +233,28 @@ public final class Ledger {
         return failure;
     }
 
-    private static State load(Store store) {
+    /** Earlier programs kept in the store what nodes publish. */
+    private static void forgetPublished(Store store) {
+        List<Change> changes = new ArrayList<>();
+        for (Table table : List.of(Table.ENDPOINTS, Table.REGIONS)) {
+            store.rows(table).keySet().forEach(key -> changes.add(new Change(table, key, Optional.empty())));
+        }
+        if (!changes.isEmpty()) {
+            store.commit(changes);
+        }
+    }
+
+    private static State load(Store store, State.Published soft) {
         Map<String, String> counters = store.rows(Table.COUNTERS);
+        long index = counter(counters, INDEX, 0);
         return new State(
-                counter(counters, INDEX, 0),
+                index,
+                index,
                 counter(counters, NEXT_ID, 1),
                 read(store, Table.CLUSTER, Cluster.class),
                 read(store, Table.NODES, Node.class),
                 read(store, Table.RETIRED, State.Retired.class),
-                read(store, Table.ENDPOINTS, Endpoint.class),
-                read(store, Table.REGIONS, Region.class),
+                soft,
                 read(store, Table.SPACES, Space.class),
                 read(store, Table.EXTENTS, State.Extents.class),
                 read(store, Table.RELEASES, Release.class),
@@ -208,7 +272,7 @@ public final class Ledger {
         }
     }
 
-    private static <V> SortedMap<String, V> read(Store store, Table table, Class<V> type) {
+    private static <V> PSortedMap<String, V> read(Store store, Table table, Class<V> type) {
         SortedMap<String, V> rows = new TreeMap<>();
         store.rows(table).forEach((key, json) -> {
             try {
@@ -220,6 +284,6 @@ public final class Ledger {
                         e);
             }
         });
-        return Collections.unmodifiableSortedMap(rows);
+        return TreePMap.fromSortedMap(rows);
     }
 }

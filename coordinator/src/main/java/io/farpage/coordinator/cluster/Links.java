@@ -11,7 +11,10 @@ import io.farpage.rest.ProblemException;
 import java.util.List;
 import java.util.Optional;
 
-/** What nodes publish for each other so that links can come up: endpoints per pair, and regions. Thread-safe. */
+/**
+ * What nodes publish for each other so that links can come up: endpoints per pair, and regions. Kept in memory: after a
+ * restart of the coordinator nodes publish them again. Thread-safe.
+ */
 public final class Links {
 
     private final Ledger ledger;
@@ -39,9 +42,9 @@ public final class Links {
                 return known.get();
             }
             Bounds.checkEndpoint(draft, node, said.entries().size(), known);
-            long index = draft.emit(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer));
+            long index = draft.emitSoft(EventKind.ENDPOINT_PUBLISHED, Optional.of(node), Optional.of(peer));
             Endpoint endpoint = endpoint(node, peer, said, index);
-            draft.endpoints.put(key(node, peer), endpoint);
+            draft.putEndpoint(endpoint);
             return endpoint;
         });
     }
@@ -63,9 +66,9 @@ public final class Links {
     public void withdraw(String node, String peer, Incarnation incarnation) {
         ledger.change(draft -> {
             draft.requireNode(node, incarnation);
-            boolean was = draft.endpoints.remove(key(node, peer));
+            boolean was = draft.removeEndpoint(node, peer);
             if (was) {
-                draft.emit(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer));
+                draft.emitSoft(EventKind.ENDPOINT_WITHDRAWN, Optional.of(node), Optional.of(peer));
             }
             return was;
         });
@@ -85,9 +88,14 @@ public final class Links {
     public List<Endpoint> endpoints(String node) {
         State state = ledger.state();
         requireKnown(state, node);
-        return state.endpoints().values().stream()
-                .filter(endpoint -> endpoint.node().equals(node))
-                .toList();
+        return List.copyOf(State.under(state.endpoints(), node).values());
+    }
+
+    /** All endpoints that other nodes have published toward a node. */
+    public List<Endpoint> offers(String node) {
+        State state = ledger.state();
+        requireKnown(state, node);
+        return List.copyOf(State.under(state.soft().offers(), node).values());
     }
 
     /** All endpoints of all nodes. */
@@ -108,7 +116,7 @@ public final class Links {
             }
             if (!known.equals(Optional.of(region))) {
                 draft.regions.put(key(node, name), region);
-                draft.emit(EventKind.REGION_PUBLISHED, node);
+                draft.emitSoft(EventKind.REGION_PUBLISHED, Optional.of(node), Optional.empty());
             }
             return region;
         });
@@ -127,9 +135,7 @@ public final class Links {
     public List<Region> regions(String node) {
         State state = ledger.state();
         requireKnown(state, node);
-        return state.regions().values().stream()
-                .filter(region -> region.node().equals(node))
-                .toList();
+        return List.copyOf(State.under(state.regions(), node).values());
     }
 
     /** Checks that nodes are registered, before the body of the request is read. */

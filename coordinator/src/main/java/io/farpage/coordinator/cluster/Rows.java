@@ -4,76 +4,75 @@ import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.Json;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
+import org.pcollections.PSortedMap;
 
-/** One table within a {@link Draft}: the rows as they were until the first change, then a copy with the changes. */
+/** One table within a {@link Draft}. The rows are a persistent map: a change copies the path to its row, and shares the rest with the state before. */
 final class Rows<V> {
 
     private final Table table;
-    private final SortedMap<String, V> before;
-    private final List<Change> changes;
-    private @Nullable SortedMap<String, V> after;
+    private final Optional<List<Change>> changes;
+    private PSortedMap<String, V> rows;
 
-    Rows(Table table, SortedMap<String, V> before, List<Change> changes) {
+    private Rows(Table table, PSortedMap<String, V> before, Optional<List<Change>> changes) {
         this.table = table;
-        this.before = before;
+        this.rows = before;
         this.changes = changes;
     }
 
+    /** Rows that the store keeps: what changes is added to the changes to be committed. */
+    static <V> Rows<V> durable(Table table, PSortedMap<String, V> before, List<Change> changes) {
+        return new Rows<>(table, before, Optional.of(changes));
+    }
+
+    /** Rows that are gone with the process, since those that published them publish them again. */
+    static <V> Rows<V> soft(Table table, PSortedMap<String, V> before) {
+        return new Rows<>(table, before, Optional.empty());
+    }
+
     Optional<V> find(String key) {
-        return Optional.ofNullable(current().get(key));
+        return Optional.ofNullable(rows.get(key));
     }
 
     int size() {
-        return current().size();
+        return rows.size();
     }
 
     Collection<V> values() {
-        return List.copyOf(current().values());
+        return List.copyOf(rows.values());
     }
 
     /** The rows whose keys begin with a prefix that ends with {@code /}; {@code 0} is the character after that. */
     Collection<V> under(String prefix) {
-        return List.copyOf(current()
-                .subMap(prefix, prefix.substring(0, prefix.length() - 1) + "0")
+        return List.copyOf(rows.subMap(prefix, prefix.substring(0, prefix.length() - 1) + "0")
                 .values());
     }
 
     List<String> keys() {
-        return List.copyOf(current().keySet());
+        return List.copyOf(rows.keySet());
     }
 
     void put(String key, V row) {
-        copy().put(key, row);
-        changes.add(new Change(table, key, Optional.of(Json.STRICT.writeValueAsString(row))));
+        rows = rows.plus(key, row);
+        changes.ifPresent(all -> all.add(new Change(table, key, Optional.of(Json.STRICT.writeValueAsString(row)))));
     }
 
     boolean remove(String key) {
-        if (!current().containsKey(key)) {
+        if (!rows.containsKey(key)) {
             return false;
         }
-        copy().remove(key);
-        changes.add(new Change(table, key, Optional.empty()));
+        rows = rows.minus(key);
+        changes.ifPresent(all -> all.add(new Change(table, key, Optional.empty())));
         return true;
     }
 
     SortedMap<String, V> current() {
-        return after == null ? before : after;
+        return rows;
     }
 
-    SortedMap<String, V> finished() {
-        return after == null ? before : Collections.unmodifiableSortedMap(after);
-    }
-
-    private SortedMap<String, V> copy() {
-        if (after == null) {
-            after = new TreeMap<>(before);
-        }
-        return after;
+    PSortedMap<String, V> finished() {
+        return rows;
     }
 }

@@ -13,18 +13,19 @@ import io.farpage.coordinator.model.Space;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.SortedMap;
+import org.pcollections.PSortedMap;
+import org.pcollections.TreePMap;
 
 /**
  * All that is kept, at one moment. Never changes.
  *
  * @param index of the last event
+ * @param reserved no event before the last start of the coordinator has a greater index than this, which is in the store
  * @param nextId for the next space or release
  * @param cluster at most one row
  * @param nodes by id
  * @param retired superseded incarnations by node id
- * @param endpoints by {@code node/peer}
- * @param regions by {@code node/name}
+ * @param soft what nodes publish for their peers, which the store does not keep
  * @param spaces by id, written as {@link #idKey}
  * @param extents by id of their space, written as {@link #idKey}
  * @param releases by {@code node/id}
@@ -34,18 +35,46 @@ import java.util.SortedMap;
  */
 public record State(
         long index,
+        long reserved,
         long nextId,
-        SortedMap<String, Cluster> cluster,
-        SortedMap<String, Node> nodes,
-        SortedMap<String, Retired> retired,
-        SortedMap<String, Endpoint> endpoints,
-        SortedMap<String, Region> regions,
-        SortedMap<String, Space> spaces,
-        SortedMap<String, Extents> extents,
-        SortedMap<String, Release> releases,
-        SortedMap<String, Attachment> attachments,
-        SortedMap<String, Fence> fences,
-        SortedMap<String, Draining> drains) {
+        PSortedMap<String, Cluster> cluster,
+        PSortedMap<String, Node> nodes,
+        PSortedMap<String, Retired> retired,
+        Published soft,
+        PSortedMap<String, Space> spaces,
+        PSortedMap<String, Extents> extents,
+        PSortedMap<String, Release> releases,
+        PSortedMap<String, Attachment> attachments,
+        PSortedMap<String, Fence> fences,
+        PSortedMap<String, Draining> drains) {
+
+    /**
+     * What nodes publish for their peers. It ends with the process, and they publish it again to the next one.
+     *
+     * @param endpoints by {@code node/peer}
+     * @param offers the same endpoints by {@code peer/node}
+     * @param entries queue pairs in all endpoints
+     * @param regions by {@code node/name}
+     */
+    public record Published(
+            PSortedMap<String, Endpoint> endpoints,
+            PSortedMap<String, Endpoint> offers,
+            int entries,
+            PSortedMap<String, Region> regions) {
+
+        /** Nothing yet. */
+        static final Published NOTHING = new Published(TreePMap.empty(), TreePMap.empty(), 0, TreePMap.empty());
+    }
+
+    /** The endpoints by {@code node/peer}. */
+    public PSortedMap<String, Endpoint> endpoints() {
+        return soft.endpoints();
+    }
+
+    /** The regions by {@code node/name}. */
+    public PSortedMap<String, Region> regions() {
+        return soft.regions();
+    }
 
     /**
      * Incarnations of a node that were superseded, the newest last.
@@ -92,6 +121,12 @@ public record State(
         return spaces.values().stream()
                 .filter(space -> space.name().equals(idOrName))
                 .findFirst();
+    }
+
+    /** The rows of a table whose keys begin with {@code node/}. */
+    static <V> PSortedMap<String, V> under(PSortedMap<String, V> table, String node) {
+        // The character after '/' is '0'.
+        return table.subMap(node + "/", node + "0");
     }
 
     /** The extents of a space. */

@@ -21,14 +21,16 @@ import org.junit.jupiter.api.Test;
 
 class EventLogTest {
 
-    private static Event event(long index) {
-        return new Event(
-                index,
-                EventKind.NODE_CHANGED,
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                OptionalLong.empty());
+    private static Told event(long index) {
+        return new Told(
+                new Event(
+                        index,
+                        EventKind.NODE_CHANGED,
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        OptionalLong.empty()),
+                Audience.EVERYONE);
     }
 
     private static List<Long> indexes(EventBatch batch) {

@@ -3,6 +3,7 @@ package io.farpage.agent.config;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.keeper.KeeperMode;
 import io.farpage.agent.control.link.LinkEncryption;
+import io.farpage.agent.control.link.LinkMode;
 import io.farpage.agent.control.link.LinkOptions;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.data.shard.IdleStrategy;
@@ -238,6 +239,12 @@ public final class AgentKeys {
 
     public static final Key<Integer> LINK_MAX =
             Key.integer("link.max", 64, 1, 1024, "Peers that this agent may be linked with at once.");
+    public static final Key<LinkMode> LINK_MODE = Key.choice(
+            "link.mode",
+            LinkMode.MESH,
+            "`mesh`: the agent links with every other node. `demand`: with the homes of the spaces that it has attached, with nodes that start a link,"
+                    + " and with those that `POST /api/v1/links/{peer}` names; all agents of a cluster with more nodes than `link.max` need it.");
+
     public static final Key<Duration> LINK_GRACE = Key.duration(
             "link.grace",
             "500ms",
@@ -381,6 +388,7 @@ public final class AgentKeys {
             DRAIN_ON_STOP,
             DRAIN_TIMEOUT,
             LINK_MAX,
+            LINK_MODE,
             LINK_GRACE,
             LINK_RDMA_PAUSE,
             LINK_ALLOWED_PEERS,

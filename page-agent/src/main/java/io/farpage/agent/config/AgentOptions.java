@@ -139,6 +139,7 @@ public final class AgentOptions {
                         config.get(AgentKeys.LINK_MAX),
                         config.get(AgentKeys.LINK_GRACE),
                         config.get(AgentKeys.LINK_RDMA_PAUSE))
+                .withMode(config.get(AgentKeys.LINK_MODE))
                 .withAllowed(new AllowedPeers(
                         Set.copyOf(config.get(AgentKeys.LINK_ALLOWED_PEERS)),
                         config.get(AgentKeys.RDMA_ALLOWED_GIDS),

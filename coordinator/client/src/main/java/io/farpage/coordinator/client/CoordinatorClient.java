@@ -49,6 +49,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Calls the coordinator. Every call blocks until the answer is there or the deadline has passed, and throws
@@ -182,6 +183,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** What a node has published toward its peers. */
     public List<Endpoint> endpoints(String node) throws CoordinatorException {
         return List.of(transport.call("GET", nodePath(node) + "/endpoints", null, Endpoint[].class));
+    }
+
+    /** What other nodes have published toward a node. */
+    public List<Endpoint> offers(String node) throws CoordinatorException {
+        return List.of(transport.call("GET", nodePath(node) + "/offers", null, Endpoint[].class));
     }
 
     /** What a node has published toward one peer, if anything. */
@@ -414,6 +420,19 @@ public final class CoordinatorClient implements AutoCloseable {
      */
     public EventBatch events(long index, Duration wait) throws CoordinatorException {
         String path = API + "/events?index=" + index + "&wait=" + wait.toMillis() + "ms";
+        return transport.call("GET", path, null, EventBatch.class, wait);
+    }
+
+    /**
+     * As the other one, for the events that concern a node.
+     *
+     * @param node that watches
+     * @param peers nodes whose changes concern it; of all nodes, if empty
+     */
+    public EventBatch events(long index, Duration wait, String node, Optional<Set<String>> peers)
+            throws CoordinatorException {
+        String path = API + "/events?index=" + index + "&wait=" + wait.toMillis() + "ms&node=" + encoded(node)
+                + peers.map(ids -> "&peers=" + String.join(",", ids)).orElse("");
         return transport.call("GET", path, null, EventBatch.class, wait);
     }
 

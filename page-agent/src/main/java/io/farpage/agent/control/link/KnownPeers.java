@@ -27,7 +27,9 @@ final class KnownPeers {
     private final Map<String, Long> firstSeen = new HashMap<>();
 
     private final SupersededPeers superseded = new SupersededPeers();
+    private final Followed followed;
 
+    private final Set<String> staleViews = ConcurrentHashMap.newKeySet();
     private final Set<String> staleOffers = ConcurrentHashMap.newKeySet();
     private final Set<String> staleRegions = ConcurrentHashMap.newKeySet();
     private volatile boolean staleNodes = true;
@@ -42,8 +44,12 @@ final class KnownPeers {
         void gone(String peer);
     }
 
-    /** @param node this node, which is not its own peer */
-    KnownPeers(String node, CoordinatorClient coordinator, Listener listener) {
+    /**
+     * @param node this node, which is not its own peer
+     * @param mode whether all nodes are peers, or those that are followed
+     */
+    KnownPeers(String node, CoordinatorClient coordinator, LinkMode mode, Listener listener) {
+        this.followed = new Followed(mode);
         this.node = node;
         this.coordinator = coordinator;
         this.listener = listener;
@@ -55,8 +61,10 @@ final class KnownPeers {
             resync();
             return;
         }
-        staleOffers.add(changed);
-        staleNodes = true;
+        if (followed.contains(changed)) {
+            staleOffers.add(changed);
+            staleViews.add(changed);
+        }
     }
 
     /** Events may have been missed: all nodes and their offers are asked for again. Any thread. */
@@ -67,13 +75,45 @@ final class KnownPeers {
 
     /** {@code peer} published a region. Any thread. */
     void regionsChanged(String peer) {
-        staleRegions.add(peer);
-        staleNodes = true;
+        if (followed.contains(peer)) {
+            staleRegions.add(peer);
+            staleViews.add(peer);
+        }
     }
 
     /** {@code peer} published toward this node, or withdrew. Any thread. */
     void offerChanged(String peer) {
+        follow(peer);
         staleOffers.add(peer);
+    }
+
+    /** From now on {@code peer} is known, if the coordinator knows it. Returns whether that is new. Any thread. */
+    boolean follow(String peer) {
+        if (peer.equals(node) || !followed.add(peer)) {
+            return false;
+        }
+        staleOffers.add(peer);
+        staleViews.add(peer);
+        return true;
+    }
+
+    /** This node needs a link to {@code peer}. Any thread. */
+    void want(String peer) {
+        follow(peer);
+        followed.want(peer);
+    }
+
+    /** Whether this node starts the link to {@code peer} without being asked. */
+    boolean wants(String peer) {
+        return followed.wants(peer);
+    }
+
+    /** The nodes whose events the next long poll asks for; those of all nodes, if empty. Any thread. */
+    Optional<Set<String>> watched() {
+        Optional<Set<String>> watched = followed.watch();
+        // Their events until now were in no poll.
+        followed.takeNewlyWatched().forEach(this::nodeChanged);
+        return watched;
     }
 
     /** Whether the coordinator knows another node of that id. Any thread. */
@@ -117,6 +157,16 @@ final class KnownPeers {
                 throw e;
             }
         }
+        for (String peer : List.copyOf(staleViews)) {
+            staleViews.remove(peer);
+            try {
+                refreshNode(peer);
+            } catch (CoordinatorException | RuntimeException e) {
+                staleViews.add(peer);
+                throw e;
+            }
+        }
+        followed.unwatched(System.nanoTime()).forEach(this::nodeChanged);
         for (String peer : List.copyOf(staleOffers)) {
             staleOffers.remove(peer);
             try {
@@ -140,42 +190,74 @@ final class KnownPeers {
     }
 
     private void refreshNodes(boolean everyOffer) throws CoordinatorException {
+        if (followed.isAll()) {
+            readAllNodes(everyOffer);
+            return;
+        }
+        if (everyOffer) {
+            offers.clear();
+            for (Endpoint offer : coordinator.offers(node)) {
+                follow(offer.node());
+                offers.put(offer.node(), Optional.of(offer));
+            }
+        }
+        staleViews.addAll(followed.ids());
+    }
+
+    private void readAllNodes(boolean everyOffer) throws CoordinatorException {
         Set<String> present = new HashSet<>();
         for (Node peer : coordinator.nodes()) {
             if (peer.id().equals(node)) {
                 continue;
             }
             present.add(peer.id());
-            PeerView known = views.get(peer.id());
-            boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
-            boolean stale = staleRegions.remove(peer.id());
-            PeerView view =
-                    !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : readAgain(peer);
-            if (fresh && known != null) {
-                superseded.add(known.node());
-            }
-            // The endpoint may have been published, or its event lost, before this node knew the peer.
-            if (fresh || everyOffer) {
-                staleOffers.add(peer.id());
-            }
-            views.put(peer.id(), view);
-            if (fresh) {
-                superseded.remove(peer);
-                firstSeen.put(peer.id(), System.nanoTime());
-                listener.appeared(peer.id(), peer.poolId().value());
-            }
+            staleViews.remove(peer.id());
+            refreshed(peer, everyOffer);
         }
         for (String gone : ids()) {
             if (!present.contains(gone)) {
-                PeerView last = views.remove(gone);
-                if (last != null) {
-                    superseded.add(last.node());
-                }
-                offers.remove(gone);
-                staleOffers.remove(gone);
-                listener.gone(gone);
+                gone(gone);
             }
         }
+    }
+
+    private void refreshNode(String peer) throws CoordinatorException {
+        Optional<Node> now = coordinator.node(peer);
+        if (now.isPresent()) {
+            refreshed(now.get(), false);
+        } else if (views.containsKey(peer)) {
+            gone(peer);
+        }
+    }
+
+    private void refreshed(Node peer, boolean itsOffer) throws CoordinatorException {
+        PeerView known = views.get(peer.id());
+        boolean fresh = known == null || !known.node().incarnation().equals(peer.incarnation());
+        boolean stale = staleRegions.remove(peer.id());
+        PeerView view = !fresh && !stale && known != null && known.isComplete() ? known.with(peer) : readAgain(peer);
+        if (fresh && known != null) {
+            superseded.add(known.node());
+        }
+        // The endpoint may have been published, or its event lost, before this node knew the peer.
+        if (fresh || itsOffer) {
+            staleOffers.add(peer.id());
+        }
+        views.put(peer.id(), view);
+        if (fresh) {
+            superseded.remove(peer);
+            firstSeen.put(peer.id(), System.nanoTime());
+            listener.appeared(peer.id(), peer.poolId().value());
+        }
+    }
+
+    private void gone(String peer) {
+        PeerView last = views.remove(peer);
+        if (last != null) {
+            superseded.add(last.node());
+        }
+        offers.remove(peer);
+        staleOffers.remove(peer);
+        listener.gone(peer);
     }
 
     /** Reads the regions of a peer. They stay marked as changed if that fails. */

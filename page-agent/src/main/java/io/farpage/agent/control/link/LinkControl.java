@@ -10,17 +10,21 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardNotice;
+import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.Seen;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -28,7 +32,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a link to every other active node. Its thread wakes on events of the coordinator, on notices of shards and at the end of pauses, and has
+ * Keeps links to the other active nodes, to all of them or to those that are needed ({@link LinkMode}). Its thread wakes on events of the coordinator, on notices of shards and at the end of pauses, and has
  * each link take its next step.
  *
  * <p>While the coordinator is away, links that are up stay up, and no others are made.
@@ -45,6 +49,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private final LinkContext context;
     private final Map<String, LinkSession> sessions = new ConcurrentHashMap<>();
     private final KnownPeers peers;
+    private final CoordinatorClient coordinator;
     private final Fencing fencing = new Fencing();
     private final Negotiation negotiation;
     private final CompletionQueueControl completionQueues;
@@ -55,12 +60,14 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private volatile Consumer<ShardNotice.GrantRefused> refusals = _ -> {};
     private volatile Runnable appeared = () -> {};
     private boolean away;
+    private Optional<Epoch> publishedIn = Optional.empty();
 
     /** @param shards in the order of their numbers */
     public LinkControl(LocalNode self, Transports transports, List<LinkShard> shards, LinkOptions options) {
         thread = new ControlThread("links", new ControlThread.Pauses(TICK, TICK, CLOSE_TIMEOUT), this::step);
         context = new LinkContext(transports, shards, options, new Destroyer(thread::wake), System::nanoTime);
-        peers = new KnownPeers(self.id(), self.coordinator(), new Peers());
+        peers = new KnownPeers(self.id(), self.coordinator(), options.mode(), new Peers());
+        coordinator = self.coordinator();
         negotiation = new Negotiation(self, context, peers, fencing, sessions.values());
         completionQueues = new CompletionQueueControl(context);
     }
@@ -136,21 +143,51 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
      * @return false if the coordinator knows no other node of that id
      */
     public boolean connect(String peer) {
-        if (!peers.has(peer)) {
+        if (!peers.has(peer) && !appears(peer)) {
             return false;
         }
+        peers.want(peer);
         negotiation.request(peer);
         thread.wake();
         return true;
     }
 
+    /** Whether the coordinator knows a peer that this node does not follow yet; true if the coordinator is away. */
+    private boolean appears(String peer) {
+        if (context.options().mode() == LinkMode.MESH) {
+            return false;
+        }
+        try {
+            return coordinator.node(peer).isPresent();
+        } catch (CoordinatorException e) {
+            log.debug("whether there is a node {} is unknown: {}", peer, e.getMessage());
+            return true;
+        }
+    }
+
+    /** The nodes whose events concern the links; all nodes, if empty. To be called at the beginning of each poll for events. Any thread. */
+    public Optional<Set<String>> watched() {
+        Optional<Set<String>> watched = peers.watched();
+        thread.wake();
+        return watched;
+    }
+
+    private void want(String peer) {
+        if (context.options().mode() == LinkMode.DEMAND && !peers.wants(peer)) {
+            peers.want(peer);
+            thread.wake();
+        }
+    }
+
     /** The shard's side of the link to {@code peer}, which may not be up. Any thread. */
     public PeerLink link(String peer, int shard) {
+        want(peer);
         return session(peer).links().get(shard);
     }
 
     /** {@code peer} has granted other ranges of its memory to this node than before. Any thread. */
     public void grant(String peer, PeerGrants grants) {
+        want(peer);
         session(peer).grant(grants);
     }
 
@@ -166,6 +203,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
 
     /** The incarnation of a peer that has a pool now; the one that made the pool, if the peer is not known or has another. Any thread. */
     public Incarnation owner(String peer, Incarnation pool) {
+        want(peer);
         return peers.view(peer)
                 .map(PeerView::node)
                 .filter(node -> node.poolId().equals(pool))
@@ -205,6 +243,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
             leaveDevices();
             fencing.enforce(this::session);
             peers.refresh();
+            publishAgain();
             for (String peer : peers.ids()) {
                 Optional<PeerView> view = peers.view(peer);
                 if (view.isPresent()) {
@@ -223,6 +262,15 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
             peers.resync();
         }
         return TICK;
+    }
+
+    /** A coordinator that was started again does not know what was published to the one before. */
+    private void publishAgain() {
+        Optional<Epoch> now = coordinator.allegiance().status().seen().map(Seen::epoch);
+        if (!now.equals(publishedIn)) {
+            sessions.values().forEach(LinkSession::publishAgain);
+            publishedIn = now;
+        }
     }
 
     private void handleNotices() {

@@ -15,6 +15,7 @@ import java.time.Duration;
  * @param longestRdmaPause the longest such pause; RDMA that works for longer ends the series
  * @param trialTimeout how long RDMA may take to be proved beside a link over TCP
  * @param allowed the peers that there are links with
+ * @param mode which of them the node brings up
  */
 public record LinkOptions(
         QpOptions queuePairs,
@@ -25,7 +26,8 @@ public record LinkOptions(
         Duration rdmaPause,
         Duration longestRdmaPause,
         Duration trialTimeout,
-        AllowedPeers allowed) {
+        AllowedPeers allowed,
+        LinkMode mode) {
 
     /** Shards that a node may have. */
     public static final int MAX_SHARDS = 16;
@@ -44,13 +46,32 @@ public record LinkOptions(
                 rdmaPause,
                 Duration.ofMinutes(5),
                 Duration.ofSeconds(30),
-                AllowedPeers.ALL);
+                AllowedPeers.ALL,
+                LinkMode.MESH);
     }
 
     /** The same with links to {@code only} these peers. */
     public LinkOptions withAllowed(AllowedPeers only) {
+        return with(only, mode);
+    }
+
+    /** The same with the links of another mode. */
+    public LinkOptions withMode(LinkMode other) {
+        return with(allowed, other);
+    }
+
+    private LinkOptions with(AllowedPeers only, LinkMode links) {
         return new LinkOptions(
-                queuePairs, max, grace, firstBackoff, longestBackoff, rdmaPause, longestRdmaPause, trialTimeout, only);
+                queuePairs,
+                max,
+                grace,
+                firstBackoff,
+                longestBackoff,
+                rdmaPause,
+                longestRdmaPause,
+                trialTimeout,
+                only,
+                links);
     }
 
     /** The most queue pairs of a shard on one device as the requester of links: one for each link and each trial. */

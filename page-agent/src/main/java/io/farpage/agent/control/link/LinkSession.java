@@ -143,6 +143,11 @@ final class LinkSession {
         return trial.isUnpublished();
     }
 
+    /** The coordinator was started again, and does not know what was published: it is published again with the next step. */
+    void publishAgain() {
+        trial.publishAgain();
+    }
+
     /** The endpoint is published. */
     void published(PeerView view) {
         trial.published(view);

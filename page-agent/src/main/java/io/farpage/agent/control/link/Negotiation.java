@@ -64,9 +64,7 @@ final class Negotiation {
             requested.remove(peer);
             return;
         }
-        boolean eager = isRequested
-                || self.id().compareTo(peer) < 0
-                || peers.age(peer, now) > context.options().grace().toNanos();
+        boolean eager = isRequested || peers.wants(peer) || isDue(peer, now);
         Handshake.Step next = session.next(offer, eager);
         if (next != Handshake.Step.WAIT) {
             requested.remove(peer);
@@ -74,6 +72,13 @@ final class Negotiation {
         } else {
             stepTrial(session, view, offer);
         }
+    }
+
+    /** In a mesh one of the two starts, and the other one after a while. */
+    private boolean isDue(String peer, long now) {
+        return context.options().mode() == LinkMode.MESH
+                && (self.id().compareTo(peer) < 0
+                        || peers.age(peer, now) > context.options().grace().toNanos());
     }
 
     /** Keeps to the lists of allowed peers, whatever the coordinator says. Returns whether there is no link. */

@@ -70,6 +70,11 @@ final class RdmaTrial {
         return unpublished && queuePairs.ofLink().isOfferedOrConnected();
     }
 
+    /** The coordinator does not know the endpoint any more. */
+    void publishAgain() {
+        unpublished = true;
+    }
+
     /** The endpoint is published: new queue pairs of the trial may be verified. */
     void published(PeerView view) {
         unpublished = false;

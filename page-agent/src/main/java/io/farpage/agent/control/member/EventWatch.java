@@ -6,8 +6,11 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventBatch;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 
-/** Follows the coordinator's events with long polls. */
+/** Follows the coordinator's events that concern this node with long polls. */
 public final class EventWatch implements AutoCloseable {
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Duration RETRY = Duration.ofMillis(200);
@@ -22,13 +25,19 @@ public final class EventWatch implements AutoCloseable {
     }
 
     private final CoordinatorClient coordinator;
+    private final String node;
+    private final Supplier<Optional<Set<String>>> peers;
     private final Listener listener;
     private final ControlThread thread;
     private long index;
     private boolean missed = true;
 
-    public EventWatch(CoordinatorClient coordinator, Listener listener) {
+    /** @param peers asked at the beginning of each poll for the nodes whose changes concern this one; of all nodes, if empty */
+    public EventWatch(
+            CoordinatorClient coordinator, String node, Supplier<Optional<Set<String>>> peers, Listener listener) {
         this.coordinator = coordinator;
+        this.node = node;
+        this.peers = peers;
         this.listener = listener;
         thread = new ControlThread(
                 "events", new ControlThread.Pauses(Duration.ZERO, RETRY, CLOSE_TIMEOUT), this::awaitEvents);
@@ -40,7 +49,7 @@ public final class EventWatch implements AutoCloseable {
 
     private Duration awaitEvents() throws CoordinatorException {
         try {
-            EventBatch batch = coordinator.events(index, missed ? Duration.ZERO : WAIT);
+            EventBatch batch = coordinator.events(index, missed ? Duration.ZERO : Spread.of(WAIT), node, peers.get());
             index = batch.index();
             if (missed || batch.resync()) {
                 missed = false;

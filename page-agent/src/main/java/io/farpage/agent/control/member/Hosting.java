@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Release;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -67,6 +68,12 @@ public final class Hosting implements AutoCloseable {
     /** The extents in the pool may have changed. Any thread. */
     public void refresh() {
         thread.wake();
+    }
+
+    /** Whether the pool held pages of a space when it was listed last. Any thread. */
+    public boolean mayHold(OptionalLong space) {
+        return space.isEmpty()
+                || hosted.spaces().stream().anyMatch(each -> each.space().id() == space.getAsLong());
     }
 
     /** The extents in the pool, as the obeyed coordinator listed them last. Any thread. */

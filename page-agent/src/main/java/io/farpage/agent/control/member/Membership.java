@@ -6,12 +6,15 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorNotObeyedException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
+import io.farpage.coordinator.model.Epoch;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.Seen;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +34,7 @@ public final class Membership implements AutoCloseable {
     private volatile boolean registered;
     private volatile boolean known;
     private volatile boolean everRegistered;
+    private Optional<Epoch> registeredIn = Optional.empty();
     private volatile boolean isOver;
     private volatile boolean poolIsVoid;
     private final Disobedience disobedience;
@@ -126,15 +130,25 @@ public final class Membership implements AutoCloseable {
         coordinator.register(node, registration.withStatus(NodeStatus.ACTIVE));
         registered = true;
         known = true;
+        registeredIn = epoch();
         everRegistered = true;
         lastRefusal = "";
         log.info("registered with {} as {} incarnation {}", coordinator.base(), node, registration.incarnation());
         return heartbeat();
     }
 
+    private Optional<Epoch> epoch() {
+        return coordinator.allegiance().status().seen().map(Seen::epoch);
+    }
+
     private Duration heartbeat() throws CoordinatorException {
         Lease lease = coordinator.heartbeat(node, registration.incarnation());
-        return lease.heartbeatInterval();
+        if (!epoch().equals(registeredIn)) {
+            // The coordinator was started again and does not know the regions, which its store does not keep.
+            registered = false;
+            return Duration.ZERO;
+        }
+        return Spread.of(lease.heartbeatInterval());
     }
 
     private Duration refused(CoordinatorRefusedException e) {

@@ -33,7 +33,7 @@ final class KnownPeersTest {
         coordinator = new TestCoordinator(directory);
         between = new FailingRequests(coordinator.url());
         client = new CoordinatorClient(between.url(), Duration.ofSeconds(10));
-        peers = new KnownPeers("a", client, new KnownPeers.Listener() {
+        peers = new KnownPeers("a", client, LinkMode.MESH, new KnownPeers.Listener() {
             @Override
             public void appeared(String peer, long incarnation) {
                 told.add("appeared " + peer);

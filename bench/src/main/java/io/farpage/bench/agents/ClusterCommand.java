@@ -7,6 +7,9 @@ import io.farpage.guest.command.TimeSpan;
 import io.farpage.guest.command.UsageException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -23,8 +26,31 @@ public final class ClusterCommand implements Callable<Integer> {
     private static final int MOST_AGENTS = 10_000;
     private static final int COULD_NOT = 1;
 
-    @Option(names = "--agents", defaultValue = "100", description = "Pretended agents (default: ${DEFAULT-VALUE})")
-    private int agents;
+    @Option(
+            names = "--agents",
+            defaultValue = "100",
+            description =
+                    "Pretended agents, or several numbers of them to simulate, separated by commas (default: ${DEFAULT-VALUE})")
+    private String agentsText = "";
+
+    @Option(
+            names = "--simulate",
+            description =
+                    "Simulate the coordinator's classes under virtual time, for each of the numbers of agents that --agents lists, and print what an"
+                            + " event costs as CSV")
+    private boolean simulate;
+
+    @Option(
+            names = "--events",
+            defaultValue = "20",
+            description = "Simulated events of each kind (default: ${DEFAULT-VALUE})")
+    private int events;
+
+    @Option(names = "--seed", defaultValue = "1", description = "Of a simulation (default: ${DEFAULT-VALUE})")
+    private long seed;
+
+    @Option(names = "--chart", description = "SVG file to draw the simulations' costs to")
+    private Optional<Path> chart = Optional.empty();
 
     @Option(
             names = "--links",
@@ -79,9 +105,33 @@ public final class ClusterCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        if (agents < 2 || agents > MOST_AGENTS) {
-            throw new UsageException("--agents " + agents + ": must be from 2 to " + MOST_AGENTS);
+        List<Integer> sizes = sizes();
+        if (simulate) {
+            SimulationSeries series = SimulationSeries.run(sizes, events, seed);
+            series.print(System.out);
+            chart.ifPresent(series::draw);
+            return 0;
         }
+        if (sizes.size() != 1) {
+            throw new UsageException("--agents " + agentsText + ": one number, or --simulate");
+        }
+        return measure(sizes.getFirst());
+    }
+
+    private List<Integer> sizes() {
+        try {
+            List<Integer> sizes =
+                    Arrays.stream(agentsText.split(",")).map(Integer::valueOf).toList();
+            if (sizes.stream().allMatch(size -> size >= 2 && size <= MOST_AGENTS)) {
+                return sizes;
+            }
+        } catch (NumberFormatException e) {
+            // Refused below.
+        }
+        throw new UsageException("--agents " + agentsText + ": must be from 2 to " + MOST_AGENTS);
+    }
+
+    private int measure(int agents) throws InterruptedException {
         if (failures < 0 || failures >= agents) {
             throw new UsageException("--failures " + failures + ": must be from 0 to " + (agents - 1));
         }

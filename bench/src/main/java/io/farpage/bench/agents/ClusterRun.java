@@ -3,6 +3,7 @@ package io.farpage.bench.agents;
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Event;
@@ -32,6 +33,7 @@ final class ClusterRun {
     private static final Duration SETTLED = Duration.ofSeconds(60);
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration BETWEEN_CHANGES = Duration.ofMillis(200);
+    private static final int ATTEMPTS = 10;
     private static final long SPACE_BYTES = 1L << 30;
     private static final PrintStream OUT = System.out;
 
@@ -161,7 +163,7 @@ final class ClusterRun {
         for (int i = 0; i < plan.attachments(); i++) {
             PretendedAgent agent = agents.get(i % agents.size());
             long start = System.nanoTime();
-            Set<String> homes = attach(agent, "space-%05d".formatted(i));
+            Set<String> homes = attachInTime(agent, "space-%05d".formatted(i));
             if (await(SETTLED, () -> homes.stream().allMatch(agent.links()::isUp))) {
                 measures.attachments.record(System.nanoTime() - start);
             }
@@ -171,9 +173,26 @@ final class ClusterRun {
                 "attach until the links to the homes are agreed on: %s%n", Measures.text(measures.attachments.take()));
     }
 
-    private static Set<String> attach(PretendedAgent agent, String space) {
+    /** A coordinator that has no room for the connection is asked again, as page agents do. */
+    private static Set<String> attachInTime(PretendedAgent agent, String space) throws InterruptedException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return attach(agent, space);
+            } catch (CoordinatorUnreachableException e) {
+                if (attempt == ATTEMPTS) {
+                    throw new CommandException(
+                            "space %s could not be attached: %s".formatted(space, e.getMessage()), e);
+                }
+                Thread.sleep(BETWEEN_CHANGES);
+            }
+        }
+    }
+
+    private static Set<String> attach(PretendedAgent agent, String space) throws CoordinatorUnreachableException {
         try {
-            agent.coordinator().createSpace(SpaceRequest.of(space, SPACE_BYTES));
+            if (agent.coordinator().space(space).isEmpty()) {
+                agent.coordinator().createSpace(SpaceRequest.of(space, SPACE_BYTES));
+            }
             agent.coordinator()
                     .attach(
                             space,
@@ -186,6 +205,8 @@ final class ClusterRun {
                     .collect(Collectors.toSet());
             homes.forEach(agent::want);
             return homes;
+        } catch (CoordinatorUnreachableException e) {
+            throw e;
         } catch (CoordinatorException e) {
             throw new CommandException("space %s could not be attached: %s".formatted(space, e.getMessage()), e);
         }

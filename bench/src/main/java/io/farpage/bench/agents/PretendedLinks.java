@@ -106,7 +106,7 @@ final class PretendedLinks {
             if (!peer.equals(node)) {
                 staleOffers.remove(peer);
                 try {
-                    step(peer, coordinator.endpoint(peer, node));
+                    step(peer, coordinator.endpoint(/* node= */ peer, /* peer= */ node));
                 } catch (CoordinatorException e) {
                     staleOffers.add(peer);
                     throw e;

@@ -11,7 +11,7 @@ import java.util.Optional;
  * exceeds a limit is refused with status 507 and changes nothing.
  */
 final class Bounds {
-    static final int NODES = 2048;
+    static final int NODES = 16_384;
     /** Node ids whose superseded incarnations are remembered. */
     static final int RETIRED = 8192;
 

@@ -1,12 +1,14 @@
 package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +41,29 @@ final class FreeSpace {
         }
         room.use(draft.releases.under(node.id() + "/"));
         return room;
+    }
+
+    /** The room of several nodes, in their order, at the cost of one look at all extents. */
+    static List<FreeSpace> of(List<Node> nodes, Draft draft) {
+        Map<String, FreeSpace> rooms = new LinkedHashMap<>();
+        for (Node node : nodes) {
+            FreeSpace room = new FreeSpace(node);
+            room.use(draft.releases.under(node.id() + "/"));
+            rooms.put(node.id(), room);
+        }
+        for (Space space : draft.spaces.values()) {
+            for (Extent extent : draft.extents
+                    .find(State.idKey(space.id()))
+                    .map(State.Extents::list)
+                    .orElse(List.of())) {
+                extent.places()
+                        .map(ExtentHome::node)
+                        .distinct()
+                        .flatMap(id -> Optional.ofNullable(rooms.get(id)).stream())
+                        .forEach(room -> room.use(extent, space.pageSize()));
+            }
+        }
+        return List.copyOf(rooms.values());
     }
 
     static FreeSpace of(Node node, State state) {

@@ -36,9 +36,8 @@ final class NewHome {
         long bytes = extent.count() * pageSize;
         Set<Set<String>> groups = Placement.groups(draft, kept.size() + 1);
         Set<String> with = kept.stream().map(ExtentHome::node).collect(Collectors.toSet());
-        return candidates()
-                .filter(node -> !avoid.test(node.id()))
-                .map(node -> FreeSpace.of(node, draft))
+        List<Node> nodes = candidates().filter(node -> !avoid.test(node.id())).toList();
+        return FreeSpace.of(nodes, draft).stream()
                 .flatMap(room -> room.gaps(pageSize).stream()
                         .filter(gap -> gap.length() >= bytes)
                         .min(Comparator.comparingLong(FreeSpace.Gap::length))

@@ -136,9 +136,10 @@ public final class Spaces {
                     .map(id -> FreeSpace.of(requireActive(draft, id), draft))
                     .toList();
         }
-        return draft.nodes.values().stream()
+        List<Node> active = draft.nodes.values().stream()
                 .filter(node -> node.status() == NodeStatus.ACTIVE && !Drains.isDraining(draft, node.id()))
-                .map(node -> FreeSpace.of(node, draft))
+                .toList();
+        return FreeSpace.of(active, draft).stream()
                 .sorted(Comparator.comparingLong(FreeSpace::freeBytes)
                         .reversed()
                         .thenComparing(room -> room.node().id()))

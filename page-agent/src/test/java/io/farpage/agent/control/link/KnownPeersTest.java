@@ -1,12 +1,17 @@
 package io.farpage.agent.control.link;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Attempt;
+import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
@@ -15,6 +20,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -154,5 +161,85 @@ final class KnownPeersTest {
         assertThrows(CoordinatorException.class, peers::refresh, "and again");
         between.failNothing();
         peers.refresh();
+    }
+
+    private KnownPeers onDemand() {
+        return new KnownPeers("a", client, LinkMode.DEMAND, new KnownPeers.Listener() {
+            @Override
+            public void appeared(String peer, long incarnation) {
+                told.add("on demand " + peer);
+            }
+
+            @Override
+            public void gone(String peer) {
+                told.add("no longer " + peer);
+            }
+        });
+    }
+
+    @Test
+    void shouldAskOnDemandForTheNodesThatItFollowsAlone() throws Exception {
+        coordinator.register("c", new Incarnation(3), 4096);
+        KnownPeers demand = onDemand();
+        demand.refresh();
+        assertEquals(List.of(), demand.ids());
+        demand.want("c");
+        between.fail("/api/v1/nodes/b");
+        demand.refresh();
+        assertEquals(List.of("c"), demand.ids());
+        demand.nodeChanged("b");
+        demand.regionsChanged("b");
+        demand.refresh();
+        assertEquals(List.of("c"), demand.ids());
+        assertEquals(Optional.of(Set.of("c")), demand.watched());
+    }
+
+    @Test
+    void shouldFollowOnDemandANodeThatOffersALink() throws Exception {
+        KnownPeers demand = onDemand();
+        demand.refresh();
+        demand.offerChanged("b");
+        demand.refresh();
+        assertEquals(List.of("b"), demand.ids());
+        assertFalse(demand.wants("b"));
+    }
+
+    /** The events of an offer may have been missed. */
+    @Test
+    void shouldFindOnDemandTheOffersThatItWasNotToldOf() throws Exception {
+        coordinator
+                .client()
+                .publishEndpoint(
+                        "b",
+                        "a",
+                        new EndpointRequest(
+                                PEER,
+                                new Incarnation(1),
+                                Optional.of(new Attempt(7)),
+                                Optional.empty(),
+                                List.of(QpEntry.tcp(0, 0, 17, 0, Gid.ZERO, 5, 4096, "127.0.0.1", 9000))));
+        KnownPeers demand = onDemand();
+        demand.refresh();
+        assertEquals(List.of("b"), demand.ids());
+        assertEquals(
+                Optional.of(new Attempt(7)), demand.offer("b").orElseThrow().attempt());
+    }
+
+    /** A long poll that began before a node was followed tells nothing of it. */
+    @Test
+    void shouldAskAgainForANodeThatNoPollCovers() throws Exception {
+        KnownPeers demand = onDemand();
+        demand.watched();
+        demand.want("c");
+        demand.refresh();
+        assertEquals(List.of(), demand.ids());
+        coordinator.register("c", new Incarnation(3), 4096);
+        demand.watched();
+        demand.refresh();
+        assertEquals(List.of("c"), demand.ids());
+        coordinator.client().deregister("c", new Incarnation(3));
+        demand.nodeChanged("c");
+        demand.refresh();
+        assertEquals(List.of("appeared b", "on demand c", "no longer c"), told);
     }
 }

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.bench.agents;
+
+import org.jspecify.annotations.NullMarked;

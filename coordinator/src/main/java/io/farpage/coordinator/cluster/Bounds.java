@@ -13,7 +13,7 @@ import java.util.Optional;
 final class Bounds {
     static final int NODES = 16_384;
     /** Node ids whose superseded incarnations are remembered. */
-    static final int RETIRED = 8192;
+    static final int RETIRED = 65_536;
 
     static final int REGIONS_OF_NODE = 64;
     /** Endpoints of one node: {@code link.max} allows as many peers. */

@@ -8,6 +8,7 @@ import io.farpage.guest.command.UsageException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -109,6 +110,10 @@ public final class ClusterCommand implements Callable<Integer> {
         if (simulate) {
             SimulationSeries series = SimulationSeries.run(sizes, events, seed);
             series.print(System.out);
+            int largest = Collections.max(sizes);
+            System.out.printf(
+                    "# heap with %d nodes and %d spaces, links on demand: %d MiB%n",
+                    largest, largest / 10, Simulation.heapBytes(largest, seed) >> 20);
             chart.ifPresent(series::draw);
             return 0;
         }

@@ -117,6 +117,21 @@ final class Simulation {
         return simulation.costs;
     }
 
+    /** Bytes of heap that the coordinator's state takes with so many nodes and a space to each ten of them, and the simulated store beside it. */
+    static long heapBytes(int agents, long seed) {
+        Runtime runtime = Runtime.getRuntime();
+        runtime.gc();
+        long before = runtime.totalMemory() - runtime.freeMemory();
+        Simulation simulation = new Simulation(Links.DEMAND, seed);
+        simulation.grow(agents);
+        runtime.gc();
+        long after = runtime.totalMemory() - runtime.freeMemory();
+        if (simulation.agents.size() != agents) {
+            throw new IllegalStateException("the cluster has not grown to " + agents);
+        }
+        return after - before;
+    }
+
     private void grow(int count) {
         for (int i = 0; i < count; i++) {
             join();

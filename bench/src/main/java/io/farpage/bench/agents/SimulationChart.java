@@ -37,7 +37,7 @@ final class SimulationChart {
         svg.append("<text x=\"%d\" y=\"20\" font-size=\"13\">%s, by agents</text>\n".formatted(MARGIN, title));
         for (int decade = 0; decade <= DECADES; decade++) {
             double y = y(Math.pow(10, decade));
-            svg.append(line("M%d %.1f H%d", "#ddd", "", MARGIN, y, WIDTH - 10));
+            svg.append("<path d=\"M%d %s H%d\" stroke=\"#ddd\"/>\n".formatted(MARGIN, number(y), WIDTH - 10));
             svg.append("<text x=\"8\" y=\"%s\">1e%d</text>\n".formatted(number(y + 4), decade));
         }
         for (int decade = 1; decade <= DECADES_OF_AGENTS; decade++) {
@@ -87,10 +87,6 @@ final class SimulationChart {
                                 links == Links.MESH ? "mesh, unfiltered" : "demand"));
             }
         }
-    }
-
-    private static String line(String path, String colour, String more, Object... numbers) {
-        return "<path d=\"%s\" stroke=\"%s\"%s/>\n".formatted(String.format(Locale.ROOT, path, numbers), colour, more);
     }
 
     private static double x(double agents) {

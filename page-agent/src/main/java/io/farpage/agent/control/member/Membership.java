@@ -145,8 +145,7 @@ public final class Membership implements AutoCloseable {
         Lease lease = coordinator.heartbeat(node, registration.incarnation());
         if (!epoch().equals(registeredIn)) {
             // The coordinator was started again and does not know the regions, which its store does not keep.
-            registered = false;
-            return Duration.ZERO;
+            return register();
         }
         return Spread.of(lease.heartbeatInterval());
     }

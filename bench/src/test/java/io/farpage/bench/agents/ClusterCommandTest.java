@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class ClusterCommandTest {
-    private static final Duration TIMEOUT = Duration.ofSeconds(240);
+    private static final Duration TIMEOUT = Duration.ofMinutes(4);
 
     @TempDir
     private Path directory;

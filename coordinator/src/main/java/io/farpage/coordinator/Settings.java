@@ -40,6 +40,56 @@ public final class Settings {
             "/var/lib/farpage/coordinator",
             "Where the coordinator keeps its state; created if missing. One coordinator at a time can use it.");
 
+    /** Where the state is kept. */
+    public enum StoreKind {
+        /** In a file of this host: one coordinator. */
+        EMBEDDED,
+        /** In an etcd cluster, which several coordinators share. */
+        ETCD
+    }
+
+    /** Kind of store. */
+    public static final Key<StoreKind> STORE_KIND = Key.choice(
+            "store.kind",
+            StoreKind.EMBEDDED,
+            "Where the state is kept: `embedded`, in a file under `store.directory`; `etcd`, in an etcd cluster that several coordinators share, one of"
+                    + " which leads.");
+
+    /** Members of the etcd cluster. */
+    public static final Key<List<String>> ETCD_ENDPOINTS = Key.texts(
+            "store.etcd.endpoints",
+            "http://127.0.0.1:2379",
+            "With `store.kind: etcd`: the client URLs of all members of the etcd cluster.");
+
+    /** Prefix of all keys in etcd. */
+    public static final Key<String> ETCD_PREFIX = Key.text(
+            "store.etcd.prefix",
+            "/farpage",
+            "With `store.kind: etcd`: what all keys of this cluster begin with. Coordinators with the same prefix keep the same cluster.");
+
+    /** How long a leader that is not heard of keeps the lead. */
+    public static final Key<Duration> ETCD_LEASE = Key.duration(
+            "store.etcd.lease",
+            "3s",
+            "2s",
+            "60s",
+            "With `store.kind: etcd`: how long after its last sign of life a leader is succeeded, in whole seconds.");
+
+    /** How long an operation of etcd may take. */
+    public static final Key<Duration> ETCD_DEADLINE = Key.duration(
+            "store.etcd.deadline",
+            "2s",
+            "100ms",
+            "60s",
+            "With `store.kind: etcd`: how long one operation may take before it counts as failed.");
+
+    /** Where clients reach this coordinator. */
+    public static final Key<Optional<String>> URL = Key.optional(
+            "server.url",
+            ValueTypes.matching("https?://[^/\\s]+", "http://host:port or https://host:port"),
+            "With `store.kind: etcd`: where agents and commands reach this coordinator; followers name it to their clients while it leads. Left out,"
+                    + " it is the address of `server.listen`.");
+
     /** How long a lease holds. */
     public static final Key<Duration> LEASE = Key.duration(
             "lease.duration",
@@ -131,6 +181,12 @@ public final class Settings {
             LIFETIME,
             TlsKeys.RELOAD,
             DIRECTORY,
+            STORE_KIND,
+            ETCD_ENDPOINTS,
+            ETCD_PREFIX,
+            ETCD_LEASE,
+            ETCD_DEADLINE,
+            URL,
             LEASE,
             HEARTBEAT,
             EVENTS,

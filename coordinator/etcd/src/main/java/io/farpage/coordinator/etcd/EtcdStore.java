@@ -1,0 +1,256 @@
+package io.farpage.coordinator.etcd;
+
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.DeleteOption;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
+import io.farpage.coordinator.store.Change;
+import io.farpage.coordinator.store.Store;
+import io.farpage.coordinator.store.StoreException;
+import io.farpage.coordinator.store.Table;
+import io.farpage.rest.Json;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The store of a coordinator that leads. One key tells the {@link Mark}, and each transaction compares it and the leader's key: a commit takes effect
+ * if this coordinator leads and nothing was committed in between.
+ *
+ * <p>A commit of more changes than one transaction of etcd takes is first staged in parts; the transaction that moves the mark makes it durable, and then
+ * the parts are applied. A store that finds staged parts applies them before anything else.
+ */
+final class EtcdStore implements Store {
+
+    /** Changes of one transaction; etcd takes 128 operations. */
+    static final int MOST_CHANGES = 100;
+
+    /** Bytes of the changes of one transaction; etcd takes 1.5 MiB. */
+    static final int MOST_BYTES = 1 << 20;
+
+    private static final Logger LOG = LoggerFactory.getLogger(EtcdStore.class);
+    private static final String MARK = "mark";
+
+    private final Etcd etcd;
+    private final Lead lead;
+    private Mark mark;
+
+    /**
+     * What proves that this coordinator leads.
+     *
+     * @param condition holds in etcd as long as it does
+     * @param lost told when the condition did not hold
+     */
+    record Lead(Cmp condition, Runnable lost) {}
+
+    /** One part of a commit that was too large for a transaction. */
+    record Part(List<Change> changes) {}
+
+    private EtcdStore(Etcd etcd, Lead lead) {
+        this.etcd = etcd;
+        this.lead = lead;
+        this.mark = Mark.NEW;
+    }
+
+    /**
+     * Opens the store, and completes the commit that the last leader may have left staged.
+     *
+     * @throws StoreException if etcd does not answer or this coordinator does not lead
+     */
+    static EtcdStore open(Etcd etcd, Lead lead) {
+        EtcdStore store = new EtcdStore(etcd, lead);
+        store.recover();
+        return store;
+    }
+
+    @Override
+    public synchronized Map<String, String> rows(Table table) {
+        settle();
+        String path = path(table);
+        int length = etcd.key(path).size();
+        Map<String, String> rows = new TreeMap<>();
+        etcd.under(path)
+                .forEach(pair -> rows.put(Etcd.text(pair.getKey().substring(length)), Etcd.text(pair.getValue())));
+        return rows;
+    }
+
+    @Override
+    public synchronized long revision() {
+        return mark.revision();
+    }
+
+    @Override
+    public synchronized void commit(List<Change> changes) {
+        settle();
+        List<Part> parts = parts(changes);
+        Mark next = mark.next(parts.size() > 1 ? parts.size() : 0);
+        List<Op> operations = new ArrayList<>();
+        operations.add(put(MARK, next.toString()));
+        if (next.staged() > 0) {
+            stage(next, parts);
+        } else {
+            parts.forEach(part -> operations.addAll(operations(part)));
+        }
+        move(next, operations);
+        if (next.staged() > 0) {
+            applyQuietly();
+        }
+    }
+
+    /** Moves the mark. If the answer is missing or says no, the mark in etcd tells whether it has moved all the same. */
+    private void move(Mark next, List<Op> operations) {
+        String operation = "commit " + next.revision();
+        try {
+            if (etcd.commit(operation, conditions(), operations) || read().equals(next)) {
+                mark = next;
+                return;
+            }
+        } catch (StoreException e) {
+            if (!readAfter(e).equals(Optional.of(next))) {
+                throw e;
+            }
+            mark = next;
+            return;
+        }
+        lead.lost().run();
+        throw new StoreException("etcd, %s: another coordinator leads, or has committed".formatted(operation));
+    }
+
+    private Optional<Mark> readAfter(StoreException failure) {
+        try {
+            return Optional.of(read());
+        } catch (StoreException unread) {
+            failure.addSuppressed(unread);
+            return Optional.empty();
+        }
+    }
+
+    private void stage(Mark next, List<Part> parts) {
+        check(
+                "stage",
+                List.of(Op.delete(
+                        etcd.key("staged/"),
+                        DeleteOption.builder()
+                                .withRange(Etcd.prefixEnd(etcd.key("staged/")))
+                                .build())));
+        for (int i = 0; i < parts.size(); i++) {
+            check("stage", List.of(put(staged(next, i), Json.STRICT.writeValueAsString(parts.get(i)))));
+        }
+    }
+
+    /** The commit is durable already; what is not applied now is applied before the next operation. */
+    private void applyQuietly() {
+        try {
+            settle();
+        } catch (StoreException e) {
+            LOG.warn("commit {} is durable and is not applied yet: {}", mark.revision(), e.getMessage());
+        }
+    }
+
+    private void settle() {
+        if (mark.staged() == 0) {
+            return;
+        }
+        for (int i = 0; i < mark.staged(); i++) {
+            Optional<String> part = etcd.get(staged(mark, i));
+            if (part.isPresent()) {
+                List<Op> operations = new ArrayList<>(operations(Json.STRICT.readValue(part.get(), Part.class)));
+                operations.add(Op.delete(etcd.key(staged(mark, i)), DeleteOption.DEFAULT));
+                check("apply", operations);
+            }
+        }
+        Mark settled = mark.settled();
+        move(settled, List.of(put(MARK, settled.toString())));
+    }
+
+    private void check(String operation, List<Op> operations) {
+        if (!etcd.commit(operation, conditions(), operations)) {
+            lead.lost().run();
+            throw new StoreException("etcd, %s: another coordinator leads, or has committed".formatted(operation));
+        }
+    }
+
+    private List<Cmp> conditions() {
+        Cmp unmoved = mark.equals(Mark.NEW)
+                ? new Cmp(etcd.key(MARK), Cmp.Op.EQUAL, CmpTarget.version(0))
+                : new Cmp(etcd.key(MARK), Cmp.Op.EQUAL, CmpTarget.value(Etcd.bytes(mark.toString())));
+        return List.of(lead.condition(), unmoved);
+    }
+
+    private Mark read() {
+        return etcd.get(MARK).map(Mark::parse).orElse(Mark.NEW);
+    }
+
+    private List<Op> operations(Part part) {
+        return part.changes().stream()
+                .map(change -> {
+                    String path = path(change.table()) + change.key();
+                    return change.row()
+                            .<Op>map(row -> put(path, row))
+                            .orElseGet(() -> Op.delete(etcd.key(path), DeleteOption.DEFAULT));
+                })
+                .toList();
+    }
+
+    private Op.PutOp put(String path, String value) {
+        return Op.put(etcd.key(path), Etcd.bytes(value), PutOption.DEFAULT);
+    }
+
+    private static String path(Table table) {
+        return "rows/" + table.name().toLowerCase(Locale.ROOT) + "/";
+    }
+
+    private static String staged(Mark mark, int part) {
+        return "staged/%s/%06d".formatted(mark.nonce(), part);
+    }
+
+    /** The last change of each row, divided so that each part fits in one transaction. */
+    private static List<Part> parts(List<Change> changes) {
+        Map<String, Change> last = new LinkedHashMap<>();
+        changes.forEach(change -> last.put(path(change.table()) + change.key(), change));
+        List<Part> parts = new ArrayList<>();
+        List<Change> open = new ArrayList<>();
+        long bytes = 0;
+        for (Map.Entry<String, Change> entry : last.entrySet()) {
+            long size = size(entry.getKey())
+                    + entry.getValue().row().map(EtcdStore::size).orElse(0L);
+            if (size > MOST_BYTES) {
+                throw new StoreException(
+                        "row %s has %d bytes, and etcd takes rows of up to %d; use store.kind: embedded"
+                                .formatted(entry.getKey(), size, MOST_BYTES));
+            }
+            if (open.size() == MOST_CHANGES || bytes + size > MOST_BYTES) {
+                parts.add(new Part(List.copyOf(open)));
+                open.clear();
+                bytes = 0;
+            }
+            open.add(entry.getValue());
+            bytes += size;
+        }
+        parts.add(new Part(List.copyOf(open)));
+        return parts;
+    }
+
+    private static long size(String text) {
+        return text.getBytes(StandardCharsets.UTF_8).length;
+    }
+
+    @Override
+    public synchronized void recover() {
+        mark = read();
+        check("open", List.of(Op.get(etcd.key(MARK), GetOption.DEFAULT)));
+        settle();
+    }
+
+    @Override
+    public void close() {}
+}

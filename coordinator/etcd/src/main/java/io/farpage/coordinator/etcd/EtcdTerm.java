@@ -1,0 +1,44 @@
+package io.farpage.coordinator.etcd;
+
+import io.etcd.jetcd.election.LeaderKey;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.farpage.coordinator.lead.Term;
+import io.farpage.coordinator.store.Store;
+
+/** The term of a leader: its lease, and the store whose commits compare its key of the election. */
+final class EtcdTerm implements Term {
+
+    private final EtcdLease lease;
+    private final Store store;
+
+    private EtcdTerm(EtcdLease lease, Store store) {
+        this.lease = lease;
+        this.store = store;
+    }
+
+    static EtcdTerm begin(Etcd etcd, EtcdLease lease, LeaderKey leader) {
+        Cmp leads = new Cmp(leader.getKey(), Cmp.Op.EQUAL, CmpTarget.createRevision(leader.getRevision()));
+        return new EtcdTerm(lease, EtcdStore.open(etcd, new EtcdStore.Lead(leads, lease::end)));
+    }
+
+    @Override
+    public Store store() {
+        return store;
+    }
+
+    @Override
+    public boolean holds() {
+        return lease.holds();
+    }
+
+    @Override
+    public void awaitEnd() throws InterruptedException {
+        lease.awaitEnd();
+    }
+
+    @Override
+    public void close() {
+        lease.close();
+    }
+}

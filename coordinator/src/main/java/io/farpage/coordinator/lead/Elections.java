@@ -1,0 +1,16 @@
+package io.farpage.coordinator.lead;
+
+import io.farpage.config.Config;
+import java.net.URI;
+
+/** Opens the shared store that a configuration names. Implementations have a public constructor without parameters. */
+public interface Elections {
+
+    /**
+     * Connects to the shared store.
+     *
+     * @param own URL at which clients reach this coordinator while it leads
+     * @throws io.farpage.coordinator.store.StoreException if the configuration cannot be used
+     */
+    Candidacy open(Config config, URI own);
+}

@@ -1,0 +1,27 @@
+package io.farpage.coordinator.lead;
+
+import io.farpage.coordinator.store.Store;
+
+/**
+ * The time for which a coordinator leads. Its end is final. While {@link #holds} says true no other coordinator has been elected: the term ends on this
+ * host's monotonic clock, with a margin, before the store lets another be elected. Thread-safe.
+ */
+public interface Term extends AutoCloseable {
+
+    /** The shared store; commits throw when another coordinator has been elected. */
+    Store store();
+
+    /** Whether this coordinator certainly leads at this moment. */
+    boolean holds();
+
+    /**
+     * Waits until the term has ended.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    void awaitEnd() throws InterruptedException;
+
+    /** Ends the term, and lets another coordinator be elected at once. */
+    @Override
+    void close();
+}

@@ -16,6 +16,7 @@ import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.StoreProbe;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import io.farpage.coordinator.store.StoreException;
@@ -76,9 +77,17 @@ public final class Coordinator implements AutoCloseable {
     }
 
     static Coordinator start(Config config, Time time, Doors doors) {
-        Store store = MvStore.open(config.get(Settings.DIRECTORY));
+        return start(config, time, MvStore.open(config.get(Settings.DIRECTORY)), doors, RestServer.Around.NOTHING);
+    }
+
+    /** Starts the service of a coordinator that leads for a term; it answers nothing that may contradict the leader of the next one. */
+    static Coordinator start(Config config, Time time, Doors doors, Term term) {
+        return start(config, time, term.store(), doors, Following.during(term));
+    }
+
+    private static Coordinator start(Config config, Time time, Store store, Doors doors, RestServer.Around around) {
         try {
-            Coordinator coordinator = start(config, time, store, doors);
+            Coordinator coordinator = assemble(config, time, store, doors, around);
             coordinator.leaseWatch.start();
             return coordinator;
         } catch (RuntimeException e) {
@@ -88,7 +97,7 @@ public final class Coordinator implements AutoCloseable {
         }
     }
 
-    private static Coordinator start(Config config, Time time, Store store, Doors doors) {
+    private static Coordinator assemble(Config config, Time time, Store store, Doors doors, RestServer.Around leading) {
         Metrics metrics = new Metrics("farpage_coordinator");
         CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
         Lineage lineage = Lineage.begin(store);
@@ -116,7 +125,7 @@ public final class Coordinator implements AutoCloseable {
                 api.routes(),
                 metrics,
                 () -> health(options, lineage, ledger, probe.part()),
-                new Guard(lineage, ledger).around());
+                Following.both(leading, new Guard(lineage, ledger).around()));
         return new Coordinator(
                 config,
                 new Records(store, lineage, ledger),

@@ -5,6 +5,8 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.tls.ClientOptions;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
@@ -18,9 +20,10 @@ final class CoordinatorTarget {
     @Option(
             names = "--coordinator",
             paramLabel = "URL",
-            description = "Where the coordinator is, http:// or https://; or FARPAGE_COORDINATOR_URL (default "
-                    + DEFAULT + ").")
-    private @Nullable URI coordinator;
+            description =
+                    "Where the coordinator is, http:// or https://, or several of them with commas between; or FARPAGE_COORDINATOR_URL (default "
+                            + DEFAULT + ").")
+    private @Nullable String coordinator;
 
     @Mixin
     private final ClientOptions security = new ClientOptions();
@@ -28,9 +31,13 @@ final class CoordinatorTarget {
     CoordinatorTarget() {}
 
     CoordinatorClient client(Duration deadline) {
-        URI base = Optional.ofNullable(coordinator)
-                .orElseGet(() -> URI.create(Optional.ofNullable(System.getenv("FARPAGE_COORDINATOR_URL"))
-                        .orElse(DEFAULT)));
-        return new CoordinatorClient(base, deadline, new Allegiance(), security.credentials());
+        String urls = Optional.ofNullable(coordinator)
+                .or(() -> Optional.ofNullable(System.getenv("FARPAGE_COORDINATOR_URL")))
+                .orElse(DEFAULT);
+        List<URI> bases = Arrays.stream(urls.split(",", -1))
+                .map(String::strip)
+                .map(URI::create)
+                .toList();
+        return new CoordinatorClient(bases, deadline, new Allegiance(), security.credentials());
     }
 }

@@ -53,6 +53,9 @@ final class RunOptions {
     int run(PrintWriter out) throws IOException, InterruptedException {
         Config config = options.load();
         config.warnings().forEach(LOG::warn);
+        if (config.get(Settings.STORE_KIND) == Settings.StoreKind.ETCD) {
+            return new SharedRun(config, portFile, rebuild).run(out);
+        }
         Doors doors = Doors.open(config);
         if (rebuild) {
             rebuild(config, doors, out);
@@ -94,7 +97,7 @@ final class RunOptions {
         }
     }
 
-    private static void writePort(Path file, int port) throws IOException {
+    static void writePort(Path file, int port) throws IOException {
         Path absolute = file.toAbsolutePath();
         Path temporary = absolute.resolveSibling(absolute.getFileName() + ".tmp");
         Files.writeString(temporary, port + "\n");

@@ -73,7 +73,7 @@ public final class Settings {
             "3s",
             "2s",
             "60s",
-            "With `store.kind: etcd`: how long after its last sign of life a leader is succeeded, in whole seconds.");
+            "With `store.kind: etcd`: how long after its last sign of life a leader is succeeded; parts of a second count as a whole one.");
 
     /** How long an operation of etcd may take. */
     public static final Key<Duration> ETCD_DEADLINE = Key.duration(
@@ -171,6 +171,7 @@ public final class Settings {
     private static final List<Key<?>> OWN = List.of(
             TlsKeys.INSECURE,
             LISTEN,
+            URL,
             NAMES,
             MAX_BODY,
             NODES_CREATE_SPACES,
@@ -186,7 +187,6 @@ public final class Settings {
             ETCD_PREFIX,
             ETCD_LEASE,
             ETCD_DEADLINE,
-            URL,
             LEASE,
             HEARTBEAT,
             EVENTS,

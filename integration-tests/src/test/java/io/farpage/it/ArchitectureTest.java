@@ -6,6 +6,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -123,6 +124,14 @@ class ArchitectureTest {
                         .and(not(resideInAnyPackage(
                                 "io.farpage.coordinator.client..", "io.farpage.coordinator.model.."))))
                 .check(ALL);
+    }
+
+    /** What these tests run with is the class path of all programs but the coordinator's. */
+    @Test
+    void shouldKeepEtcdOffTheClassPathOfAgents() {
+        for (String name : List.of("io.etcd.jetcd.Client", "io.grpc.Channel", "io.netty.channel.Channel")) {
+            assertThrows(ClassNotFoundException.class, () -> Class.forName(name), name);
+        }
     }
 
     @Test

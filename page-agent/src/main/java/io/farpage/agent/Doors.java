@@ -23,6 +23,7 @@ import io.farpage.tls.Tls;
 import io.farpage.tls.TlsKeys;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -56,7 +57,7 @@ final class Doors implements AutoCloseable {
         try {
             if (tls.isEmpty()) {
                 checkExposure(config);
-            } else if (!config.get(AgentKeys.COORDINATOR_URL).startsWith("https:")) {
+            } else if (!allSecure(config)) {
                 throw new ConfigException(
                         List.of("coordinator.url: '%s' is not valid: with tls.certificate it must be https://"
                                 .formatted(config.get(AgentKeys.COORDINATOR_URL))));
@@ -83,8 +84,13 @@ final class Doors implements AutoCloseable {
         }
     }
 
+    private static boolean allSecure(Config config) {
+        return Arrays.stream(config.get(AgentKeys.COORDINATOR_URL).split(",", -1))
+                .allMatch(url -> url.strip().startsWith("https:"));
+    }
+
     private static void checkExposure(Config config) {
-        if (config.get(AgentKeys.COORDINATOR_URL).startsWith("https:")) {
+        if (config.get(AgentKeys.COORDINATOR_URL).contains("https:")) {
             throw new ConfigException(List.of(
                     "coordinator.url: '%s' is not valid without tls.certificate, tls.key and tls.ca; 'page-agent join' gets them"
                             .formatted(config.get(AgentKeys.COORDINATOR_URL))));
@@ -131,8 +137,11 @@ final class Doors implements AutoCloseable {
         return tls;
     }
 
-    URI coordinator() {
-        return URI.create(config.get(AgentKeys.COORDINATOR_URL));
+    List<URI> coordinators() {
+        return Arrays.stream(config.get(AgentKeys.COORDINATOR_URL).split(",", -1))
+                .map(String::strip)
+                .map(URI::create)
+                .toList();
     }
 
     Credentials credentials() {

@@ -123,7 +123,7 @@ public final class PageAgent implements AutoCloseable {
                     "every link of this agent is encrypted (TLS 1.3), and RDMA is not used: link.encryption is require");
         }
         coordinator = parts.add(new CoordinatorClient(
-                doors.coordinator(),
+                doors.coordinators(),
                 config.get(AgentKeys.COORDINATOR_TIMEOUT),
                 keeping.allegiance(),
                 doors.credentials()));

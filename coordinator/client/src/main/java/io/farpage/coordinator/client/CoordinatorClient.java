@@ -60,7 +60,7 @@ public final class CoordinatorClient implements AutoCloseable {
 
     private static final String API = "/api/v1";
 
-    private final URI base;
+    private final Addresses addresses;
     private final Allegiance allegiance;
     private final Transport transport;
 
@@ -92,17 +92,35 @@ public final class CoordinatorClient implements AutoCloseable {
      * @throws IllegalArgumentException as the other constructors do
      */
     public CoordinatorClient(URI base, Duration deadline, Allegiance allegiance, Credentials credentials) {
+        this(List.of(base), deadline, allegiance, credentials);
+    }
+
+    /**
+     * Makes a client of several coordinators, one of which leads. A coordinator that is not reached is left for the next one, and a
+     * follower for the leader that it names.
+     *
+     * @param bases at least one
+     * @throws IllegalArgumentException as the other constructors do
+     */
+    public CoordinatorClient(List<URI> bases, Duration deadline, Allegiance allegiance, Credentials credentials) {
+        bases.forEach(CoordinatorClient::check);
+        if (bases.isEmpty()) {
+            throw new IllegalArgumentException("no coordinator URL is given; for example http://127.0.0.1:7400");
+        }
+        if (deadline.isNegative() || deadline.isZero()) {
+            throw new IllegalArgumentException("deadline " + deadline + " is not positive");
+        }
+        this.addresses = new Addresses(bases);
+        this.allegiance = allegiance;
+        this.transport = new Transport(addresses, deadline, allegiance, credentials);
+    }
+
+    private static void check(URI base) {
         if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
             throw new IllegalArgumentException(
                     "coordinator URL '%s' must be http://host:port or https://host:port, for example http://127.0.0.1:7400"
                             .formatted(base));
         }
-        if (deadline.isNegative() || deadline.isZero()) {
-            throw new IllegalArgumentException("deadline " + deadline + " is not positive");
-        }
-        this.base = base;
-        this.allegiance = allegiance;
-        this.transport = new Transport(base, deadline, allegiance, credentials);
     }
 
     /** Which coordinator this client obeys. */
@@ -110,9 +128,9 @@ public final class CoordinatorClient implements AutoCloseable {
         return allegiance;
     }
 
-    /** Where the coordinator is. */
+    /** The coordinator that is called now. */
     public URI base() {
-        return base;
+        return addresses.current();
     }
 
     /** The cluster, if one was formed. */

@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
@@ -34,9 +35,14 @@ final class Transport implements AutoCloseable {
 
     private static final int TOO_MANY_REQUESTS = 429;
     private static final int SERVICE_UNAVAILABLE = 503;
+    /** Header of a follower's refusals: the leader's URL, or {@link #NO_LEADER}. */
+    static final String LEADER = "Farpage-Leader";
+
+    static final String NO_LEADER = "none";
+    private static final long LONGEST_PAUSE = 250;
     private static final Duration DEFAULT_PAUSE = Duration.ofSeconds(1);
 
-    private final URI base;
+    private final Addresses addresses;
     private final Duration deadline;
     private final Allegiance allegiance;
     private final Credentials credentials;
@@ -52,8 +58,8 @@ final class Transport implements AutoCloseable {
      */
     private record Connections(HttpClient http, Optional<SSLContext> context, Optional<HttpClient> earlier) {}
 
-    Transport(URI base, Duration deadline, Allegiance allegiance, Credentials credentials) {
-        this.base = base;
+    Transport(Addresses addresses, Duration deadline, Allegiance allegiance, Credentials credentials) {
+        this.addresses = addresses;
         this.deadline = deadline;
         this.allegiance = allegiance;
         this.credentials = credentials;
@@ -93,7 +99,7 @@ final class Transport implements AutoCloseable {
     <T> T call(String method, String path, @Nullable Object body, Class<T> type, Duration extra)
             throws CoordinatorException {
         String operation = method + " " + path;
-        HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline.plus(extra));
+        HttpResponse<byte[]> response = send(operation, new Call(method, path, body), deadline.plus(extra));
         Optional<CoordinatorException> refusal = refusal(operation, response);
         if (refusal.isPresent()) {
             throw refusal.get();
@@ -108,7 +114,7 @@ final class Transport implements AutoCloseable {
     /** Sends a request whose answer has no content that matters. */
     void call(String method, String path, @Nullable Object body) throws CoordinatorException {
         String operation = method + " " + path;
-        HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline);
+        HttpResponse<byte[]> response = send(operation, new Call(method, path, body), deadline);
         Optional<CoordinatorException> refusal = refusal(operation, response);
         if (refusal.isPresent()) {
             throw refusal.get();
@@ -118,7 +124,7 @@ final class Transport implements AutoCloseable {
     /** A call to a coordinator that is being rebuilt, which keeps no cluster yet and so is judged by no allegiance. */
     RebuildStatus rebuild(String method, String path, @Nullable Object body) throws CoordinatorException {
         String operation = method + " " + path;
-        HttpResponse<byte[]> response = send(operation, request(method, path, body), deadline);
+        HttpResponse<byte[]> response = send(operation, new Call(method, path, body), deadline);
         if (response.statusCode() >= 200 && response.statusCode() < 300) {
             return read(operation, response.body(), RebuildStatus.class);
         }
@@ -132,7 +138,7 @@ final class Transport implements AutoCloseable {
     private CoordinatorUnreachableException notACoordinator(String operation, int status, String type) {
         return new CoordinatorUnreachableException(
                 "coordinator at %s not reached (%s): status %d of type '%s', so it is no coordinator that listens there"
-                        .formatted(base, operation, status, type));
+                        .formatted(addresses.current(), operation, status, type));
     }
 
     /** Gets something that may not be there. */
@@ -156,8 +162,14 @@ final class Transport implements AutoCloseable {
         now.earlier().ifPresent(HttpClient::shutdownNow);
     }
 
-    private HttpRequest request(String method, String path, @Nullable Object body)
-            throws CoordinatorUnreachableException {
+    /** What is sent, to the coordinator that is called at that time. */
+    private record Call(
+            String method, String path, @Nullable Object body) {}
+
+    private HttpRequest request(URI base, Call call) throws CoordinatorUnreachableException {
+        String method = call.method();
+        String path = call.path();
+        @Nullable Object body = call.body();
         HttpRequest.Builder builder = HttpRequest.newBuilder(base.resolve(path)).header("Accept", "application/json");
         allegiance.seen().ifPresent(seen -> builder.header(Seen.HEADER, seen.toString()));
         authorize(builder, method + " " + path);
@@ -182,19 +194,19 @@ final class Transport implements AutoCloseable {
     }
 
     private boolean isSecure() {
-        return "https".equals(base.getScheme());
+        return "https".equals(addresses.current().getScheme());
     }
 
     /**
      * Sends a request, and sends it again when the coordinator says so (429, or 503, with Retry-After), within the deadline. A coordinator that has no
      * time until the deadline is as one that is away: it has done nothing, and the caller tries later.
      */
-    private HttpResponse<byte[]> send(String operation, HttpRequest request, Duration limit)
+    private HttpResponse<byte[]> send(String operation, Call request, Duration limit)
             throws CoordinatorUnreachableException {
         long deadline = System.nanoTime() + limit.toNanos();
         Duration left = limit;
         while (true) {
-            HttpResponse<byte[]> response = sendOnce(operation, request, left);
+            HttpResponse<byte[]> response = sendToLeader(operation, request, left);
             Optional<Duration> pause = pause(response);
             if (pause.isEmpty()) {
                 return response;
@@ -207,7 +219,7 @@ final class Transport implements AutoCloseable {
                 throw new CoordinatorUnreachableException(
                         "coordinator at %s has no time for this agent (%s): status %d, try again in %d s"
                                 .formatted(
-                                        base,
+                                        addresses.current(),
                                         operation,
                                         response.statusCode(),
                                         pause.get().toSeconds()));
@@ -237,6 +249,53 @@ final class Transport implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw unreachable(operation, "interrupted while the coordinator lets wait", e);
+        }
+    }
+
+    /**
+     * Sends a request to the coordinator that leads. It is sent again, to another coordinator, only where none can have carried it out: nothing
+     * listened, or a follower refused it. A call that fails otherwise is the caller's to repeat, and goes to another coordinator then.
+     */
+    private HttpResponse<byte[]> sendToLeader(String operation, Call call, Duration limit)
+            throws CoordinatorUnreachableException {
+        long end = System.nanoTime() + limit.toNanos();
+        for (int tries = 1; ; tries++) {
+            URI base = addresses.current();
+            boolean last = !pauseFits(end);
+            try {
+                HttpResponse<byte[]> response =
+                        sendOnce(operation, request(base, call), Duration.ofNanos(end - System.nanoTime()));
+                Optional<String> leader = response.headers().firstValue(LEADER);
+                if (leader.isEmpty()) {
+                    return response;
+                }
+                addresses.follow(base, leader(leader.get(), base));
+                if (last) {
+                    return response;
+                }
+            } catch (CoordinatorUnreachableException e) {
+                addresses.leave(base);
+                if (last || addresses.size() == 1 || closed || !(e.getCause() instanceof ConnectException)) {
+                    throw e;
+                }
+            }
+            if (tries % 2 == 0) {
+                awaitPause(
+                        operation, Duration.ofMillis(ThreadLocalRandom.current().nextLong(50, LONGEST_PAUSE)));
+            }
+        }
+    }
+
+    private static boolean pauseFits(long end) {
+        return end - System.nanoTime() > Duration.ofMillis(2 * LONGEST_PAUSE).toNanos();
+    }
+
+    /** The leader that a follower names; the follower itself if it knows of none or the name is no URL. */
+    private static URI leader(String named, URI follower) {
+        try {
+            return named.equals(NO_LEADER) ? follower : URI.create(named);
+        } catch (IllegalArgumentException e) {
+            return follower;
         }
     }
 
@@ -278,7 +337,7 @@ final class Transport implements AutoCloseable {
 
     private CoordinatorUnreachableException unreachable(String operation, String reason, Throwable cause) {
         return new CoordinatorUnreachableException(
-                "coordinator at %s not reached (%s): %s".formatted(base, operation, reason), cause);
+                "coordinator at %s not reached (%s): %s".formatted(addresses.current(), operation, reason), cause);
     }
 
     private <T> T read(String operation, byte[] body, Class<T> type) throws CoordinatorUnreachableException {
@@ -312,7 +371,7 @@ final class Transport implements AutoCloseable {
         return allegiance
                 .check(Stamp.read(response.headers()::firstValue), problem)
                 .map(reason -> new CoordinatorNotObeyedException(
-                        "coordinator at %s is not obeyed (%s): %s".formatted(base, operation, reason),
+                        "coordinator at %s is not obeyed (%s): %s".formatted(addresses.current(), operation, reason),
                         problem.filter(Allegiance::isRebuilding).isPresent()));
     }
 }

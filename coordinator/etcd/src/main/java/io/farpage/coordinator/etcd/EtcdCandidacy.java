@@ -72,8 +72,7 @@ final class EtcdCandidacy implements Candidacy {
     private static Optional<LeaderKey> won(CompletableFuture<CampaignResponse> elected)
             throws InterruptedException, ExecutionException {
         try {
-            return Optional.of(
-                    elected.get(POLL_MILLIS, TimeUnit.MILLISECONDS).getLeader());
+            return Optional.of(elected.get(POLL_MILLIS, TimeUnit.MILLISECONDS).getLeader());
         } catch (TimeoutException e) {
             return Optional.empty();
         }

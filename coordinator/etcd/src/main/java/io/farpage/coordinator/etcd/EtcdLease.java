@@ -29,8 +29,9 @@ final class EtcdLease implements AutoCloseable {
     }
 
     static EtcdLease grant(Etcd etcd, Duration length) {
+        long seconds = length.plusMillis(999).toSeconds(); // never shorter in etcd than on this side
         long sent = System.nanoTime();
-        long id = etcd.await("grant a lease", etcd.client().getLeaseClient().grant(length.toSeconds()))
+        long id = etcd.await("grant a lease", etcd.client().getLeaseClient().grant(seconds))
                 .getID();
         EtcdLease lease = new EtcdLease(etcd, id, length, sent);
         Thread.ofPlatform().daemon().name("etcd-lease").start(lease::keep);

@@ -94,7 +94,7 @@ final class CoordinatorMetrics {
         gauge(
                 "extents_pulled",
                 "Extents that a home joins and copies itself, since no node is attached",
-                () -> Backlog.pulled(ledger.state()));
+                () -> Backlog.pulled(ledger.get().state()));
         gauge(
                 "nodes_draining",
                 "Nodes that are to be drained",

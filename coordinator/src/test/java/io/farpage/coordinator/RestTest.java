@@ -37,7 +37,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -365,9 +367,48 @@ class RestTest {
         String page = running.send("GET", "/", "").body();
         assertTrue(page.contains("<title>farpage</title>"));
         assertFalse(page.contains("http://") || page.contains("https://"), "no asset from elsewhere");
+        assertFalse(
+                page.contains("<style") || page.matches("(?s).*<script(?! type=\"module\" src=\"/dashboard/).*"),
+                "no inline code");
         JsonNode overview =
                 Json.STRICT.readTree(running.send("GET", "/api/v1/overview", "").body());
         assertEquals(POOL, overview.at("/nodes/0/freeBytes").asLong());
+    }
+
+    @Test
+    void shouldServeEachFileOfTheDashboardUnderAStrictPolicyAndOnlyIfItHasChanged()
+            throws IOException, InterruptedException {
+        List<String> files = running.coordinator.server().registered().stream()
+                .filter(route -> route.equals("GET /") || route.startsWith("GET /dashboard/"))
+                .map(route -> route.substring("GET ".length()))
+                .toList();
+        assertTrue(files.size() > 5, files.toString());
+        int bytes = 0;
+        for (String file : files) {
+            var whole = running.send("GET", file, "");
+            String policy =
+                    whole.headers().firstValue("Content-Security-Policy").orElseThrow();
+            assertTrue(policy.startsWith("default-src 'none'; script-src 'self';"), policy);
+            assertFalse(policy.contains("unsafe"), policy);
+            bytes += whole.body().getBytes(StandardCharsets.UTF_8).length;
+            String tag = whole.headers().firstValue("ETag").orElseThrow();
+            var again = running.send(HttpRequest.newBuilder().header("If-None-Match", tag), file);
+            assertEquals(304, again.statusCode(), file);
+            assertEquals("", again.body());
+        }
+        assertTrue(bytes < 150_000, bytes + " bytes");
+    }
+
+    @Test
+    void shouldCountLinksAndExtentsOfTheWholeClusterWhenAPageHasNone() throws IOException, InterruptedException {
+        JsonNode none = Json.STRICT.readTree(running.send("GET", "/api/v1/overview?limit=0&links=0&spaces=0", "")
+                .body());
+        assertEquals(0, none.get("spaces").size());
+        assertEquals(0, none.get("links").size());
+        assertEquals(0, none.at("/totals/links/unanswered").asInt());
+        assertEquals(0, none.at("/totals/extents/lost").asInt());
+        assertEquals(
+                400, running.send("GET", "/api/v1/overview?spaces=1001", "").statusCode());
     }
 
     @Test

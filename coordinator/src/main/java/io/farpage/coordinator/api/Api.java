@@ -29,9 +29,6 @@ import io.farpage.rest.Route;
 import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +94,7 @@ public final class Api {
         routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
         routes.addAll(certificates.routes());
         routes.addAll(watching());
+        routes.addAll(Dashboard.routes());
         return routes;
     }
 
@@ -121,7 +119,6 @@ public final class Api {
     }
 
     private List<Route> watching() {
-        String page = dashboard();
         return List.of(
                 new Route(
                                 HandlerType.GET,
@@ -147,11 +144,13 @@ public final class Api {
                                 PREFIX + "/overview",
                                 "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with their links",
                                 Overview.class,
-                                ctx -> ctx.json(overviews.page(Overviews.filter(ctx))))
+                                ctx -> ctx.json(overviews.page(Overviews.filter(ctx), Overviews.limits(ctx))))
                         .with(Overviews.STATUS)
                         .with(Overviews.PREFIX)
                         .with(Overviews.AFTER)
-                        .with(Overviews.LIMIT),
+                        .with(Overviews.LIMIT)
+                        .with(Overviews.LINKS)
+                        .with(Overviews.SPACES),
                 Route.get(
                                 PREFIX + "/overview/spaces",
                                 "Spaces in the order of their names: where they are, and which nodes work with them",
@@ -159,8 +158,7 @@ public final class Api {
                                 ctx -> ctx.json(overviews.spaces(Overviews.filter(ctx))))
                         .with(Overviews.NAME_PREFIX)
                         .with(Overviews.NAME_AFTER)
-                        .with(Overviews.SPACE_LIMIT),
-                Route.getText("/", "The dashboard", "text/html", ctx -> ctx.html(page)));
+                        .with(Overviews.SPACE_LIMIT));
     }
 
     private void events(Context ctx) throws InterruptedException {
@@ -182,17 +180,6 @@ public final class Api {
             return new EventFilter(Requests.optionalQuery(ctx, "node"), peers);
         } catch (IllegalArgumentException e) {
             throw ProblemException.invalid(String.valueOf(e.getMessage()));
-        }
-    }
-
-    private static String dashboard() {
-        try (InputStream in = Api.class.getResourceAsStream("dashboard.html")) {
-            if (in == null) {
-                throw new IllegalStateException("dashboard.html is missing from the class path");
-            }
-            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new IllegalStateException("dashboard.html cannot be read", e);
         }
     }
 }

@@ -15,7 +15,9 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Overview;
+import io.farpage.coordinator.model.Overview.ExtentCounts;
 import io.farpage.coordinator.model.Overview.Link;
+import io.farpage.coordinator.model.Overview.LinkCounts;
 import io.farpage.coordinator.model.Overview.NodeUse;
 import io.farpage.coordinator.model.Overview.Totals;
 import io.farpage.coordinator.model.QpEntry;
@@ -54,11 +56,17 @@ final class Overviews {
     static final QueryParameter SPACE_LIMIT =
             new QueryParameter("limit", false, "at most so many spaces, 0 to 10000; 10000 when left out");
 
+    static final QueryParameter LINKS =
+            new QueryParameter("links", false, "at most so many links of these nodes, 0 to 1000000; all when left out");
+    static final QueryParameter SPACES =
+            new QueryParameter("spaces", false, "at most so many spaces, 0 to 1000; 1000 when left out");
+
     /** The character after the slash, so that it ends a range of keys of one space. */
     private static final String AFTER_SLASH = "0";
 
     private static final int MOST_ALERTS = 100;
     private static final int MOST_SPACES = 1_000;
+    private static final int MOST_LINKS = 1_000_000;
 
     private final Ledger ledger;
     private final Membership membership;
@@ -80,6 +88,25 @@ final class Overviews {
                         .orElse(NodeFilter.MAX_LIMIT));
     }
 
+    /**
+     * How much an overview shows beside its nodes.
+     *
+     * @param links at most so many
+     * @param spaces at most so many
+     */
+    record Limits(int links, int spaces) {}
+
+    /** The limits that a request has in its parameters. */
+    static Limits limits(Context ctx) {
+        return new Limits(atMost(ctx, LINKS, MOST_LINKS), atMost(ctx, SPACES, MOST_SPACES));
+    }
+
+    private static int atMost(Context ctx, QueryParameter parameter, int most) {
+        return Requests.optionalQuery(ctx, parameter.name())
+                .map(text -> (int) Requests.number(parameter.name(), text, 0, most))
+                .orElse(most);
+    }
+
     private static NodeStatus status(String text) {
         return Arrays.stream(NodeStatus.values())
                 .filter(status -> status.toString().equals(text))
@@ -93,7 +120,7 @@ final class Overviews {
     }
 
     /** The cluster, with the nodes of a page. */
-    Overview page(NodeFilter filter) {
+    Overview page(NodeFilter filter, Limits limits) {
         long index = ledger.events().index();
         State state = ledger.state();
         PoolUse use = PoolUse.of(state);
@@ -108,10 +135,16 @@ final class Overviews {
                 nodes.stream()
                         .map(node -> new NodeUse(node, use.freeBytes(node)))
                         .toList(),
-                pairs(state.endpoints().values().stream()
-                        .filter(endpoint -> ids.contains(endpoint.node()) || ids.contains(endpoint.peer()))
-                        .toList()),
-                spaces(state, NodeFilter.ALL.withLimit(MOST_SPACES)));
+                limits.links() == 0
+                        ? List.of()
+                        : pairs(state.endpoints().values().stream()
+                                        .filter(endpoint ->
+                                                ids.contains(endpoint.node()) || ids.contains(endpoint.peer()))
+                                        .toList())
+                                .stream()
+                                .limit(limits.links())
+                                .toList(),
+                spaces(state, NodeFilter.ALL.withLimit(limits.spaces())));
     }
 
     /** Spaces in the order of their names, of which prefix, after and limit of the filter say which. */
@@ -167,7 +200,43 @@ final class Overviews {
                 .filter(alert -> alert.severity() == Severity.CRITICAL)
                 .count();
         return new Totals(
-                nodes, state.endpoints().size(), state.spaces().size(), critical, alerts.size() - critical, pool, used);
+                nodes,
+                state.endpoints().size(),
+                state.spaces().size(),
+                critical,
+                alerts.size() - critical,
+                pool,
+                used,
+                Optional.of(links(state)),
+                Optional.of(extents(state)));
+    }
+
+    private static LinkCounts links(State state) {
+        Map<TransportKind, Long> complete = new EnumMap<>(TransportKind.class);
+        long unanswered = 0;
+        for (Endpoint one : state.endpoints().values()) {
+            Optional<Endpoint> other = Optional.ofNullable(state.endpoints().get(one.peer() + "/" + one.node()));
+            if (other.isEmpty()) {
+                unanswered++;
+            } else if (one.node().compareTo(one.peer()) < 0) {
+                transports(one, other).stream().findFirst().ifPresent(kind -> complete.merge(kind, 1L, Long::sum));
+            }
+        }
+        return new LinkCounts(complete, unanswered);
+    }
+
+    private static ExtentCounts extents(State state) {
+        long all = 0;
+        long degraded = 0;
+        long lost = 0;
+        for (Space space : state.spaces().values()) {
+            for (Extent extent : state.extentsOf(space)) {
+                all++;
+                degraded += Alerts.isDegraded(space, extent) ? 1 : 0;
+                lost += extent.state() == ExtentState.LOST ? 1 : 0;
+            }
+        }
+        return new ExtentCounts(all, degraded, lost);
     }
 
     private static List<Link> pairs(List<Endpoint> endpoints) {

@@ -37,8 +37,9 @@ public final class Rights {
      */
     public static AccessTable table(boolean nodesCreateSpaces) {
         AccessTable.Builder table = common();
-        table.add("GET", "/", ANYONE) // a page without data; what it shows it asks for
-                .add("GET", Api.PREFIX + "/cluster", READ)
+        // A page without data; what it shows it asks for.
+        Dashboard.routes().forEach(route -> table.add(route.method().name(), route.path(), ANYONE));
+        table.add("GET", Api.PREFIX + "/cluster", READ)
                 .add("POST", Api.PREFIX + "/cluster", ADMIN)
                 .add("DELETE", Api.PREFIX + "/cluster", ADMIN)
                 .add("GET", Api.PREFIX + "/events", READ)

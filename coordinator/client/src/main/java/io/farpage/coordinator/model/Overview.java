@@ -43,6 +43,8 @@ public record Overview(
      * @param warnings alerts that are not critical
      * @param poolBytes of the pools of all nodes that have not failed
      * @param usedBytes of these
+     * @param links by transport; a coordinator older than this field leaves it out
+     * @param extents of all spaces; a coordinator older than this field leaves it out
      */
     public record Totals(
             @JsonProperty(required = true) Map<NodeStatus, Long> nodes,
@@ -51,13 +53,37 @@ public record Overview(
             @JsonProperty(required = true) long critical,
             @JsonProperty(required = true) long warnings,
             @JsonProperty(required = true) long poolBytes,
-            @JsonProperty(required = true) long usedBytes) {
+            @JsonProperty(required = true) long usedBytes,
+            Optional<LinkCounts> links,
+            Optional<ExtentCounts> extents) {
 
         /** Copies the map. */
         public Totals {
             nodes = Map.copyOf(nodes);
         }
     }
+
+    /**
+     * Links of the whole cluster.
+     *
+     * @param transports how many complete links there are over each; a link that may use several counts for the best
+     * @param unanswered links of which one side alone has published its endpoint
+     */
+    public record LinkCounts(
+            @JsonProperty(required = true) Map<TransportKind, Long> transports,
+            @JsonProperty(required = true) long unanswered) {
+
+        /** Copies the map. */
+        public LinkCounts {
+            transports = Map.copyOf(transports);
+        }
+    }
+
+    /** Extents of all spaces: how many there are, have fewer homes than their space was made with, and are lost. */
+    public record ExtentCounts(
+            @JsonProperty(required = true) long all,
+            @JsonProperty(required = true) long degraded,
+            @JsonProperty(required = true) long lost) {}
 
     /** A node and what of its exported pool is free. */
     public record NodeUse(

@@ -102,7 +102,7 @@ function showMatrix(table, ids, links) {
   fill(table, "Transport of the link between each two nodes", ["Node", ...ids], ids.map(row => [row, ...ids.map(column => {
     const link = byPair.get(`${row}/${column}`);
     if (row === column) {
-      return element("span", {class: "dim", "aria-label": "itself"}, "–");
+      return element("span", {class: "dim"}, "–");
     }
     if (!link) {
       return element("span", {class: "dim"}, "none");

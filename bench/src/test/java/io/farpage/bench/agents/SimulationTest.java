@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.bench.agents.Simulation.Cause;
 import io.farpage.bench.agents.Simulation.Cost;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class SimulationTest {
@@ -13,12 +14,12 @@ class SimulationTest {
     private static final long SEED = 42;
 
     private static double requests(Map<Cause, Cost> costs, Cause cause) {
-        Cost cost = costs.get(cause);
+        Cost cost = Optional.ofNullable(costs.get(cause)).orElseThrow();
         return (double) cost.requests / cost.events;
     }
 
     private static double bytes(Map<Cause, Cost> costs, Cause cause) {
-        Cost cost = costs.get(cause);
+        Cost cost = Optional.ofNullable(costs.get(cause)).orElseThrow();
         return (double) cost.bytes / cost.events;
     }
 

@@ -27,7 +27,7 @@ final class LatencyBuckets {
         long[] counts = new long[BOUNDS.length + 1];
         for (HistogramIterationValue value : nanos.recordedValues()) {
             long lowest = nanos.lowestEquivalentValue(value.getValueIteratedTo());
-            int at = Arrays.binarySearch(BOUNDS, lowest);
+            int at = Arrays.binarySearch(BOUNDS, (double) lowest);
             counts[at < 0 ? -at - 1 : at] += value.getCountAtValueIteratedTo();
         }
         double[] seconds = DoubleStream.concat(

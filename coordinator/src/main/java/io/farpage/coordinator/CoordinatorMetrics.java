@@ -1,18 +1,24 @@
 package io.farpage.coordinator;
 
+import io.farpage.coordinator.cluster.Alerts;
 import io.farpage.coordinator.cluster.Backlog;
 import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.Moves;
 import io.farpage.coordinator.cluster.PoolUse;
 import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.model.Alert;
+import io.farpage.coordinator.model.AlertKind;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.rest.Metrics;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.Locale;
+import java.util.Map;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /** What the coordinator exports beside the counts of requests. */
 final class CoordinatorMetrics {
@@ -70,6 +76,19 @@ final class CoordinatorMetrics {
                         .values()
                         .forEach(node -> callback.call((double) node.pool().exportedBytes(), node.id())))
                 .register(registry);
+        GaugeWithCallback.builder()
+                .name("farpage_coordinator_alerts")
+                .help("What an operator has to see to, by kind and severity, as 'coordinator status' lists it")
+                .labelNames("kind", "severity")
+                .callback(callback -> {
+                    State state = ledger.get().state();
+                    Map<AlertKind, Long> found = Alerts.of(state, PoolUse.of(state)).stream()
+                            .collect(Collectors.groupingBy(Alert::kind, Collectors.counting()));
+                    for (AlertKind kind : AlertKind.values()) {
+                        callback.call((double) found.getOrDefault(kind, 0L), word(kind), word(kind.severity()));
+                    }
+                })
+                .register(registry);
         gauge(
                 "event_index",
                 "Index of the last event",
@@ -103,6 +122,11 @@ final class CoordinatorMetrics {
                 "endpoints",
                 "Endpoints published",
                 () -> ledger.get().state().endpoints().size());
+    }
+
+    /** As the REST API writes it. */
+    private static String word(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     private static long degraded(Ledger ledger) {

@@ -138,10 +138,7 @@ final class Doors implements AutoCloseable {
     }
 
     List<URI> coordinators() {
-        return Arrays.stream(config.get(AgentKeys.COORDINATOR_URL).split(",", -1))
-                .map(String::strip)
-                .map(URI::create)
-                .toList();
+        return AgentOptions.coordinators(config);
     }
 
     Credentials credentials() {

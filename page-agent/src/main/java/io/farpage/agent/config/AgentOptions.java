@@ -20,8 +20,10 @@ import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.soft.SoftOptions;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
@@ -214,5 +216,17 @@ public final class AgentOptions {
             case ADAPTIVE -> io.farpage.verbs.soft.IdleStrategy.ADAPTIVE;
             case BLOCK -> io.farpage.verbs.soft.IdleStrategy.BLOCK;
         };
+    }
+
+    /**
+     * The coordinators' URLs.
+     *
+     * @throws IllegalArgumentException if one of them is not a URL
+     */
+    public static List<URI> coordinators(Config config) {
+        return Arrays.stream(config.get(AgentKeys.COORDINATOR_URL).split(",", -1))
+                .map(String::strip)
+                .map(URI::create)
+                .toList();
     }
 }

@@ -3,6 +3,7 @@ package io.farpage.agent.doctor;
 import static io.farpage.agent.doctor.Line.check;
 
 import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.AgentOptions;
 import io.farpage.config.ConfigException;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.client.Allegiance;
@@ -16,7 +17,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.net.URI;
 import java.time.Duration;
 
 /** Whether the agent could listen, and whether the coordinator answers. */
@@ -52,7 +52,7 @@ final class ServiceChecks {
         Line.Check check = check("cluster.coordinator", "coordinator");
         String url = host.config().get(AgentKeys.COORDINATOR_URL);
         try (CoordinatorClient client = new CoordinatorClient(
-                URI.create(url),
+                AgentOptions.coordinators(host.config()),
                 DEADLINE,
                 new Allegiance(),
                 Credentials.of(TlsKeys.files(host.config()).map(Tls::read)))) {
@@ -63,7 +63,7 @@ final class ServiceChecks {
             return check.found(
                     host.config().isSet(AgentKeys.COORDINATOR_URL) ? Level.FAIL : Level.WARN,
                     e.getMessage() + "; the agent would wait for it",
-                    "curl -sS -m 2 " + url + "/health || coordinator run");
+                    "curl -sS -m 2 " + url.split(",", -1)[0].strip() + "/health || coordinator run");
         } catch (TlsException | ConfigException e) {
             return check.fail(
                     "the certificates cannot be used: " + e.getMessage(), "openssl x509 -in FILE -noout -text");

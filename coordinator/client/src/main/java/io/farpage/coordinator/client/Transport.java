@@ -259,12 +259,12 @@ final class Transport implements AutoCloseable {
     private HttpResponse<byte[]> sendToLeader(String operation, Call call, Duration limit)
             throws CoordinatorUnreachableException {
         long end = System.nanoTime() + limit.toNanos();
+        Duration left = limit;
         for (int tries = 1; ; tries++) {
             URI base = addresses.current();
             boolean last = !pauseFits(end);
             try {
-                HttpResponse<byte[]> response =
-                        sendOnce(operation, request(base, call), Duration.ofNanos(end - System.nanoTime()));
+                HttpResponse<byte[]> response = sendOnce(operation, request(base, call), left);
                 Optional<String> leader = response.headers().firstValue(LEADER);
                 if (leader.isEmpty()) {
                     return response;
@@ -283,6 +283,7 @@ final class Transport implements AutoCloseable {
                 awaitPause(
                         operation, Duration.ofMillis(ThreadLocalRandom.current().nextLong(50, LONGEST_PAUSE)));
             }
+            left = Duration.ofNanos(end - System.nanoTime());
         }
     }
 

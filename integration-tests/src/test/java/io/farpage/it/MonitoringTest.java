@@ -53,8 +53,10 @@ class MonitoringTest {
             for (int page = 0; page < PAGES; page++) {
                 ram.write(page, new byte[] {1});
             }
-            // Evicted by now, so that it is fetched.
-            ram.touch(0);
+            // Three quarters of them were evicted, and are fetched.
+            for (int page = 0; page < PAGES; page++) {
+                ram.touch(page);
+            }
             String coordinator = metrics(
                     cluster.coordinator().rest().get("/metrics").expect(200).body());
             String agent = awaitFault(cluster);

@@ -73,9 +73,9 @@ final class KnownPeers {
         staleNodes = true;
     }
 
-    /** {@code peer} published a region. Any thread. */
+    /** {@code peer} published a region. What this node publishes makes it no peer of its own. Any thread. */
     void regionsChanged(String peer) {
-        if (followed.contains(peer)) {
+        if (!peer.equals(node) && followed.contains(peer)) {
             staleRegions.add(peer);
             staleViews.add(peer);
         }

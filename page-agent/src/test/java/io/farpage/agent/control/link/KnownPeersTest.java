@@ -106,6 +106,15 @@ final class KnownPeersTest {
         assertEquals(1, rkey());
     }
 
+    /** Events of this node's own regions come to it as well. */
+    @Test
+    void shouldNotBecomeItsOwnPeerWhenItPublishesARegion() throws Exception {
+        peers.regionsChanged("a");
+        peers.refresh();
+        assertEquals(List.of("b"), peers.ids());
+        assertEquals(List.of("appeared b"), told);
+    }
+
     /** Otherwise each agent of a large cluster would ask for the offer of each other one whenever a node comes or goes. */
     @Test
     void shouldAskForTheOfferOfTheChangedNodeAlone() throws Exception {

@@ -205,13 +205,14 @@ final class KnownPeers {
     }
 
     private void readAllNodes(boolean everyOffer) throws CoordinatorException {
+        // Before the request: a node that changes meanwhile may be in the answer as it was, and is asked for again.
+        staleViews.clear();
         Set<String> present = new HashSet<>();
         for (Node peer : coordinator.nodes()) {
             if (peer.id().equals(node)) {
                 continue;
             }
             present.add(peer.id());
-            staleViews.remove(peer.id());
             refreshed(peer, everyOffer);
         }
         for (String gone : ids()) {

@@ -20,6 +20,9 @@ final class FailingRequests implements AutoCloseable {
     private final HttpServer server;
     private final HttpClient client = HttpClient.newHttpClient();
     private volatile Optional<String> failing = Optional.empty();
+    private volatile Optional<Answering> answering = Optional.empty();
+
+    private record Answering(String path, Runnable task) {}
 
     FailingRequests(URI coordinator) throws IOException {
         this.coordinator = coordinator;
@@ -37,6 +40,11 @@ final class FailingRequests implements AutoCloseable {
         failing = Optional.of(path);
     }
 
+    /** Once the next answer to this path has been made, and before it is passed on, the task is run. */
+    void beforeAnswering(String path, Runnable task) {
+        answering = Optional.of(new Answering(path, task));
+    }
+
     void failNothing() {
         failing = Optional.empty();
     }
@@ -50,6 +58,11 @@ final class FailingRequests implements AutoCloseable {
             }
             HttpResponse<byte[]> answer = client.send(
                     HttpRequest.newBuilder(coordinator.resolve(path)).build(), HttpResponse.BodyHandlers.ofByteArray());
+            Optional<Answering> now = answering.filter(one -> one.path().equals(path));
+            if (now.isPresent()) {
+                answering = Optional.empty();
+                now.get().task().run();
+            }
             for (Map.Entry<String, java.util.List<String>> header :
                     answer.headers().map().entrySet()) {
                 if (!header.getKey().equalsIgnoreCase("content-length")) {

@@ -106,6 +106,22 @@ final class KnownPeersTest {
         assertEquals(1, rkey());
     }
 
+    /** The list of nodes may have been made before the change. */
+    @Test
+    void shouldAskAgainForANodeThatChangesWhileAllNodesAreRead() throws Exception {
+        between.beforeAnswering("/api/v1/nodes", () -> {
+            try {
+                coordinator.register("b", new Incarnation(5), 4096);
+            } catch (CoordinatorException e) {
+                throw new IllegalStateException(e);
+            }
+            peers.nodeChanged("b");
+        });
+        peers.resync();
+        peers.refresh();
+        assertEquals(new Incarnation(5), peers.view("b").orElseThrow().node().incarnation());
+    }
+
     /** Events of this node's own regions come to it as well. */
     @Test
     void shouldNotBecomeItsOwnPeerWhenItPublishesARegion() throws Exception {

@@ -169,7 +169,7 @@ public final class Coordinator implements AutoCloseable {
                     routine.rebalancer().step();
                     int joined = routine.repairs().step();
                     if (joined > 0) {
-                        LOG.info("{} extents are given another home, which their writers copy the pages to", joined);
+                        LOG.info("{} extents are given another home, to which their pages are copied", joined);
                     }
                 }
                 Thread.sleep(every);

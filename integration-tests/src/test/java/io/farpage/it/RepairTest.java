@@ -40,6 +40,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Extents get another home under a guest that runs: in place of one that was killed, or of one on a node that is drained. */
 @Timeout(180)
@@ -272,16 +274,18 @@ class RepairTest {
                 .until(() -> cluster.client().drained(node).drained());
     }
 
-    /** Prints how fast the pages of a killed home are copied, and how long accesses take meanwhile. */
-    @Test
+    /** Prints how fast the pages of a killed home are copied, at the rate of the configuration and without a limit, and how long accesses take meanwhile. */
+    @ParameterizedTest
+    @ValueSource(strings = {"100MiB", "16GiB"})
     @Timeout(300)
     @Tag("soak")
-    void shouldRepairManyPagesUnderLoad() throws Exception {
-        int pages = 32_768;
+    void shouldRepairManyPagesUnderLoad(String rate) throws Exception {
+        int pages = Math.max(32_768, Soak.part(131_072));
         cluster.close();
         cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", "16GiB"));
-        HOMES.forEach(node -> cluster.launchAgent(node, Map.of("pool.exported", "130MiB")));
+        cluster.launchAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", rate));
+        String pool = (long) pages * PAGE + (2L << 20) + "B";
+        HOMES.forEach(node -> cluster.launchAgent(node, Map.of("pool.exported", pool)));
         cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");

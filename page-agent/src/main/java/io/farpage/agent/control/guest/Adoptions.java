@@ -1,6 +1,8 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.ControlThread;
+import io.farpage.agent.control.seal.SealException;
+import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.coordinator.client.CoordinatorException;
@@ -26,9 +28,11 @@ final class Adoptions implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Adoptions.class);
     private static final Duration PAUSE = Duration.ofMillis(20);
     private static final Duration IDLE = Duration.ofSeconds(1);
+    private static final Duration KEY_PAUSE = Duration.ofSeconds(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     private static final long LOG_NANOS = Duration.ofSeconds(10).toNanos();
 
+    private final Seals seals;
     private final Spaces spaces;
     private final Server server;
     private final List<LeftGuest> waiting = new CopyOnWriteArrayList<>();
@@ -39,6 +43,8 @@ final class Adoptions implements AutoCloseable {
             new ControlThread("adoptions", new ControlThread.Pauses(Duration.ZERO, PAUSE, CLOSE_TIMEOUT), this::step);
     private volatile BooleanSupplier known = () -> false;
     private long loggedAt = System.nanoTime();
+    /** In the past, since keys that cannot be had are told of at once. */
+    private long keyLoggedAt = loggedAt - LOG_NANOS;
 
     /** Serves guests. */
     interface Server {
@@ -53,8 +59,12 @@ final class Adoptions implements AutoCloseable {
         void refused(LeftGuest guest, String why);
     }
 
-    /** @param keeping has the guests, those that cannot be served included */
-    Adoptions(GuestKeeping keeping, Spaces spaces, Server server) {
+    /**
+     * @param keeping has the guests, those that cannot be served included
+     * @param seals opens the spaces of those that are encrypted
+     */
+    Adoptions(GuestKeeping keeping, Seals seals, Spaces spaces, Server server) {
+        this.seals = seals;
         this.spaces = spaces;
         this.server = server;
         keeping.takeLeft().forEach((space, parts) -> {
@@ -98,7 +108,7 @@ final class Adoptions implements AutoCloseable {
         for (LeftGuest guest : List.copyOf(waiting)) {
             if (guest.refusal().isPresent()) {
                 refuse(guest, guest.refusal().get());
-            } else if (known.getAsBoolean()) {
+            } else if (known.getAsBoolean() && System.nanoTime() - guest.lockedUntil() >= 0) {
                 adopt(guest);
             }
         }
@@ -116,6 +126,7 @@ final class Adoptions implements AutoCloseable {
     private void adopt(LeftGuest guest) throws CoordinatorException {
         GuestRecord record = guest.record().orElseThrow();
         try {
+            guest.unlock(seals);
             Optional<SpaceUse> use = spaces.adopt(record.space(), record.incarnation());
             if (use.isEmpty()) {
                 refuse(guest, "its space was deleted");
@@ -133,13 +144,24 @@ final class Adoptions implements AutoCloseable {
         } catch (CoordinatorRefusedException e) {
             if (!e.problem().is("fencing") && !e.isStaleIncarnation()) {
                 refuse(guest, String.valueOf(e.getMessage()));
-            } else if (System.nanoTime() - loggedAt > LOG_NANOS) {
-                loggedAt = System.nanoTime();
-                log.warn("space {}: its guest waits: {}", guest.name(), e.getMessage());
+            } else {
+                loggedAt = tellWaiting(guest, e, loggedAt);
             }
+        } catch (SealException e) {
+            guest.lockUntil(System.nanoTime() + KEY_PAUSE.toNanos());
+            keyLoggedAt = tellWaiting(guest, e, keyLoggedAt);
         } catch (KeptGuestException e) {
             refuse(guest, String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Tells why a guest waits, from time to time. Returns when that was told last. */
+    private static long tellWaiting(LeftGuest guest, Exception why, long toldAt) {
+        if (System.nanoTime() - toldAt < LOG_NANOS) {
+            return toldAt;
+        }
+        log.warn("space {}: its guest waits: {}", guest.name(), why.getMessage());
+        return System.nanoTime();
     }
 
     private void refuse(LeftGuest guest, String why) {

@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.keeper.KeptName;
+import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.coordinator.model.Incarnation;
@@ -31,21 +32,21 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
      * Has a guest kept, if it can be. If not, the log says why.
      *
      * @param socket where its VMM handed the memory over
-     * @param written whether the space may hold data
+     * @param past what earlier guests have left of the space
      */
-    Optional<KeptGuest> keep(SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, boolean written) {
+    Optional<KeptGuest> keep(
+            SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, HandoffAdmission.Past past) {
         if (keeper.isEmpty()) {
             return Optional.empty();
         }
         Space space = use.space();
-        Optional<String> obstacle = obstacle(space, memory);
+        Optional<String> obstacle = obstacle(space, memory, past.seal());
         if (obstacle.isEmpty()) {
             SystemCall process = ProcessFd.open(memory.pid());
             if (process.succeeded()) {
                 try {
-                    return Optional.of(
-                            KeptGuest.create(keeper.get(), record(use, socket, memory, options, written), memory, (int)
-                                    process.value()));
+                    return Optional.of(KeptGuest.create(
+                            keeper.get(), record(use, socket, memory, options, past), (int) process.value()));
                 } catch (KeptGuestException e) {
                     obstacle = Optional.ofNullable(e.getMessage());
                 }
@@ -61,9 +62,10 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
         return Optional.empty();
     }
 
-    private static Optional<String> obstacle(Space space, VmmMemory memory) {
-        if (space.encryption().isPresent()) {
-            return Optional.of("its space is encrypted");
+    private static Optional<String> obstacle(Space space, VmmMemory memory, Optional<SpaceSeal> seal) {
+        if (seal.isPresent() && seal.get().generations() >= GuestRecord.Sealed.MOST) {
+            return Optional.of("its pages are sealed with the keys of %d attachments"
+                    .formatted(seal.get().generations()));
         }
         if (space.pageSize() != PAGE) {
             return Optional.of("its pages have %d bytes".formatted(space.pageSize()));
@@ -74,7 +76,8 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
         return memory.backing() == null ? Optional.of("its VMM handed over no memory file") : Optional.empty();
     }
 
-    private GuestRecord record(SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, boolean written) {
+    private GuestRecord record(
+            SpaceUse use, Path socket, VmmMemory memory, PagerOptions options, HandoffAdmission.Past past) {
         return new GuestRecord(
                 node,
                 incarnation,
@@ -84,11 +87,12 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
                 memory.pid(),
                 use.map().pageSize(),
                 (int) use.map().pages(),
-                written,
+                past.written(),
                 options.localPages(),
                 options.prefetchPages(),
                 MemoryFile.lengthOf(memory.file()),
-                memory.slices());
+                memory.slices(),
+                past.seal().map(seal -> new GuestRecord.Sealed(seal.keyId(), new TreeMap<>())));
     }
 
     /** Has the keeper hold descriptors, by part, which it may have already. */

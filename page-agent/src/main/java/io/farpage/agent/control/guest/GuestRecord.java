@@ -4,9 +4,15 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.seal.SealTable;
 import io.farpage.coordinator.model.Incarnation;
+import java.util.Collections;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /**
  * What a successor must know of a guest, beside the page tables.
@@ -24,6 +30,7 @@ import java.util.Optional;
  * @param prefetchPages that one fault fetches at most
  * @param memoryBytes length of the memory file
  * @param slices of the space, one for each userfaultfd
+ * @param sealed of an encrypted space
  */
 record GuestRecord(
         @JsonProperty(required = true) String node,
@@ -38,7 +45,49 @@ record GuestRecord(
         @JsonProperty(required = true) int localPages,
         @JsonProperty(required = true) int prefetchPages,
         @JsonProperty(required = true) long memoryBytes,
-        @JsonProperty(required = true) List<Slice> slices) {
+        @JsonProperty(required = true) List<Slice> slices,
+        Optional<Sealed> sealed) {
+    /**
+     * What a successor must know to open the pages of an encrypted space, beside their tags and versions.
+     *
+     * @param keyId of the key, which is not in the record
+     * @param salts 32 hex digits for each generation that pages are sealed with
+     */
+    record Sealed(
+            @JsonProperty(required = true) String keyId,
+            @JsonProperty(required = true) SortedMap<Integer, String> salts) {
+        private static final Pattern SALT = Pattern.compile("[0-9a-f]{32}");
+
+        /** Generations that the record has room for. */
+        static final int MOST = 1000;
+
+        Sealed {
+            salts = Collections.unmodifiableSortedMap(new TreeMap<>(salts));
+        }
+
+        static Sealed of(String keyId, SortedMap<Integer, byte[]> salts) {
+            SortedMap<Integer, String> digits = new TreeMap<>();
+            salts.forEach(
+                    (generation, salt) -> digits.put(generation, HexFormat.of().formatHex(salt)));
+            return new Sealed(keyId, digits);
+        }
+
+        SortedMap<Integer, byte[]> saltBytes() {
+            SortedMap<Integer, byte[]> bytes = new TreeMap<>();
+            salts.forEach(
+                    (generation, salt) -> bytes.put(generation, HexFormat.of().parseHex(salt)));
+            return bytes;
+        }
+
+        boolean isSound() {
+            return !salts.isEmpty()
+                    && salts.firstKey() > 0
+                    && salts.lastKey() < SealTable.GENERATIONS
+                    && salts.values().stream()
+                            .allMatch(salt -> SALT.matcher(salt).matches());
+        }
+    }
+
     /** Bytes in front of the tables: this record, and the messages of each slice. */
     static final long TABLES_AT = 1 << 20;
 
@@ -50,27 +99,26 @@ record GuestRecord(
 
     /** The same for another process. */
     GuestRecord of(Incarnation other) {
-        return new GuestRecord(
-                node,
-                other,
-                space,
-                name,
-                socket,
-                pid,
-                pageBytes,
-                pages,
-                written,
-                localPages,
-                prefetchPages,
-                memoryBytes,
-                slices);
+        return with(other, localPages, sealed);
     }
 
     /** The same with another limit. */
     GuestRecord limitedTo(int otherLocalPages) {
+        return with(incarnation, otherLocalPages, sealed);
+    }
+
+    /** The same with other salts. */
+    GuestRecord salted(SortedMap<Integer, byte[]> salts) {
+        return with(
+                incarnation,
+                localPages,
+                Optional.of(Sealed.of(sealed.orElseThrow().keyId(), salts)));
+    }
+
+    private GuestRecord with(Incarnation otherIncarnation, int otherLocalPages, Optional<Sealed> otherSealed) {
         return new GuestRecord(
                 node,
-                incarnation,
+                otherIncarnation,
                 space,
                 name,
                 socket,
@@ -81,10 +129,11 @@ record GuestRecord(
                 otherLocalPages,
                 prefetchPages,
                 memoryBytes,
-                slices);
+                slices,
+                otherSealed);
     }
 
-    /** Where the table of a slice begins in the file; the one behind the last ends the file. */
+    /** Where the table of a slice begins in the file; behind the last are tags and versions. */
     long tableAt(int slice) {
         long at = TABLES_AT;
         for (Slice before : slices.subList(0, slice)) {
@@ -93,9 +142,19 @@ record GuestRecord(
         return at;
     }
 
+    /** Where tags and versions of the pages begin in the file. */
+    long sealsAt() {
+        return tableAt(slices.size());
+    }
+
+    /** Bytes of tags and versions; 0 if the space is not encrypted. */
+    long sealBytes() {
+        return sealed.isPresent() ? (long) pages * SealTable.ENTRY_BYTES : 0;
+    }
+
     /** Bytes of the whole file. */
     long fileBytes() {
-        return tableAt(slices.size());
+        return (sealsAt() + sealBytes() + ALIGNMENT - 1) & -ALIGNMENT;
     }
 
     /** What is wrong with it; empty if it is sound. */
@@ -120,6 +179,9 @@ record GuestRecord(
                 return Optional.of("a slice lies outside the space: " + slice);
             }
             covered += slice.pages();
+        }
+        if (sealed.isPresent() && !sealed.get().isSound()) {
+            return Optional.of("the salts of its keys");
         }
         try {
             PagerOptions _ = new PagerOptions(localPages, prefetchPages);

@@ -73,7 +73,7 @@ public final class Guests implements AutoCloseable {
             each.add(new PagerHost(number, node, shard, peer -> links.link(peer, number), options, spaces.drops()));
         }
         hosts = new PagerHosts(each, options.pins());
-        adoptions = new Adoptions(options.keeping(), spaces, new Adopting());
+        adoptions = new Adoptions(options.keeping(), options.seals(), spaces, new Adopting());
     }
 
     /**
@@ -425,7 +425,7 @@ public final class Guests implements AutoCloseable {
                 Guest guest = new Guest(
                         use,
                         HandoffSocket.ended(Path.of(record.socket())),
-                        new AdoptedMemory(paging),
+                        new AdoptedMemory(paging, left.seal()),
                         new GuestListener(),
                         System::nanoTime);
                 guests.put(guest.spaceId(), guest);

@@ -74,10 +74,12 @@ final class HandoffAdmission implements Guest.Admission {
                 backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
                 open.removeLast();
             }
-            Optional<SealedSpace> sealed =
-                    past.seal().isPresent() ? Optional.of(past.seal().get().begin()) : Optional.empty();
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
-            kept = keeping.by().keep(use, keeping.socket(), memory, options, past.written());
+            kept = keeping.by().keep(use, keeping.socket(), memory, options, past);
+            Optional<SealedSpace> sealed = past.seal().isPresent()
+                    ? Optional.of(past.seal().get().begin(kept.map(KeptGuest::seal)))
+                    : Optional.empty();
+            kept.ifPresent(guest -> guest.hold(memory));
             Paging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
                             space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),

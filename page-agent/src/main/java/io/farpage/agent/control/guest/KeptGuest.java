@@ -2,8 +2,10 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.keeper.KeptName;
+import io.farpage.agent.control.seal.KeptSeal;
 import io.farpage.agent.data.pager.KeptTable;
 import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.seal.SealTable;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -19,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,13 +29,14 @@ import tools.jackson.core.JacksonException;
 
 /**
  * A guest that outlives this process. A file of memory, of which the keeper has a descriptor, holds its record, the messages of the kernel that were read
- * last, and its page tables; the keeper holds the userfaultfds, the memory file and the VMM's process descriptor, too.
+ * last, its page tables, and tags and versions of its pages if they are encrypted; the keeper holds the userfaultfds, the memory file and the VMM's process
+ * descriptor, too.
  *
  * <pre>
  * offset
  *      0   the record, in two slots
  * 512 KiB  messages, 4096 bytes for each slice
- *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on
+ *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on; then tags and versions
  * </pre>
  *
  * <p>Thread-safe.
@@ -57,6 +61,7 @@ final class KeptGuest {
     private final int file;
     private final int process;
     private final PoolRecord text;
+    private final SealTable seals;
     private final List<KeptTable> tables = new ArrayList<>();
     private GuestRecord record;
     private boolean released;
@@ -67,6 +72,7 @@ final class KeptGuest {
         this.process = process;
         this.record = record;
         text = new PoolRecord(memory.asSlice(0, RECORD_BYTES));
+        seals = SealTable.over(memory.asSlice(record.sealsAt(), record.sealBytes()));
         for (int i = 0; i < record.slices().size(); i++) {
             MemorySegment messages =
                     memory.asSlice(RECORD_BYTES + (long) i * KeptTable.MESSAGES_BYTES, KeptTable.MESSAGES_BYTES);
@@ -84,14 +90,12 @@ final class KeptGuest {
     }
 
     /**
-     * Makes the file of a guest, and has the keeper hold its descriptors.
+     * Makes the file of a guest. It is kept once {@link #hold(VmmMemory)} is called.
      *
-     * @param vmm that handed the memory over
      * @param process descriptor of the VMM's process; this one's to close
      * @throws KeptGuestException if there is no memory for it; {@code process} is closed then
      */
-    static KeptGuest create(KeptMemory keeper, GuestRecord record, VmmMemory vmm, int process)
-            throws KeptGuestException {
+    static KeptGuest create(KeptMemory keeper, GuestRecord record, int process) throws KeptGuestException {
         SystemCall made = SharedMemory.create("farpage-guest-" + record.space(), 0);
         if (!made.succeeded()) {
             FileIo.close(Errno.ofThread(), process);
@@ -106,14 +110,6 @@ final class KeptGuest {
             }
             KeptGuest kept = new KeptGuest(keeper, file, process, map(file, record.fileBytes()), record);
             kept.write();
-            NavigableMap<KeptName, Integer> parts = new TreeMap<>();
-            parts.put(kept.name(FILE), file);
-            parts.put(kept.name(MEMORY), vmm.file());
-            parts.put(kept.name(PROCESS), process);
-            for (int i = 0; i < vmm.uffds().size(); i++) {
-                parts.put(kept.name(USERFAULTFD + i), vmm.uffds().get(i).fd());
-            }
-            kept.hold(parts);
             done = true;
             return kept;
         } finally {
@@ -204,8 +200,19 @@ final class KeptGuest {
         return new KeptName(record.space(), part);
     }
 
-    /** Has the keeper hold the descriptors from now on. */
-    void hold(NavigableMap<KeptName, Integer> parts) {
+    /**
+     * Has the keeper hold the descriptors from now on. What a successor needs at the beginning must be in the file.
+     *
+     * @param vmm that handed the memory over
+     */
+    void hold(VmmMemory vmm) {
+        NavigableMap<KeptName, Integer> parts = new TreeMap<>();
+        parts.put(name(FILE), file);
+        parts.put(name(MEMORY), vmm.file());
+        parts.put(name(PROCESS), process);
+        for (int i = 0; i < vmm.uffds().size(); i++) {
+            parts.put(name(USERFAULTFD + i), vmm.uffds().get(i).fd());
+        }
         if (!keeper.hold(parts)) {
             log.warn(
                     "space {}: this guest does not survive the agent's end until the keeper has its descriptors",
@@ -217,6 +224,11 @@ final class KeptGuest {
         return record;
     }
 
+    /** The descriptor of the file. */
+    int file() {
+        return file;
+    }
+
     /** The process descriptor of the VMM. */
     int process() {
         return process;
@@ -225,6 +237,21 @@ final class KeptGuest {
     /** The table of a slice. */
     KeptTable table(int slice) {
         return tables.get(slice);
+    }
+
+    /** Where tags, versions and salts of an encrypted space are kept. */
+    KeptSeal seal() {
+        return new KeptSeal() {
+            @Override
+            public SealTable table() {
+                return seals;
+            }
+
+            @Override
+            public Optional<String> salts(SortedMap<Integer, byte[]> salts) {
+                return store(salts);
+            }
+        };
     }
 
     /** This process serves the guest from now on. */
@@ -239,6 +266,15 @@ final class KeptGuest {
             record = record.limitedTo(localPages);
             write();
         }
+    }
+
+    private synchronized Optional<String> store(SortedMap<Integer, byte[]> salts) {
+        GuestRecord salted = record.salted(salts);
+        Optional<String> failure = text.write(Json.STRICT.writeValueAsString(salted));
+        if (failure.isEmpty()) {
+            record = salted;
+        }
+        return failure;
     }
 
     private void write() {

@@ -1,8 +1,14 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.seal.SealException;
+import io.farpage.agent.control.seal.Seals;
+import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.seal.SealedSpace;
+import io.farpage.coordinator.model.Encryption;
+import io.farpage.coordinator.model.Space;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.ProcessFd;
@@ -23,6 +29,8 @@ final class LeftGuest {
     private final GuestKeeping keeping;
     private final NavigableMap<Integer, Integer> parts;
     private Optional<KeptGuest> kept = Optional.empty();
+    private Optional<SpaceSeal> seal = Optional.empty();
+    private long lockedUntil = System.nanoTime();
     private Optional<String> refusal = Optional.empty();
 
     private LeftGuest(long space, GuestKeeping keeping, NavigableMap<Integer, Integer> parts) {
@@ -72,6 +80,39 @@ final class LeftGuest {
     }
 
     /**
+     * Opens its space, if that is encrypted.
+     *
+     * @throws SealException if the key cannot be had; the call may be repeated
+     */
+    void unlock(Seals seals) throws SealException {
+        KeptGuest guest = kept.orElseThrow();
+        GuestRecord record = guest.record();
+        if (seal.isEmpty() && record.sealed().isPresent()) {
+            GuestRecord.Sealed sealed = record.sealed().get();
+            seal = Optional.of(seals.adopt(
+                    record.space(),
+                    record.pageBytes(),
+                    sealed.keyId(),
+                    sealed.saltBytes(),
+                    guest.seal().table()));
+        }
+    }
+
+    /** When its key may be asked for again, as {@link System#nanoTime}. */
+    long lockedUntil() {
+        return lockedUntil;
+    }
+
+    void lockUntil(long nanos) {
+        lockedUntil = nanos;
+    }
+
+    /** What seals the pages of an encrypted space. */
+    Optional<SpaceSeal> seal() {
+        return seal;
+    }
+
+    /**
      * Starts to serve it.
      *
      * @param use of its space, exclusive
@@ -84,6 +125,7 @@ final class LeftGuest {
             throw new KeptGuestException("its space has %d pages of %d bytes, and its record %d of %d"
                     .formatted(use.map().pages(), use.map().pageSize(), record.pages(), record.pageBytes()));
         }
+        requireKey(use.space(), record);
         int file = Objects.requireNonNull(parts.get(KeptGuest.MEMORY));
         try (MemoryFile memory = MemoryFile.adopt(file).from(0)) {
             for (int i = 0; i < record.slices().size(); i++) {
@@ -97,6 +139,8 @@ final class LeftGuest {
         }
         Backing backing = null;
         try {
+            Optional<SealedSpace> sealed =
+                    seal.isPresent() ? Optional.of(seal.get().begin(Optional.of(guest.seal()))) : Optional.empty();
             backing = Backing.start(record.name(), file, record.pid(), hosts.pins());
             List<Userfaultfd> uffds = new ArrayList<>();
             parts.tailMap(KeptGuest.USERFAULTFD).values().forEach(fd -> uffds.add(Userfaultfd.adopt(fd)));
@@ -107,7 +151,7 @@ final class LeftGuest {
                             record.pageBytes(),
                             record.written(),
                             WorkingSet.EMPTY,
-                            Optional.empty(),
+                            sealed,
                             kept),
                     new VmmMemory(record.pid(), record.slices(), uffds, backing),
                     options,
@@ -115,13 +159,26 @@ final class LeftGuest {
             guest.succeed(keeping.incarnation());
             backing = null;
             return paging;
-        } catch (HandoffException e) {
+        } catch (HandoffException | SealException e) {
             throw new KeptGuestException(String.valueOf(e.getMessage()));
         } finally {
             if (backing != null) {
                 backing.pins().close();
             }
         }
+    }
+
+    private static void requireKey(Space space, GuestRecord record) throws KeptGuestException {
+        Optional<String> now = space.encryption().map(Encryption::keyId);
+        Optional<String> before = record.sealed().map(GuestRecord.Sealed::keyId);
+        if (!now.equals(before)) {
+            throw new KeptGuestException("the coordinator says that its space is %s, and it was %s"
+                    .formatted(encrypted(now), encrypted(before)));
+        }
+    }
+
+    private static String encrypted(Optional<String> key) {
+        return key.map(id -> "encrypted with key " + id).orElse("not encrypted");
     }
 
     /** Has the keeper hold its descriptors for another successor, if the keeper is started again. */
@@ -140,5 +197,6 @@ final class LeftGuest {
         keeping.keeper().ifPresent(keeper -> keeper.release(space));
         parts.values().forEach(descriptor -> FileIo.close(Errno.ofThread(), descriptor));
         parts.clear();
+        seal.ifPresent(SpaceSeal::close);
     }
 }

@@ -12,6 +12,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,8 +124,7 @@ public final class Seals {
      * @throws SealException if it is encrypted and cannot be opened, or is not and must be
      */
     public Optional<SpaceSeal> open(Space space, Trust trust) throws SealException {
-        SealPlace place = new SealPlace(
-                options.directory().resolve("space-" + space.id() + ".seal"), space.id(), space.pageSize());
+        SealPlace place = place(space.id(), space.pageSize());
         if (space.encryption().isEmpty()) {
             checkPlain(space, place, trust);
             return Optional.empty();
@@ -143,6 +143,29 @@ public final class Seals {
                 key.close();
             }
         }
+    }
+
+    /**
+     * Opens a space whose guest an earlier process of this node has left.
+     *
+     * @param space id
+     * @param keyId of its key
+     * @param salts of the keys that its pages are sealed with, by generation
+     * @param table tags and versions of its pages, as that process has left them
+     * @throws SealException if the key cannot be had; the call may be repeated
+     */
+    public SpaceSeal adopt(long space, int pageBytes, String keyId, SortedMap<Integer, byte[]> salts, SealTable table)
+            throws SealException {
+        LibCrypto loaded = requireLibrary();
+        makeDirectory();
+        SpaceSeal seal = new SpaceSeal(
+                place(space, pageBytes), loaded, key(keyId), new SealFile.Contents(table, new TreeMap<>(salts)));
+        seal.forgetUnused();
+        return seal;
+    }
+
+    private SealPlace place(long space, int pageBytes) {
+        return new SealPlace(options.directory().resolve("space-" + space + ".seal"), space, pageBytes);
     }
 
     private void checkPlain(Space space, SealPlace place, Trust trust) throws SealException {

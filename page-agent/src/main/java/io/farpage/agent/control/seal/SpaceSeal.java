@@ -23,13 +23,14 @@ import java.util.TreeMap;
  * An encrypted space while it is attached for a guest: its key, and tags and versions of its pages. Used by one thread at a time.
  *
  * <p>Before the first page can be sealed, {@link #begin} moves the file of the last attachment aside: from then on it is not what the homes hold. {@link
- * #end} writes a new one.
+ * #end} writes a new one. If the guest outlives this process, tags, versions and salts are in {@link KeptSeal memory that does}: the salt of a key is there
+ * before the first page is sealed under it, and tag and version of a page before the page is sent to a home.
  */
 public final class SpaceSeal implements AutoCloseable {
     private final SealPlace place;
     private final LibCrypto library;
     private final SpaceKey key;
-    private final SealFile.Contents contents;
+    private SealFile.Contents contents;
     private final List<SealKeys> keys = new ArrayList<>(1);
     private final SecureRandom random = new SecureRandom();
     private boolean begun;
@@ -47,12 +48,32 @@ public final class SpaceSeal implements AutoCloseable {
         return !contents.salts().isEmpty();
     }
 
+    /** Earlier attachments under whose keys pages are sealed. */
+    public int generations() {
+        return contents.salts().size();
+    }
+
+    /** The id of the key. */
+    public String keyId() {
+        return key.id();
+    }
+
     /**
-     * Begins to seal under a key that was never used before.
+     * Begins to seal under a key that was never used before, for a guest that ends with this process.
      *
      * @throws SealException if the file of the last attachment cannot be moved, or there are too many keys
      */
     public SealedSpace begin() throws SealException {
+        return begin(Optional.empty());
+    }
+
+    /**
+     * Begins to seal under a key that was never used before.
+     *
+     * @param kept for a guest that outlives this process
+     * @throws SealException if the file of the last attachment cannot be moved, there are too many keys, or the salts cannot be kept
+     */
+    public SealedSpace begin(Optional<KeptSeal> kept) throws SealException {
         int generation = 1;
         while (contents.salts().containsKey(generation)) {
             generation++;
@@ -67,6 +88,9 @@ public final class SpaceSeal implements AutoCloseable {
         byte[] salt = new byte[SealFile.SALT_BYTES];
         random.nextBytes(salt);
         contents.salts().put(generation, salt);
+        if (kept.isPresent()) {
+            keep(kept.get());
+        }
         SealKeys derived = new SealKeys();
         keys.add(derived);
         for (Map.Entry<Integer, byte[]> each : contents.salts().entrySet()) {
@@ -80,6 +104,25 @@ public final class SpaceSeal implements AutoCloseable {
                 derived,
                 new SealedSpace.Identity(place.space(), place.pageBytes()),
                 generation);
+    }
+
+    private void keep(KeptSeal kept) throws SealException {
+        SealTable table = contents.table();
+        if (table != kept.table()) {
+            kept.table().copy(table);
+            contents = new SealFile.Contents(kept.table(), contents.salts());
+            table.close();
+        }
+        Optional<String> failure = kept.salts(contents.salts());
+        if (failure.isPresent()) {
+            throw new SealException("space %d: the salts of its keys cannot be kept for another process: %s"
+                    .formatted(place.space(), failure.get()));
+        }
+    }
+
+    /** Forgets the salts of keys under which no page is sealed any more. */
+    void forgetUnused() {
+        contents = new SealFile.Contents(contents.table(), used());
     }
 
     /**

@@ -50,12 +50,9 @@ final class PagerContext {
 
     /** The table of the VMM. Pages that their home has never had are zeros, as far as that is known. */
     PageTable newTable(boolean written) {
-        if (kept != null) {
-            return PageTable.kept(pages(), written, kept);
-        }
-        PageTable table = new PageTable(pages(), written);
+        PageTable table = kept == null ? new PageTable(pages(), written) : PageTable.kept(pages(), written, kept);
         if (written) {
-            sealing.prepare(table);
+            sealing.prepare(table, kept != null && kept.isAdopted());
         }
         return table;
     }

@@ -22,9 +22,19 @@ final class Sealing {
         return seal != null;
     }
 
-    /** Marks the pages that their home has never had as zeros. The table must be as it was made. */
-    void prepare(PageTable table) {
+    /** Marks the pages that their home has never had as zeros. The table must be as it was made, or have been adopted. */
+    void prepare(PageTable table, boolean isAdopted) {
         if (seal == null) {
+            return;
+        }
+        if (isAdopted) {
+            // The process before may have been killed while it did this.
+            for (int page = seal.nextAbsent(0); page < table.pages(); page = seal.nextAbsent(page + 1)) {
+                if (table.state(page) == PageTable.REMOTE) {
+                    table.clear(page, PageTable.HAS_REMOTE_COPY);
+                    table.setState(page, PageTable.ZERO);
+                }
+            }
             return;
         }
         int first = seal.nextAbsent(0);

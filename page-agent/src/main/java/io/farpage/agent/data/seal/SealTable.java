@@ -7,6 +7,7 @@ import io.farpage.linux.SystemCall;
 import io.farpage.linux.crypto.AesGcm;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tag and version of the newest sealed form of every page of a space, {@link #ENTRY_BYTES} bytes a page, outside the heap. Pages that were never sealed
@@ -27,7 +28,8 @@ public final class SealTable implements AutoCloseable {
 
     private final long pages;
     private final MemorySegment entries;
-    private final Arena arena = Arena.ofShared();
+    /** Null if the memory is another's. */
+    private final @Nullable Arena arena;
 
     /**
      * A table in which no page is sealed.
@@ -36,7 +38,28 @@ public final class SealTable implements AutoCloseable {
      */
     public SealTable(long pages) {
         this.pages = pages;
+        arena = Arena.ofShared();
         entries = map(pages * ENTRY_BYTES, arena);
+    }
+
+    private SealTable(MemorySegment entries) {
+        pages = entries.byteSize() / ENTRY_BYTES;
+        arena = null;
+        this.entries = entries;
+    }
+
+    /**
+     * A table in memory that stays when it is closed.
+     *
+     * @param entries {@link #ENTRY_BYTES} for each page, aligned to 8 bytes: zeros, or what an earlier table has left there
+     */
+    public static SealTable over(MemorySegment entries) {
+        return new SealTable(entries);
+    }
+
+    /** Takes over the entries of a table of as many pages. */
+    public void copy(SealTable from) {
+        MemorySegment.copy(from.entries, 0, entries, 0, pages * ENTRY_BYTES);
     }
 
     /** Maps zeros that are unmapped, wiped, when {@code arena} closes. They are in no core file. */
@@ -83,10 +106,10 @@ public final class SealTable implements AutoCloseable {
         return entries.asSlice(first * ENTRY_BYTES, count * ENTRY_BYTES);
     }
 
-    /** Frees the memory. Nothing may use the table any more. Closing twice does nothing. */
+    /** Frees the memory, if it is the table's own. Nothing may use the table any more. Closing twice does nothing. */
     @Override
     public void close() {
-        if (arena.scope().isAlive()) {
+        if (arena != null && arena.scope().isAlive()) {
             arena.close();
         }
     }

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -24,6 +25,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Optional;
@@ -64,21 +66,8 @@ class KeptGuestTest {
                 List.of(slice),
                 List.of(uffd),
                 Backing.start("vm", memory, self, new PinPolicy(PinPolicy.Mode.HOLD, Duration.ZERO)));
-        GuestRecord record = new GuestRecord(
-                "a",
-                new Incarnation(3),
-                SPACE,
-                "vm",
-                "/run/vm",
-                self,
-                PAGE,
-                PAGES,
-                true,
-                PAGES,
-                1,
-                (long) PAGES * PAGE,
-                vmm.slices());
-        var _ = KeptGuest.create(agent, record, vmm, (int) ProcessFd.open(self).value());
+        GuestRecord record = record(self, Optional.empty(), vmm.slices());
+        KeptGuest.create(agent, record, (int) ProcessFd.open(self).value()).hold(vmm);
         agent.close();
         vmm.close();
         agent = claim();
@@ -87,6 +76,24 @@ class KeptGuestTest {
         assertEquals(List.of(SPACE), List.copyOf(left.keySet()));
         parts = left.firstEntry().getValue();
         file = map(parts.firstEntry().getValue());
+    }
+
+    private static GuestRecord record(int pid, Optional<GuestRecord.Sealed> sealed, List<Slice> slices) {
+        return new GuestRecord(
+                "a",
+                new Incarnation(3),
+                SPACE,
+                "vm",
+                "/run/vm",
+                pid,
+                PAGE,
+                PAGES,
+                true,
+                PAGES,
+                1,
+                (long) PAGES * PAGE,
+                slices,
+                sealed);
     }
 
     private static Userfaultfd userfaultfd() {
@@ -150,6 +157,39 @@ class KeptGuestTest {
         guest.limit(PAGES + 1);
         assertEquals(new Incarnation(4), open().record().incarnation());
         assertEquals(PAGES + 1, open().record().localPages());
+    }
+
+    /** The file of the same guest, whose space is encrypted. */
+    private KeptGuest encrypted(GuestRecord.Sealed sealed) throws KeptGuestException {
+        GuestRecord plain = open().record();
+        return KeptGuest.create(agent, record(plain.pid(), Optional.of(sealed), plain.slices()), (int)
+                ProcessFd.open(plain.pid()).value());
+    }
+
+    @Test
+    void shouldKeepSaltsTagsAndVersionsOfAnEncryptedSpace() throws Exception {
+        KeptGuest guest = encrypted(new GuestRecord.Sealed("k1", new TreeMap<>()));
+        byte[] salt = new byte[16];
+        salt[3] = 7;
+        guest.seal().salts(new TreeMap<>(Map.of(2, salt)));
+        MemorySegment entry = guest.seal().table().entries(PAGES - 1, 1);
+        entry.set(ValueLayout.JAVA_LONG, 16, (2L << 48) | 5);
+        replace(KeptGuest.FILE, guest.file());
+        KeptGuest left = open();
+        assertArrayEquals(salt, left.record().sealed().orElseThrow().saltBytes().get(2));
+        assertEquals("k1", left.record().sealed().orElseThrow().keyId());
+        assertEquals((2L << 48) | 5, left.seal().table().version(PAGES - 1));
+        assertEquals(0, left.seal().table().version(0));
+    }
+
+    @Test
+    void shouldRefuseAnEncryptedSpaceWithoutTheSaltsOfItsKeys() throws Exception {
+        KeptGuest without = encrypted(new GuestRecord.Sealed("k1", new TreeMap<>()));
+        KeptGuest shortened = encrypted(new GuestRecord.Sealed("k1", new TreeMap<>(Map.of(1, "00ff"))));
+        replace(KeptGuest.FILE, without.file());
+        assertEquals("its record is damaged: the salts of its keys", refusal());
+        replace(KeptGuest.FILE, shortened.file());
+        assertEquals("its record is damaged: the salts of its keys", refusal());
     }
 
     @Test

@@ -24,10 +24,15 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -122,6 +127,74 @@ class SealsTest {
             boolean opens = part.open(page, memory.address(), memory.address());
             mark = seal.end();
             return opens ? Optional.of(memory.toArray(ValueLayout.JAVA_BYTE)) : Optional.empty();
+        }
+    }
+
+    /** What is left of a guest whose agent is killed. */
+    private static final class Left implements KeptSeal {
+        private final SealTable table =
+                SealTable.over(Arena.ofAuto().allocate(PAGES * SealTable.ENTRY_BYTES, Long.BYTES));
+        private SortedMap<Integer, byte[]> salts = new TreeMap<>();
+        private boolean isFull;
+
+        @Override
+        public SealTable table() {
+            return table;
+        }
+
+        @Override
+        public Optional<String> salts(SortedMap<Integer, byte[]> latest) {
+            if (isFull) {
+                return Optional.of("full");
+            }
+            salts = new TreeMap<>(latest);
+            return Optional.empty();
+        }
+    }
+
+    /** Seals a page as the guest of an agent that is killed afterwards. */
+    private void leave(SpaceSeal seal, Left left, int page, int version) throws SealException {
+        MemorySegment memory = arena.allocate(PAGE, 8);
+        MemorySegment.copy(page(page, version), 0, memory, ValueLayout.JAVA_BYTE, 0, PAGE);
+        try (PageSeal part = seal.begin(Optional.of(left)).part(0, (int) PAGES)) {
+            part.seal(page, memory.address(), memory.address());
+        }
+        homes.put(page, memory.toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    @Test
+    void shouldGoOnWithWhatAKilledAgentHasLeft() throws Exception {
+        write(seals(), NONE, 1, 3, 4);
+        Left left = new Left();
+        leave(seals().open(space(), NONE).orElseThrow(), left, 4, 2);
+        leave(seals().adopt(7, PAGE, keyId, left.salts, left.table), left, 5, 3);
+        assertEquals(Set.of(1, 2, 3), left.salts.keySet());
+        try (SpaceSeal seal = seals().adopt(7, PAGE, keyId, left.salts, left.table)) {
+            seal.begin(Optional.of(left));
+            mark = seal.end();
+        }
+        assertArrayEquals(page(3, 1), read(3, NONE).orElseThrow());
+        assertArrayEquals(page(4, 2), read(4, NONE).orElseThrow());
+        assertArrayEquals(page(5, 3), read(5, NONE).orElseThrow());
+    }
+
+    /** The same nonce under the same key would give the pages away. */
+    @Test
+    void shouldSealUnderAnotherKeyThanTheAgentThatWasKilled() throws Exception {
+        Left left = new Left();
+        leave(seals().open(space(), NONE).orElseThrow(), left, 4, 1);
+        byte[] before = Objects.requireNonNull(homes.get(4));
+        leave(seals().adopt(7, PAGE, keyId, left.salts, left.table), left, 4, 1);
+        assertFalse(Arrays.equals(before, homes.get(4)), "the same page, sealed as the first message of both");
+        assertEquals(2, SealTable.generation(left.table.version(4)));
+    }
+
+    @Test
+    void shouldSealNothingWhoseSaltIsNotKept() throws Exception {
+        Left left = new Left();
+        left.isFull = true;
+        try (SpaceSeal seal = seals().open(space(), NONE).orElseThrow()) {
+            assertThrows(SealException.class, () -> seal.begin(Optional.of(left)));
         }
     }
 

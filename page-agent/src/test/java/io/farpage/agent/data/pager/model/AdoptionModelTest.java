@@ -50,6 +50,22 @@ final class AdoptionModelTest {
                 Duration.ofSeconds(1));
     }
 
+    /** The same schedules each time. Tags and versions outlive the agent, and the successor seals under another key. */
+    @Test
+    void shouldKeepEverySealedPageInFixedSchedules() {
+        PagingModelTest.run(random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.SEALED)), 5, RUNS, WHOLE);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"TWO_HOMES", "MIRRORED", "JOINING"})
+    void shouldKeepEverySealedPageAtSeveralHomes(Feature feature) {
+        PagingModelTest.run(
+                random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.SEALED, feature)),
+                PagingModelTest.anySeed(),
+                RUNS,
+                Duration.ofSeconds(1));
+    }
+
     /** The same schedules each time. Each page has several homes; one of them may be dropped, and another one joining, when the agent is killed. */
     @ParameterizedTest
     @EnumSource(names = {"MIRRORED", "JOINING"})
@@ -85,6 +101,16 @@ final class AdoptionModelTest {
     void shouldKeepEveryPageInManySchedules() {
         PagingModelTest.run(
                 random -> Setup.random(random, Set.of(Feature.KEPT)), PagingModelTest.anySeed(), SOAK_RUNS, LONG);
+    }
+
+    @Test
+    @Tag("soak")
+    void shouldKeepEverySealedPageInManySchedules() {
+        PagingModelTest.run(
+                random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.SEALED)),
+                PagingModelTest.anySeed(),
+                SOAK_RUNS,
+                LONG);
     }
 
     @ParameterizedTest

@@ -6,6 +6,7 @@ import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.rebuild.RebuildServer;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
+import io.farpage.log.LogKeys;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -52,6 +53,7 @@ final class RunOptions {
 
     int run(PrintWriter out) throws IOException, InterruptedException {
         Config config = options.load();
+        LogKeys.apply(config);
         config.warnings().forEach(LOG::warn);
         if (config.get(Settings.STORE_KIND) == Settings.StoreKind.ETCD) {
             return new SharedRun(config, portFile, rebuild).run(out);

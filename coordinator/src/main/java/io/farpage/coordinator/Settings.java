@@ -9,6 +9,7 @@ import io.farpage.config.Quantities;
 import io.farpage.config.Schema;
 import io.farpage.config.ValueTypes;
 import io.farpage.limit.LimitKeys;
+import io.farpage.log.LogKeys;
 import io.farpage.tls.Exposure;
 import io.farpage.tls.TlsKeys;
 import java.nio.file.Path;
@@ -197,7 +198,9 @@ public final class Settings {
     /** All of them. */
     public static final Schema SCHEMA = Schema.of(
             "coordinator",
-            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL).flatMap(List::stream).toList());
+            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL, LogKeys.ALL)
+                    .flatMap(List::stream)
+                    .toList());
 
     private Settings() {}
 

@@ -10,6 +10,7 @@ import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.KeeperProcess;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.ShadowedRam;
+import io.farpage.it.harness.Soak;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -26,7 +27,7 @@ class AdoptedGuestTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 384;
     private static final int LOCAL_PAGES = 64;
-    private static final int KILLS = Integer.getInteger("farpage.kills", 12);
+    private static final int KILLS = Soak.part(Integer.getInteger("farpage.kills", 12));
 
     @TempDir
     private Path directory = Path.of("");

@@ -9,6 +9,7 @@ import io.farpage.audit.Audit;
 import io.farpage.audit.AuditEvent;
 import io.farpage.audit.AuditEvent.Actor;
 import io.farpage.audit.AuditEvent.Outcome;
+import io.farpage.rest.RestServer;
 import io.farpage.verbs.soft.RefusedConnection;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -39,6 +40,7 @@ final class AgentAudit implements LinkWatch, GuestWatch, RefusedConnection.Liste
                 .add("PUT", SPACE + "/pages/{page}", "page.write")
                 .add("DELETE", SPACE + "/pages/{page}", "page.discard")
                 .add("PUT", SPACE + "/memory", "memory.write")
+                .add("PUT", RestServer.LOG_PATH, "log.level")
                 .build();
     }
 

@@ -8,6 +8,7 @@ import io.farpage.agent.control.member.Ending;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.HostPort;
+import io.farpage.log.LogKeys;
 import io.farpage.pool.PoolException;
 import io.farpage.rest.ListenException;
 import io.farpage.verbs.VerbsException;
@@ -98,6 +99,7 @@ final class RunCommand implements Callable<Integer> {
     private Config load() {
         synchronized (lock) {
             Config config = configuration.load();
+            LogKeys.apply(config);
             if (portFile != null && config.get(AgentKeys.API_LISTEN).isEmpty()) {
                 throw new ConfigException(
                         List.of("--port-file needs api.listen: without it the REST API has a Unix socket and no port"));

@@ -1,6 +1,7 @@
 package io.farpage.rest;
 
 import io.farpage.config.HostPort;
+import io.farpage.log.LogOutput;
 import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.config.Key;
@@ -8,6 +9,7 @@ import io.javalin.http.Context;
 import io.javalin.http.Handler;
 import io.javalin.router.Endpoint;
 import io.javalin.util.JavalinException;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -25,10 +27,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /openapi.json}. Requests run on virtual threads.
+ * A running HTTP service: its routes, and {@code /health}, {@code /metrics}, {@code /log}, {@code /openapi.json}. Requests run on virtual threads.
  * Closing stops listening, answers what is under way, and breaks off no connection whose client was told that it may be used again.
  */
 public final class RestServer implements AutoCloseable {
+    /** Path of the log's level. */
+    public static final String LOG_PATH = "/log";
 
     private static final Logger LOG = LoggerFactory.getLogger(RestServer.class);
     private static final long STOP_MILLIS = 2_000;
@@ -187,7 +191,24 @@ public final class RestServer implements AutoCloseable {
                         "/metrics",
                         "Metrics in Prometheus' text format",
                         "text/plain",
-                        ctx -> ctx.result(metrics.scrape()).contentType(metrics.contentType())));
+                        ctx -> ctx.result(metrics.scrape()).contentType(metrics.contentType())),
+                Route.get(
+                        LOG_PATH,
+                        "From which level on the service logs",
+                        LogSetting.class,
+                        ctx -> ctx.json(new LogSetting(LogOutput.level()))),
+                Route.put(
+                        LOG_PATH,
+                        "Change that until the service is started again",
+                        LogSetting.class,
+                        LogSetting.class,
+                        RestServer::setLog));
+    }
+
+    private static void setLog(Context ctx) throws IOException {
+        LogSetting wanted = Requests.body(ctx, LogSetting.class);
+        LogOutput.level(wanted.level());
+        ctx.json(wanted);
     }
 
     private static Optional<String> route(Context ctx) {

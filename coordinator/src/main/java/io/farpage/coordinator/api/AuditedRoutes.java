@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.audit.Acts;
+import io.farpage.rest.RestServer;
 
 /** What the audit calls the coordinator's routes that change something: all of them, on one page. A test finds a route that is missing. */
 public final class AuditedRoutes {
@@ -36,6 +37,7 @@ public final class AuditedRoutes {
                 .add("DELETE", NODE + "/drain", "node.drain-cancel")
                 .add("PUT", REBUILD + "/nodes/{id}", "rebuild.report")
                 .add("POST", REBUILD + "/finish", "rebuild.finish")
+                .add("PUT", RestServer.LOG_PATH, "log.level")
                 // Agents repeat these all the time; the agents' own audits tell of their links.
                 .routine("POST", NODE + "/heartbeat")
                 .routine("PUT", NODE + "/endpoints/{peer}")

@@ -3,6 +3,7 @@ package io.farpage.coordinator.api;
 import io.farpage.access.Access;
 import io.farpage.access.AccessTable;
 import io.farpage.access.Role;
+import io.farpage.rest.RestServer;
 
 /** Who may use which route of the coordinator: the whole of it, on one page. A route that is missing is refused to all, and a test finds it. */
 public final class Rights {
@@ -121,6 +122,8 @@ public final class Rights {
         return AccessTable.builder()
                 .add("GET", "/health", ANYONE) // details only for an identity
                 .add("GET", "/metrics", METRICS.or(Access.anyNode()))
-                .add("GET", "/openapi.json", METRICS.or(Access.anyNode()));
+                .add("GET", "/openapi.json", METRICS.or(Access.anyNode()))
+                .add("GET", RestServer.LOG_PATH, Access.role(Role.VIEWER))
+                .add("PUT", RestServer.LOG_PATH, OPERATOR);
     }
 }

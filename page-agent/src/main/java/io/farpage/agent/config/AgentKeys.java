@@ -13,6 +13,7 @@ import io.farpage.config.Key;
 import io.farpage.config.Schema;
 import io.farpage.config.ValueTypes;
 import io.farpage.limit.LimitKeys;
+import io.farpage.log.LogKeys;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
 import io.farpage.pool.hugepages.HugepageSize;
@@ -417,7 +418,9 @@ public final class AgentKeys {
 
     private static final Schema KEYS = Schema.of(
             "page-agent",
-            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL).flatMap(List::stream).toList());
+            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL, LogKeys.ALL)
+                    .flatMap(List::stream)
+                    .toList());
 
     /** All keys, in the order of the reference page. */
     public static final Schema SCHEMA = KEYS.withRetired(Map.of(

@@ -3,6 +3,7 @@ package io.farpage.agent.rest;
 import io.farpage.access.Access;
 import io.farpage.access.AccessTable;
 import io.farpage.access.Role;
+import io.farpage.rest.RestServer;
 
 /** Who may use which route of the agent: the whole of it, on one page. A route that is missing is refused to all, and a test finds it. */
 public final class Rights {
@@ -26,6 +27,8 @@ public final class Rights {
                 .add("GET", "/health", Access.anyone()) // details only for an identity
                 .add("GET", "/metrics", metrics)
                 .add("GET", "/openapi.json", metrics)
+                .add("GET", RestServer.LOG_PATH, viewer)
+                .add("PUT", RestServer.LOG_PATH, operator)
                 .add("GET", API + "/transport/status", viewer)
                 .add("GET", API + "/links", viewer)
                 .add("POST", API + "/links/{peer}", operator)

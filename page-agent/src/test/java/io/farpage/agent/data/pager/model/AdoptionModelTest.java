@@ -19,7 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 final class AdoptionModelTest {
     private static final int RUNS = 200;
-    private static final int SOAK_RUNS = Integer.getInteger("farpage.runs", 20_000);
+    private static final int SOAK_RUNS =
+            Integer.getInteger("farpage.runs", 200 * Integer.getInteger("farpage.soak.percent", 100));
     private static final Duration WHOLE = Duration.ofSeconds(60);
     private static final Duration PART = Duration.ofMillis(250);
     private static final Duration SOAK_PART = Duration.ofSeconds(5);

@@ -1,0 +1,62 @@
+package io.farpage.it;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Rest;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The log of a service in JSON, and its level, which changes while the service runs. */
+class LogTest {
+    private static void register(Rest coordinator, String node, int incarnation) {
+        coordinator
+                .sendJson("PUT", "/api/v1/nodes/" + node, """
+                        {"incarnation":"%016x","hostname":"h","address":"127.0.0.1:%d","cpus":1,"memoryBytes":1,"devices":[],\
+                        "pool":{"exportedBytes":1048576,"pageSize":4096},"transports":["tcp"],"status":"active"}""".formatted(incarnation, incarnation))
+                .expect(200);
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldLogObjectsFromTheLevelOnThatWasSetLast() {
+        try (Cluster cluster = Cluster.start(Map.of("log.format", "json", "lease.duration", "10m"))) {
+            Rest coordinator = cluster.coordinator().rest();
+            assertEquals(
+                    "info",
+                    coordinator.get("/log").expect(200).json().get("level").asString());
+            register(coordinator, "told", 1);
+            await("an entry").until(() -> log(cluster).contains("told"));
+            coordinator.sendJson("PUT", "/log", "{\"level\":\"error\"}").expect(200);
+            register(coordinator, "hushed", 2);
+            coordinator.sendJson("PUT", "/log", "{\"level\":\"info\"}").expect(200);
+            register(coordinator, "heard", 3);
+            await("an entry").until(() -> log(cluster).contains("heard"));
+            assertFalse(log(cluster).contains("hushed"), () -> log(cluster));
+            assertEquals(
+                    400,
+                    coordinator.sendJson("PUT", "/log", "{\"level\":\"loud\"}").status());
+            List<String> lines =
+                    log(cluster).lines().filter(line -> !line.isEmpty()).toList();
+            for (String line : lines.subList(0, lines.size() - 1)) {
+                JsonNode entry = JsonMapper.shared().readTree(line);
+                assertTrue(
+                        entry.get("timestamp").isNumber()
+                                && entry.get("formattedMessage").isString(),
+                        line);
+                assertTrue(List.of("INFO", "WARN").contains(entry.get("level").asString()), line);
+            }
+        }
+    }
+
+    private static String log(Cluster cluster) {
+        return cluster.coordinator().process().err();
+    }
+}

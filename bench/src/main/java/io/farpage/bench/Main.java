@@ -1,6 +1,7 @@
 package io.farpage.bench;
 
 import io.farpage.bench.agents.ClusterCommand;
+import io.farpage.bench.agents.ProbeCommand;
 import io.farpage.bench.baseline.BaselineException;
 import io.farpage.bench.fault.FaultCommand;
 import io.farpage.bench.fetch.FetchCommand;
@@ -28,6 +29,7 @@ import picocli.CommandLine.ParameterException;
             FetchCommand.class,
             FaultCommand.class,
             ClusterCommand.class,
+            ProbeCommand.class,
             FetchNodeCommand.class,
             GuestVmCommand.class,
             InstallCommand.class,

@@ -172,7 +172,7 @@ public final class Coordinator implements AutoCloseable {
                         LOG.info("{} extents are given another home, to which their pages are copied", joined);
                     }
                 }
-                Thread.sleep(every);
+                Thread.sleep(untilNextCheck(routine.membership().untilExpiry(), every));
             } catch (InterruptedException e) {
                 return;
             } catch (StoreException e) {
@@ -184,6 +184,12 @@ public final class Coordinator implements AutoCloseable {
                 pause(every);
             }
         }
+    }
+
+    /** A lease is looked at when it ends, and not a whole pause later. */
+    private static Duration untilNextCheck(Duration untilExpiry, Duration every) {
+        Duration sooner = untilExpiry.compareTo(every) < 0 ? untilExpiry : every;
+        return sooner.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : sooner;
     }
 
     private void failed(String node) {

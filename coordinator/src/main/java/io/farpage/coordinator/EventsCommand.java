@@ -60,7 +60,7 @@ final class EventsCommand implements Callable<Integer> {
     public Integer call() throws CoordinatorException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
-            long newest = client.overview(NodeFilter.ALL.withLimit(0)).index();
+            long newest = client.overviewOfNodes(NodeFilter.ALL.withLimit(0)).index();
             long seen = Math.max(0, newest - Math.max(0, last));
             do {
                 EventBatch batch = client.events(seen, seen < newest || !follow ? Duration.ZERO : WAIT);

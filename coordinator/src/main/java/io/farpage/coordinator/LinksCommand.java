@@ -44,7 +44,8 @@ final class LinksCommand implements Callable<Integer> {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
             // Ids that begin alike follow the shortest, so the node itself is the first of the page.
-            NodeFilter nodes = node.isEmpty() ? NodeFilter.ALL : new NodeFilter(NodeFilter.ALL.status(), node, "", 1);
+            NodeFilter nodes =
+                    node.isEmpty() ? NodeFilter.ALL : new NodeFilter(NodeFilter.ALL.status(), false, node, "", 1);
             Overview page = client.overview(nodes);
             List<Link> links = page.links().stream()
                     .filter(link ->

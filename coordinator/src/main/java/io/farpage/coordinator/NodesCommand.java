@@ -3,8 +3,11 @@ package io.farpage.coordinator;
 import io.farpage.config.Quantities;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Alert;
+import io.farpage.coordinator.model.AlertKind;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.Overview.NodeUse;
 import io.farpage.coordinator.model.TransportKind;
 import java.io.PrintWriter;
@@ -31,6 +34,12 @@ final class NodesCommand implements Callable<Integer> {
     @Option(names = "--status", paramLabel = "STATUS", description = "Only nodes that are ${COMPLETION-CANDIDATES}.")
     private @Nullable NodeStatus status;
 
+    @Option(
+            names = "--attention",
+            description =
+                    "Only nodes that are not active or that an alert names, each with the reason; also nodes that the cluster was formed of and that have not registered.")
+    private boolean attention;
+
     @Mixin
     private final PageOptions page = new PageOptions();
 
@@ -43,15 +52,44 @@ final class NodesCommand implements Callable<Integer> {
     public Integer call() throws CoordinatorException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
-            List<NodeUse> nodes = client.overview(page.filter(status)).nodes();
+            Overview overview = client.overviewOfNodes(page.filter(status, attention));
+            List<NodeUse> nodes = overview.nodes();
             if (options.json()) {
                 ViewOptions.printJson(out, nodes);
             } else {
-                print(out, nodes);
+                if (attention) {
+                    printReasons(out, overview);
+                } else {
+                    print(out, nodes);
+                }
                 page.printMore(out, nodes, use -> use.node().id());
             }
             return 0;
         }
+    }
+
+    private void printReasons(PrintWriter out, Overview overview) {
+        TextTable table = new TextTable("NODE", "STATUS", "ADDRESS", "REASON");
+        for (NodeUse use : overview.nodes()) {
+            Node node = use.node();
+            table.add(node.id(), node.status().toString(), node.address(), reasons(overview, node.id()));
+        }
+        if (status == null) {
+            overview.alerts().stream()
+                    .filter(alert -> alert.kind() == AlertKind.NODE_MISSING)
+                    .map(alert -> alert.node().orElse(""))
+                    .filter(page::isOnFirstPage)
+                    .forEach(node -> table.add(node, "missing", "-", reasons(overview, node)));
+        }
+        table.print(out);
+    }
+
+    private static String reasons(Overview overview, String node) {
+        String reasons = overview.alerts().stream()
+                .filter(alert -> alert.node().filter(node::equals).isPresent())
+                .map(Alert::message)
+                .collect(Collectors.joining("; "));
+        return reasons.isEmpty() ? "-" : reasons;
     }
 
     private static void print(PrintWriter out, List<NodeUse> nodes) {

@@ -27,7 +27,16 @@ final class PageOptions {
     PageOptions() {}
 
     NodeFilter filter(@Nullable NodeStatus status) {
-        return new NodeFilter(Optional.ofNullable(status), prefix, after, limit);
+        return filter(status, false);
+    }
+
+    NodeFilter filter(@Nullable NodeStatus status, boolean attention) {
+        return new NodeFilter(Optional.ofNullable(status), attention, prefix, after, limit);
+    }
+
+    /** Whether a name that is not in the coordinator's list belongs to the first page. */
+    boolean isOnFirstPage(String name) {
+        return after.isEmpty() && name.startsWith(prefix);
     }
 
     /** Says how to get the next page if a page is full. */

@@ -51,7 +51,8 @@ final class StatusCommand implements Callable<Integer> {
     public Integer call() throws CoordinatorException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
-            Overview now = client.overview(NodeFilter.ALL.withLimit(0));
+            NodeFilter none = NodeFilter.ALL.withLimit(0);
+            Overview now = options.json() ? client.overview(none) : client.overviewOfNodes(none);
             if (options.json()) {
                 ViewOptions.printJson(out, now);
             } else {
@@ -82,7 +83,7 @@ final class StatusCommand implements Callable<Integer> {
         }
         long more = totals.critical() + totals.warnings() - now.alerts().size();
         if (more > 0) {
-            out.printf("  and %d more%n", more);
+            out.printf("  and %d more; 'nodes --attention' lists the nodes%n", more);
         }
         out.flush();
     }

@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.ExpectedNode;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.Json;
 import java.io.ByteArrayOutputStream;
@@ -126,6 +127,29 @@ class ViewCommandsTest {
                         .asString());
         assertEquals(1, run("nodes", "--status", "failed").out().lines().count(), "only the headings");
         assertEquals(2, run("nodes", "--status", "tired").code());
+    }
+
+    @Test
+    void shouldListOnlyNodesThatNeedAttentionWithTheReason() throws Exception {
+        for (String id : List.of("a", "full", "leaving")) {
+            running.client.register(id, Fixture.node(id.hashCode(), 1 << 20));
+        }
+        running.client.createSpace(new SpaceRequest("vm", 1 << 20, OptionalInt.empty(), Optional.of(List.of("full"))));
+        running.client.register(
+                "leaving", Fixture.node("leaving".hashCode(), 1 << 20).withStatus(NodeStatus.LEAVING));
+        running.client.formCluster(new ClusterRequest("small", List.of(expected("a"), expected("x"))));
+
+        List<String> lines = run("nodes", "--attention").out().lines().toList();
+        assertEquals(4, lines.size(), lines.toString());
+        assertTrue(lines.get(0).matches("NODE +STATUS +ADDRESS +REASON"), lines.get(0));
+        assertTrue(lines.get(1).matches("full +active +\\S+ +100 % of its pool are in use;.*"), lines.get(1));
+        assertTrue(lines.get(2).matches("leaving +leaving +\\S+ +-"), lines.get(2));
+        assertTrue(lines.get(3).matches("x +missing +- +the cluster was formed of it.*"), lines.get(3));
+        assertEquals(
+                2,
+                Json.STRICT
+                        .readTree(run("nodes", "--attention", "--json").out())
+                        .size());
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.farpage.bench.agents;
 
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
+import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.model.AttachMode;
@@ -33,16 +34,19 @@ final class ClusterRun {
     private static final Duration SETTLED = Duration.ofSeconds(60);
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration BETWEEN_CHANGES = Duration.ofMillis(200);
+    private static final Duration DEADLINE = Duration.ofSeconds(30);
     private static final int ATTEMPTS = 10;
     private static final long SPACE_BYTES = 1L << 30;
     private static final PrintStream OUT = System.out;
 
     private final Plan plan;
     private final HttpClient http = HttpClient.newHttpClient();
+    private final List<HttpClient> hosts = Hosts.clients();
     private final Measures measures = new Measures();
     private final List<PretendedAgent> agents = new ArrayList<>();
     private final String url;
     private final long pid;
+    private final Probe probe;
 
     /** When a node's change was acknowledged, or its lease ran out, by {@link System#nanoTime()}; by node. */
     private final Map<String, Long> changed = new ConcurrentHashMap<>();
@@ -69,17 +73,18 @@ final class ClusterRun {
             Duration lease,
             Duration joinTimeout) {}
 
-    private ClusterRun(Plan plan, String url, long pid) {
+    private ClusterRun(Plan plan, String url, long pid, Children children) throws InterruptedException {
         this.plan = plan;
         this.url = url;
         this.pid = pid;
+        this.probe = Probe.start(children, url, hosts.getFirst(), measures);
     }
 
     /** Whether all was measured. */
     static boolean measure(Plan plan, Children children) throws InterruptedException {
         Path portFile = children.scratch().resolve("cluster.port");
         List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
-        // All agents come from one address, which a cluster's do not.
+        // All agents come from a few addresses, which a cluster's do not.
         Map.of(
                         "server.listen", "127.0.0.1:0",
                         "store.directory", children.scratch().resolve("cluster").toString(),
@@ -92,7 +97,7 @@ final class ClusterRun {
                 .forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
         try (Child child = children.start("coordinator of many agents", "coordinator", arguments, false)) {
             String url = "http://127.0.0.1:" + child.awaitFile(portFile);
-            ClusterRun run = new ClusterRun(plan, url, child.process().pid());
+            ClusterRun run = new ClusterRun(plan, url, child.process().pid(), children);
             try {
                 return run.measure();
             } finally {
@@ -106,6 +111,7 @@ final class ClusterRun {
         if (!join()) {
             return false;
         }
+        settle();
         keepLeases();
         attach();
         change();
@@ -119,7 +125,11 @@ final class ClusterRun {
         long start = System.nanoTime();
         for (int i = 0; i < plan.agents(); i++) {
             PretendedAgent agent = new PretendedAgent(
-                    "node-%05d".formatted(i), URI.create(url), plan.links(), measures, this::received);
+                    "node-%05d".formatted(i),
+                    new CoordinatorClient(URI.create(url), DEADLINE, hosts.get(i % hosts.size())),
+                    plan.links(),
+                    measures,
+                    this::received);
             agents.add(agent);
             agent.start();
         }
@@ -133,7 +143,7 @@ final class ClusterRun {
             OUT.printf("join: %.1f s%n", seconds);
         }
         print("join", use().since(before), plan.agents(), "agent");
-        OUT.printf("join heartbeat: %s%n", Measures.text(measures.heartbeats.take()));
+        printHeartbeats("join");
         return all;
     }
 
@@ -142,8 +152,13 @@ final class ClusterRun {
         return agent.isReady() && (plan.links() == Links.DEMAND || agent.links().up() == plan.agents() - 1);
     }
 
+    /** What agents ask for once they have joined comes in the next seconds, and each of them once. */
+    private void settle() throws InterruptedException {
+        Thread.sleep(plan.lease().dividedBy(3));
+        printHeartbeats("settle");
+    }
+
     private void keepLeases() throws InterruptedException {
-        measures.heartbeats.take();
         CoordinatorUse before = use();
         Thread.sleep(plan.steady());
         CoordinatorUse after = use();
@@ -154,7 +169,14 @@ final class ClusterRun {
                 since.requests() / since.seconds(),
                 since.writtenBytes() / since.seconds() / 1e3,
                 after.residentBytes() >> 20);
-        OUT.printf("heartbeat: %s%n", Measures.text(measures.heartbeats.take()));
+        printHeartbeats("steady");
+    }
+
+    /** Heartbeats of one phase, and what tells the coordinator's delay from that of this JVM and the CPUs. */
+    private void printHeartbeats(String phase) throws InterruptedException {
+        OUT.printf("%s: heartbeat %s%n", phase, Measures.text(measures.heartbeats.take()));
+        OUT.printf("%s: heartbeat of a process of its own %s%n", phase, probe.takeHeartbeats());
+        OUT.printf("%s: request to a handler that does nothing %s%n", phase, Measures.text(measures.control.take()));
     }
 
     /** An agent makes a space wherever the coordinator finds room for it, attaches it, and links with the homes. */
@@ -171,6 +193,7 @@ final class ClusterRun {
         print("attach", use().since(before), plan.attachments(), "space");
         OUT.printf(
                 "attach until the links to the homes are agreed on: %s%n", Measures.text(measures.attachments.take()));
+        printHeartbeats("attach");
     }
 
     /** A coordinator that has no room for the connection is asked again, as page agents do. */
@@ -229,6 +252,7 @@ final class ClusterRun {
         print("change", use().since(before), plan.changes(), "change");
         OUT.printf("change: %s%n", Measures.text(measures.changes.take()));
         OUT.printf("change until told: %s%n", Measures.text(measures.events.take()));
+        printHeartbeats("change");
     }
 
     private void fail() throws InterruptedException {
@@ -237,13 +261,14 @@ final class ClusterRun {
         // A heartbeat may be under way.
         Thread.sleep(BETWEEN_CHANGES);
         failing.forEach(agent ->
-                expired.put(agent.id(), agent.heardNanos() + plan.lease().toNanos()));
+                expired.put(agent.id(), agent.renewedNanos() + plan.lease().toNanos()));
         int expected = plan.failures() * plan.agents();
         boolean all = await(plan.lease().plus(SETTLED), () -> told.get() >= expected);
         OUT.printf("failure known after the lease: %s%n", Measures.text(measures.failures.take()));
         if (!all) {
             OUT.printf("failures told: only %d of %d%n", told.get(), expected);
         }
+        printHeartbeats("failure");
     }
 
     private void received(String agent, Event event) {
@@ -286,6 +311,8 @@ final class ClusterRun {
 
     private void close() {
         agents.parallelStream().forEach(PretendedAgent::close);
+        probe.close();
+        hosts.forEach(HttpClient::shutdownNow);
         http.close();
     }
 }

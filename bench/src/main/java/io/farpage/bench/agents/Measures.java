@@ -11,6 +11,10 @@ final class Measures {
     private static final int DIGITS = 3;
 
     final Timer heartbeats = new Timer();
+
+    /** Requests to a handler that does nothing. */
+    final Timer control = new Timer();
+
     final Timer changes = new Timer();
     final Timer events = new Timer();
     final Timer failures = new Timer();

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Registration;
-import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -20,7 +19,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * asks for after each. Its loops are those of a page agent: membership, events, links with what it hosts, and fences.
  */
 final class PretendedAgent implements AutoCloseable {
-    private static final Duration DEADLINE = Duration.ofSeconds(30);
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Duration RETRY = Duration.ofMillis(200);
     private static final Duration HOSTING_REFRESH = Duration.ofSeconds(30);
@@ -40,7 +38,7 @@ final class PretendedAgent implements AutoCloseable {
     private final AtomicBoolean hostingStale = new AtomicBoolean();
     private volatile boolean registered;
     private volatile boolean silent;
-    private volatile long heardNanos;
+    private volatile long renewedNanos;
     private volatile boolean followsEvents;
     private long hostingNanos;
     private long index;
@@ -51,13 +49,13 @@ final class PretendedAgent implements AutoCloseable {
         void received(String agent, Event event);
     }
 
-    /** @param url of the coordinator */
-    PretendedAgent(String id, URI url, Links mode, Measures measures, Watch watch) {
+    /** @param coordinator shared with no other agent */
+    PretendedAgent(String id, CoordinatorClient coordinator, Links mode, Measures measures, Watch watch) {
         this.id = id;
         this.measures = measures;
         this.watch = watch;
         this.registration = Documents.registration();
-        this.coordinator = new CoordinatorClient(url, DEADLINE);
+        this.coordinator = coordinator;
         this.links = new PretendedLinks(id, registration.incarnation(), coordinator, mode, measures);
         this.membership = thread("membership", Duration.ZERO, this::renew);
         this.events = thread("events", Duration.ZERO, this::awaitEvents);
@@ -90,9 +88,9 @@ final class PretendedAgent implements AutoCloseable {
         silent = true;
     }
 
-    /** When the coordinator answered the last heartbeat, by {@link System#nanoTime()}. */
-    long heardNanos() {
-        return heardNanos;
+    /** When the last heartbeat was sent that the coordinator has answered, by {@link System#nanoTime()}: the lease was renewed then or later. */
+    long renewedNanos() {
+        return renewedNanos;
     }
 
     /** Changes what it says of itself, so that an event is emitted. */
@@ -133,8 +131,8 @@ final class PretendedAgent implements AutoCloseable {
         }
         long start = System.nanoTime();
         Duration pause = coordinator.heartbeat(id, registration.incarnation()).heartbeatInterval();
-        heardNanos = System.nanoTime();
-        measures.heartbeats.record(heardNanos - start);
+        measures.heartbeats.record(System.nanoTime() - start);
+        renewedNanos = start;
         return spread(pause);
     }
 

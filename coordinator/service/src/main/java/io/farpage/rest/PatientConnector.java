@@ -14,12 +14,19 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /** Accepts connections over TCP, with TLS or without, while the process has descriptors to spare. */
 final class PatientConnector extends ServerConnector {
+    /**
+     * Connections that the kernel completes before they are accepted, at most net.core.somaxconn, whose default it is. With Java's default of 50 the
+     * kernel drops the connections of a thousand agents that come back at once; a client tries again after 1 s, 3 s and 7 s.
+     */
+    private static final int ACCEPT_QUEUE = 4096;
+
     private final Patience patience;
 
     PatientConnector(Server server, HttpConfiguration http, HostPort listen, RestServer.Options options) {
         super(server, factories(http, options.entrance()));
         setHost(listen.host());
         setPort(listen.port());
+        setAcceptQueueSize(ACCEPT_QUEUE);
         patience = new Patience(this, options.mayAccept());
         if (options.entrance().tls().isPresent()) {
             addBean(new HandshakeWatch(options.entrance().control()));

@@ -144,8 +144,9 @@ public final class Api {
                                 PREFIX + "/overview",
                                 "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with their links",
                                 Overview.class,
-                                ctx -> ctx.json(overviews.page(Overviews.filter(ctx), Overviews.limits(ctx))))
+                                overviews::answer)
                         .with(Overviews.STATUS)
+                        .with(Overviews.ATTENTION)
                         .with(Overviews.PREFIX)
                         .with(Overviews.AFTER)
                         .with(Overviews.LIMIT)

@@ -36,6 +36,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Makes the pages in which large clusters are shown. */
@@ -43,6 +45,8 @@ final class Overviews {
 
     static final QueryParameter STATUS =
             new QueryParameter("status", false, "only nodes that are joining, active, leaving or failed");
+    static final QueryParameter ATTENTION = new QueryParameter(
+            "attention", false, "true: only nodes that are not active, and those that an alert names");
     static final QueryParameter PREFIX = new QueryParameter("prefix", false, "only nodes whose id begins with it");
     static final QueryParameter AFTER = new QueryParameter(
             "after", false, "only nodes after it in the order of ids: the last one of the page before");
@@ -68,8 +72,13 @@ final class Overviews {
     private static final int MOST_SPACES = 1_000;
     private static final int MOST_LINKS = 1_000_000;
 
+    private static final int NOT_MODIFIED = 304;
+
     private final Ledger ledger;
     private final Membership membership;
+
+    /** Tells the states of this start of the coordinator from those of others. */
+    private final String start = Long.toHexString(ThreadLocalRandom.current().nextLong());
 
     Overviews(Ledger ledger, Membership membership) {
         this.ledger = ledger;
@@ -81,6 +90,9 @@ final class Overviews {
         return new NodeFilter(
                 Requests.optionalQuery(ctx, STATUS.name())
                         .map(text -> Requests.parameter(STATUS.name(), text, Overviews::status)),
+                Requests.optionalQuery(ctx, ATTENTION.name())
+                        .map(text -> Requests.parameter(ATTENTION.name(), text, Overviews::truth))
+                        .orElse(false),
                 Requests.optionalQuery(ctx, PREFIX.name()).orElse(""),
                 Requests.optionalQuery(ctx, AFTER.name()).orElse(""),
                 Requests.optionalQuery(ctx, LIMIT.name())
@@ -114,9 +126,34 @@ final class Overviews {
                 .orElseThrow(() -> new IllegalArgumentException("it must be joining, active, leaving or failed"));
     }
 
+    private static boolean truth(String text) {
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("it must be true or false");
+        };
+    }
+
     /** The nodes of a page. */
     static List<Node> page(List<Node> nodes, NodeFilter filter) {
         return nodes.stream().filter(filter::includes).limit(filter.limit()).toList();
+    }
+
+    /**
+     * Answers a request for the cluster, with the nodes of a page; with 304 if nothing has changed since the answer whose tag the request shows. A
+     * lease that was renewed is no change.
+     */
+    void answer(Context ctx) {
+        NodeFilter filter = filter(ctx);
+        Limits limits = limits(ctx);
+        // Before the state is read, so that the tag is never newer than what it stands for.
+        String tag = "W/\"%s-%d\"".formatted(start, ledger.stateNumber());
+        ctx.header("ETag", tag).header("Cache-Control", "no-cache");
+        if (tag.equals(ctx.header("If-None-Match"))) {
+            ctx.status(NOT_MODIFIED);
+        } else {
+            ctx.json(page(filter, limits));
+        }
     }
 
     /** The cluster, with the nodes of a page. */
@@ -125,7 +162,8 @@ final class Overviews {
         State state = ledger.state();
         PoolUse use = PoolUse.of(state);
         List<Alert> alerts = Alerts.of(state, use);
-        List<Node> nodes = page(membership.nodes(), filter);
+        Predicate<Node> urgent = filter.attention() ? Alerts.attention(alerts) : node -> true;
+        List<Node> nodes = page(membership.nodes().stream().filter(urgent).toList(), filter);
         Set<String> ids = nodes.stream().map(Node::id).collect(Collectors.toSet());
         return new Overview(
                 index,

@@ -13,6 +13,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /** What an operator has to see to, worked out from the state alone in one pass over it, so that it is never out of date. */
 public final class Alerts {
@@ -44,6 +47,13 @@ public final class Alerts {
         alerts.checkFences();
         alerts.found.sort(URGENCY);
         return alerts.found;
+    }
+
+    /** Whether an operator has to look at a node: the node is not active, or one of the alerts is about it. */
+    public static Predicate<Node> attention(List<Alert> alerts) {
+        Set<String> named =
+                alerts.stream().flatMap(alert -> alert.node().stream()).collect(Collectors.toSet());
+        return node -> node.status() != NodeStatus.ACTIVE || named.contains(node.id());
     }
 
     private void checkSpace(Space space) {

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -16,6 +17,11 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class EventLog {
 
     private static final int LONGEST_BATCH = 1_000;
+
+    /** Answers to all watchers at once would hold up heartbeats for as long as they take: a third of a millisecond of CPU each. */
+    private static final Duration SPREAD_EACH = Duration.ofNanos(500_000);
+
+    private static final Duration LONGEST_SPREAD = Duration.ofMillis(500);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final EventWaiters waiters = new EventWaiters();
@@ -36,7 +42,7 @@ public final class EventLog {
             for (Told told : more) {
                 events.addLast(told);
                 index = told.event().index();
-                waiters.of(told.audience()).forEach(waiter -> waiter.tell(told.event()));
+                waiters.of(told.audience()).forEach(waiter -> waiter.tell(told));
             }
             while (events.size() > retained) {
                 events.removeFirst();
@@ -128,7 +134,7 @@ public final class EventLog {
         EventWaiter waiter = new EventWaiter(filter, lock.newCondition());
         waiters.add(waiter);
         try {
-            waiter.await(wait.toNanos());
+            waiter.await(wait.toNanos(), spread());
         } finally {
             waiters.remove(waiter);
         }
@@ -141,6 +147,12 @@ public final class EventLog {
             return new EventBatch(first.getLast().index(), false, first);
         }
         return new EventBatch(index, false, told);
+    }
+
+    /** A part of the time over which answers are spread that may come later, drawn by lot. */
+    private long spread() {
+        long longest = Math.min(LONGEST_SPREAD.toNanos(), waiters.size() * SPREAD_EACH.toNanos());
+        return ThreadLocalRandom.current().nextLong(longest);
     }
 
     /** Ends all waits; from now on no call waits. */

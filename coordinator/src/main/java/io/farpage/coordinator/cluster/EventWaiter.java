@@ -11,7 +11,7 @@ final class EventWaiter {
     private final EventFilter filter;
     private final Condition told;
     private final List<Event> events = new ArrayList<>();
-    private boolean ended;
+    private boolean over;
 
     /** @param told signalled when the wait is over */
     EventWaiter(EventFilter filter, Condition told) {
@@ -23,25 +23,40 @@ final class EventWaiter {
         return filter;
     }
 
-    void tell(Event event) {
-        events.add(event);
-        end();
+    /** Adds an event. The wait is over, unless the event {@linkplain Told#isDistantFrom may come a little later}. */
+    void tell(Told event) {
+        events.add(event.event());
+        over |= !event.isDistantFrom(filter);
+        told.signal();
     }
 
     /** Ends the wait. */
     void end() {
-        ended = true;
+        over = true;
         told.signal();
+    }
+
+    boolean isOver() {
+        return over;
     }
 
     List<Event> events() {
         return events;
     }
 
-    /** Waits until an event was told or the wait was ended. */
-    void await(long nanos) throws InterruptedException {
+    /**
+     * Waits until the wait is over, or until events that may come later have been collected for a while.
+     *
+     * @param nanos for the first event
+     * @param collect nanoseconds, from the first event on
+     */
+    void await(long nanos, long collect) throws InterruptedException {
         long left = nanos;
-        while (!ended && left > 0) {
+        while (!over && events.isEmpty() && left > 0) {
+            left = told.awaitNanos(left);
+        }
+        left = collect;
+        while (!over && !events.isEmpty() && left > 0) {
             left = told.awaitNanos(left);
         }
     }

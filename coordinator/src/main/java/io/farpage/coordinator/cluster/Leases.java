@@ -32,6 +32,12 @@ public final class Leases {
         return deadline != null && deadline - time.nanos() > 0;
     }
 
+    /** How long until a node's lease runs out; zero if it has none. */
+    Duration remaining(String node) {
+        Long deadline = deadlines.get(node);
+        return deadline == null ? Duration.ZERO : Duration.ofNanos(Math.max(0, deadline - time.nanos()));
+    }
+
     /** The node with its lease's expiry, for people. */
     Node withLease(Node node) {
         Long deadline = deadlines.get(node.id());

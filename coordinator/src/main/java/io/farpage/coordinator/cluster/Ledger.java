@@ -20,6 +20,7 @@ import java.util.Queue;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
@@ -54,6 +55,7 @@ public final class Ledger {
     private final long revisionBase;
     private volatile long revision;
     private volatile State state;
+    private final AtomicLong stateNumber = new AtomicLong();
     private volatile long committedNanos = System.nanoTime();
     private volatile Optional<String> failure = Optional.empty();
 
@@ -77,6 +79,11 @@ public final class Ledger {
     /** The state now; what it returns never changes. */
     public State state() {
         return state;
+    }
+
+    /** Grows with each change of the state since this ledger was made. A state that is read after it is of that number or of a later one. */
+    public long stateNumber() {
+        return stateNumber.get();
     }
 
     /** A revision that is durable and that {@link #state}, read before, does not exceed. */
@@ -123,10 +130,12 @@ public final class Ledger {
             List<Change> changes = new ArrayList<>();
             List<Told> told = new ArrayList<>();
             State next = state;
+            boolean changed = false;
             for (PendingChange<?> each = pending.poll(); each != null; each = pending.poll()) {
                 made.add(each);
                 Draft draft = new Draft(next);
                 if (each.draft(draft) && draft.isChanged()) {
+                    changed = true;
                     State before = next;
                     next = draft.finished();
                     changes.addAll(draft.changes());
@@ -139,6 +148,10 @@ public final class Ledger {
                 }
             }
             publish(next, changes, told);
+            if (changed) {
+                // After the state: the number of a state must never be had with the state before.
+                stateNumber.incrementAndGet();
+            }
             made.forEach(PendingChange::done);
         } catch (RuntimeException e) {
             // A change that is refused for what an earlier one of the group did has no better reason than this.
@@ -166,6 +179,7 @@ public final class Ledger {
             State now = load(store, state.soft());
             revision = revisionBase + store.revision();
             state = now;
+            stateNumber.incrementAndGet();
             events.restart(now.index());
         }
     }

@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Registration;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -231,7 +232,16 @@ public final class Membership {
         });
     }
 
-    /** Marks the nodes whose leases have run out as failed, and returns them. To be called often. */
+    /** How long until the first lease runs out, unless it is renewed; a whole lease if no node has one. */
+    public Duration untilExpiry() {
+        return ledger.state().nodes().values().stream()
+                .filter(node -> node.status() != NodeStatus.FAILED)
+                .map(node -> leases.remaining(node.id()))
+                .min(Comparator.naturalOrder())
+                .orElse(leaseDuration);
+    }
+
+    /** Marks the nodes whose leases have run out as failed, and returns them. To be called whenever {@link #untilExpiry} has passed. */
     public List<String> expire() {
         boolean any = ledger.state().nodes().values().stream().anyMatch(this::isOverdue);
         if (!any) {

@@ -12,10 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -75,6 +77,60 @@ class EventLogTest {
             Awaitility.await().until(() -> log.waiting() == 1);
             log.close();
             assertEquals(List.of(), indexes(last.get(30, TimeUnit.SECONDS)));
+        }
+    }
+
+    private static Told failed(long index, String node) {
+        return new Told(
+                new Event(
+                        index,
+                        EventKind.NODE_FAILED,
+                        Optional.of(node),
+                        Optional.empty(),
+                        Optional.empty(),
+                        OptionalLong.empty()),
+                Audience.EVERYONE);
+    }
+
+    @Test
+    void shouldTellOfAFailureAtOnceOnlyThoseThatFollowTheNode() {
+        EventFilter follower = new EventFilter(Optional.of("a"), Optional.of(Set.of("failed")));
+        EventFilter distant = new EventFilter(Optional.of("a"), Optional.of(Set.of("b")));
+        EventFilter itself = new EventFilter(Optional.of("failed"), Optional.of(Set.of()));
+        EventFilter mesh = new EventFilter(Optional.of("a"), Optional.empty());
+        ReentrantLock lock = new ReentrantLock();
+        lock.lock();
+        try {
+            for (EventFilter filter : List.of(follower, itself, mesh, EventFilter.ALL)) {
+                EventWaiter waiter = new EventWaiter(filter, lock.newCondition());
+                waiter.tell(failed(1, "failed"));
+                assertTrue(waiter.isOver(), filter.toString());
+            }
+            EventWaiter waiter = new EventWaiter(distant, lock.newCondition());
+            waiter.tell(failed(1, "failed"));
+            assertFalse(waiter.isOver());
+            waiter.tell(event(2));
+            assertTrue(waiter.isOver(), "an event of another kind");
+            assertEquals(2, waiter.events().size());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void shouldTellEveryNodeOfAFailureEvenIfNoFurtherEventComes() throws Exception {
+        EventLog log = new EventLog(100, 0);
+        EventFilter distant = new EventFilter(Optional.of("a"), Optional.of(Set.of("b")));
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<EventBatch>> waiters = new ArrayList<>();
+            for (int i = 0; i < 500; i++) {
+                waiters.add(threads.submit(() -> log.after(0, Duration.ofMinutes(1), distant)));
+            }
+            Awaitility.await().until(() -> log.waiting() == 500);
+            log.append(List.of(failed(1, "failed")));
+            for (Future<EventBatch> waiter : waiters) {
+                assertEquals(List.of(1L), indexes(waiter.get(30, TimeUnit.SECONDS)));
+            }
         }
     }
 }

@@ -67,6 +67,20 @@ class MembershipTest {
     }
 
     @Test
+    void shouldTellWhenTheFirstLeaseEnds() {
+        assertEquals(Fixture.LEASE, with.membership.untilExpiry());
+        with.membership.register("a", Fixture.node(1, 4096));
+        with.time.advance(Duration.ofSeconds(4));
+        with.membership.register("b", Fixture.node(2, 4096));
+        assertEquals(Fixture.LEASE.minusSeconds(4), with.membership.untilExpiry());
+        with.membership.heartbeat("a", new Incarnation(1));
+        with.time.advance(Fixture.LEASE);
+        assertEquals(Duration.ZERO, with.membership.untilExpiry());
+        assertEquals(List.of("a", "b"), with.membership.expire());
+        assertEquals(Fixture.LEASE, with.membership.untilExpiry(), "nodes that have failed have no lease");
+    }
+
+    @Test
     void shouldAddNoEventWhenARegistrationChangesNothing() throws InterruptedException {
         with.membership.register("a", Fixture.node(1, 4096));
         with.membership.register("a", Fixture.node(1, 4096));

@@ -45,6 +45,7 @@ import io.farpage.coordinator.model.SpaceUse;
 import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.net.URLEncoder;
+import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -115,6 +116,20 @@ public final class CoordinatorClient implements AutoCloseable {
         this.transport = new Transport(addresses, deadline, allegiance, credentials);
     }
 
+    /**
+     * Makes a client that shares its connections with others, so that a process can have thousands of clients. It shows no certificate and no token. Closing
+     * it leaves the connections open and does not end calls under way.
+     *
+     * @param shared must not follow redirects
+     * @throws IllegalArgumentException as the other constructors do
+     */
+    public CoordinatorClient(URI base, Duration deadline, HttpClient shared) {
+        check(base);
+        this.addresses = new Addresses(List.of(base));
+        this.transport = new Transport(addresses, deadline, shared);
+        this.allegiance = transport.allegiance();
+    }
+
     private static void check(URI base) {
         if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
             throw new IllegalArgumentException(
@@ -156,6 +171,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** What is wrong in the cluster, counts of the whole of it, and some of its nodes. */
     public Overview overview(NodeFilter nodes) throws CoordinatorException {
         return transport.call("GET", API + "/overview?" + nodes.query(), null, Overview.class);
+    }
+
+    /** As the other one, without spaces and links: its size depends on the nodes and the alerts alone. */
+    public Overview overviewOfNodes(NodeFilter nodes) throws CoordinatorException {
+        return transport.call("GET", API + "/overview?links=0&spaces=0&" + nodes.query(), null, Overview.class);
     }
 
     /** Spaces in the order of their names: where they are and which nodes work with them. Of the filter, the status is not used. */

@@ -47,6 +47,7 @@ final class Transport implements AutoCloseable {
     private final Allegiance allegiance;
     private final Credentials credentials;
     private volatile Connections connections;
+    private final boolean ownsConnections;
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile boolean closed;
 
@@ -64,6 +65,21 @@ final class Transport implements AutoCloseable {
         this.allegiance = allegiance;
         this.credentials = credentials;
         this.connections = connect(credentials.context(Peer.COORDINATOR), Optional.empty());
+        this.ownsConnections = true;
+    }
+
+    /** Over plain HTTP, by connections of others, which stay open when this is closed. */
+    Transport(Addresses addresses, Duration deadline, HttpClient shared) {
+        this.addresses = addresses;
+        this.deadline = deadline;
+        this.allegiance = new Allegiance();
+        this.credentials = Credentials.NONE;
+        this.connections = new Connections(shared, Optional.empty(), Optional.empty());
+        this.ownsConnections = false;
+    }
+
+    Allegiance allegiance() {
+        return allegiance;
     }
 
     /** The client's own pool would keep as many threads as calls were ever under way at once, each for a minute. */
@@ -157,6 +173,9 @@ final class Transport implements AutoCloseable {
     public void close() {
         closed = true;
         ended.countDown();
+        if (!ownsConnections) {
+            return;
+        }
         Connections now = connections;
         now.http().shutdownNow();
         now.earlier().ifPresent(HttpClient::shutdownNow);

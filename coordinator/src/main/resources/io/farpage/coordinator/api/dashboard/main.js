@@ -99,13 +99,13 @@ async function refresh() {
     read(path("overview", {...nodePages.parameters(), spaces: 0, links: LINKS})),
     read(path("overview/spaces", spacePages.parameters())),
   ]);
-  const urgent = await failedNodes(overview);
+  const urgent = await urgentNodes(overview);
   answered();
   const show = (kind, name) => (kind === "node" ? nodePages : spacePages).show(name);
   showAlerts(overview, show);
   showFigures(overview);
   showNodes([...urgent, ...overview.nodes], `${counted(overview.nodes.length, "node")} in the order of their ids, the most urgent first`
-    + (urgent.length ? `, and ${urgent.length} of other pages that failed` : ""));
+    + (urgent.length ? `, and ${urgent.length} of other pages that need attention` : ""), overview.alerts);
   nodePages.came(overview.nodes.map(use => use.node.id));
   showLinks(overview);
   spacePages.came(spaces.map(use => use.space.name));
@@ -117,14 +117,15 @@ async function refresh() {
   return overview.index;
 }
 
-/** Failed nodes that another page has: they are urgent on the first one, too. */
-async function failedNodes(overview) {
-  if (!overview.totals.nodes.failed || !nodePages.isFirst || nodePages.value("status")) {
+/** Nodes of other pages that need attention, at most as many as a page has: on the first page, too, they come first. */
+async function urgentNodes(overview) {
+  const all = Object.values(overview.totals.nodes).reduce((sum, count) => sum + count, 0);
+  if (!nodePages.isFirst || nodePages.value("status") || overview.nodes.length === all) {
     return [];
   }
   const shown = new Set(overview.nodes.map(use => use.node.id));
-  const failed = await read(path("overview", {...nodePages.parameters(), status: "failed", spaces: 0, links: 0}));
-  return failed.nodes.filter(use => !shown.has(use.node.id));
+  const urgent = await read(path("overview", {...nodePages.parameters(), attention: true, spaces: 0, links: 0}));
+  return urgent.nodes.filter(use => !shown.has(use.node.id));
 }
 
 /** Reads where the extents live of spaces of which that is not known, or has changed. */

@@ -5,7 +5,8 @@ import {homesOf, lives} from "./extents.js";
 const MATRIX_NODES = 16;
 const MOST_LINKS = 100;
 const part = id => document.getElementById(id);
-const URGENCY = {failed: 0, leaving: 1, joining: 2, active: 3};
+const URGENCY = {failed: 0, leaving: 1, joining: 2, active: 4};
+const NAMED_BY_AN_ALERT = 3;
 
 /** What an operator has to see to. `show` is called with "node" or "space" and a name. */
 export function showAlerts({alerts, totals}, show) {
@@ -61,14 +62,16 @@ function figure(name, value, ...notes) {
     element("dd", {class: "notes"}, ...notes.map(note => element("span", {}, note))));
 }
 
-/** A page of nodes, the most urgent first. */
-export function showNodes(nodes, words) {
+/** A page of nodes, the most urgent first: those that are not active, then those that an alert names. */
+export function showNodes(nodes, words, alerts) {
   const table = part("node-table");
+  const named = new Set(alerts.map(alert => alert.node));
+  const urgency = ([id, state]) => state === "active" && named.has(id) ? NAMED_BY_AN_ALERT : URGENCY[state] ?? 2;
   const rows = nodes.map(({node, freeBytes}) => [node.id, node.status, node.domain, node.hostname, node.address, node.transports, node.pool.exportedBytes, freeBytes]);
-  if (!changed(table, [rows, words])) {
+  if (!changed(table, [rows, words, rows.map(urgency)])) {
     return;
   }
-  rows.sort((a, b) => (URGENCY[a[1]] ?? 2) - (URGENCY[b[1]] ?? 2));
+  rows.sort((a, b) => urgency(a) - urgency(b));
   fill(table, words, ["Node", "Status", "Failure domain", "Pool in use", "Transports", "Host", "Address"],
     rows.map(([id, state, domain, host, address, transports, pool, free]) => [
       id, status(state), domain ?? element("span", {class: "dim"}, "itself"), usage(pool - free, pool),

@@ -1,0 +1,52 @@
+package io.farpage.rest;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.farpage.config.HostPort;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class AcceptQueueTest {
+
+    private static final int CLIENTS = 400;
+
+    /** Shorter than the second after which TCP repeats a SYN that was dropped. */
+    private static final int CONNECT_MILLIS = 900;
+
+    /** As when all agents come back at once, faster than one thread accepts. */
+    @Test
+    void shouldCompleteHundredsOfConnectionsBeforeTheyAreAccepted() throws Exception {
+        int most = Integer.parseInt(
+                Files.readString(Path.of("/proc/sys/net/core/somaxconn")).strip());
+        assumeTrue(most >= CLIENTS, "net.core.somaxconn is " + most + "; set it to " + CLIENTS + " or more");
+        AtomicBoolean mayAccept = new AtomicBoolean();
+        List<Socket> sockets = new ArrayList<>();
+        try (RestServer server = RestServer.start(
+                new RestServer.Options(
+                        "test", "1", Entrance.open(new HostPort("127.0.0.1", 0)), 1 << 20, mayAccept::get),
+                List.of(),
+                new Metrics("farpage_test"),
+                () -> new Health(true, "test", "1", Map.of()))) {
+            for (int i = 0; i < CLIENTS; i++) {
+                Socket socket = new Socket();
+                sockets.add(socket);
+                // Throws SocketTimeoutException if the kernel drops the connection.
+                socket.connect(new InetSocketAddress("127.0.0.1", server.port()), CONNECT_MILLIS);
+            }
+            mayAccept.set(true);
+        } finally {
+            for (Socket socket : sockets) {
+                socket.close();
+            }
+        }
+    }
+}

@@ -1,9 +1,9 @@
 package io.farpage.it;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.ExpectedNode;
@@ -130,10 +130,9 @@ class LargeDashboardTest {
                 List.of(TransportKind.TCP),
                 Optional.empty(),
                 Optional.of(status));
-        try {
-            cluster.client().register(id, said);
-        } catch (CoordinatorException e) {
-            throw new AssertionError("node " + id + " could not be registered", e);
-        }
+        await(id + " is registered")
+                .atMost(TIMEOUT)
+                .ignoreExceptions()
+                .until(() -> cluster.client().register(id, said).id().equals(id));
     }
 }

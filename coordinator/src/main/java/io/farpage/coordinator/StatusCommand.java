@@ -52,10 +52,12 @@ final class StatusCommand implements Callable<Integer> {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         try (CoordinatorClient client = options.client()) {
             NodeFilter none = NodeFilter.ALL.withLimit(0);
-            Overview now = options.json() ? client.overview(none) : client.overviewOfNodes(none);
+            Overview now;
             if (options.json()) {
+                now = client.overview(none);
                 ViewOptions.printJson(out, now);
             } else {
+                now = client.overviewOfNodes(none);
                 print(out, now);
             }
             return now.totals().critical() == 0 ? 0 : CRITICAL;

@@ -23,7 +23,7 @@ import java.util.TreeMap;
  * An encrypted space while it is attached for a guest: its key, and tags and versions of its pages. Used by one thread at a time.
  *
  * <p>Before the first page can be sealed, {@link #begin} moves the file of the last attachment aside: from then on it is not what the homes hold. {@link
- * #end} writes a new one. If the guest outlives this process, tags, versions and salts are in {@link KeptSeal memory that does}: the salt of a key is there
+ * #end} writes a new one. Memory that outlives this process, a {@link KeptSeal}, can hold tags, versions and salts: it gets the salt of a key
  * before the first page is sealed under it, and tag and version of a page before the page is sent to a home.
  */
 public final class SpaceSeal implements AutoCloseable {

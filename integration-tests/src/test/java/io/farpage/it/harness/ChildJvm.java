@@ -136,6 +136,11 @@ public final class ChildJvm implements AutoCloseable {
         return process.pid();
     }
 
+    /** The processes that it and its children have started and that still run. */
+    public List<ProcessHandle> descendants() {
+        return process.descendants().toList();
+    }
+
     public String name() {
         return name;
     }

@@ -237,8 +237,13 @@ public final class Chromium implements AutoCloseable {
     public void close() {
         socket.abort();
         client.shutdownNow();
+        List<ProcessHandle> children = process.descendants();
         process.terminate();
         process.awaitEnd();
+        children.forEach(ProcessHandle::destroyForcibly); // they outlive it for a moment, and write to the profile
+        await("Chromium's children end")
+                .atMost(TIMEOUT)
+                .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
         Directories.delete(profile);
     }
 }

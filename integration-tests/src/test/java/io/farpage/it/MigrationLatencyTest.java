@@ -38,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(400)
 @NeedsUserfaultfd
 @Tag("soak")
+@Tag("measurement")
 class MigrationLatencyTest {
     private static final int PAGE = 4096;
     private static final int EXTENT = 1024;

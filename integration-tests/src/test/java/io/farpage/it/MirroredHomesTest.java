@@ -128,6 +128,7 @@ class MirroredHomesTest {
     @Test
     @Timeout(1800)
     @Tag("soak")
+    @Tag("measurement")
     void shouldPauseTheGuestOnlyUntilAnotherHomeIsAsked() throws Exception {
         SplittableRandom random = new SplittableRandom(13);
         for (boolean killed : List.of(true, false)) {

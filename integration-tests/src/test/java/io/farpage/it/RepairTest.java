@@ -311,37 +311,21 @@ class RepairTest {
                     .pollInterval(Duration.ofMillis(2))
                     .until(() ->
                             extents().stream().noneMatch(extent -> names(extent).contains("b")));
-            long dropped = System.nanoTime();
-            await("the first copied page")
-                    .atMost(Cluster.TIMEOUT)
-                    .pollInterval(Duration.ofMillis(2))
-                    .until(() -> copied() > 0);
             long begun = System.nanoTime();
             load.takeLatencies();
-            long copiedBefore = copied();
             awaitHomes("c", "d");
             double seconds = (System.nanoTime() - begun) / 1e9;
             Histogram meanwhile = load.takeLatencies();
-            double rate = (copied() - copiedBefore) * (double) PAGE / seconds;
+            long copied = guests.status("vm").get("repairedPages").asLong();
+            double rate = copied * (double) PAGE / seconds;
             System.out.printf(
-                    "repair of %d pages at most %s/s, after %.2f s until the new home is linked: %d copied in %.2f s (the others dirty in the guest or zeros): %.0f MiB/s, %.2fx"
+                    "repair of %d pages at most %s/s: %d copied (the others dirty in the guest or zeros), %.2f s from the drop of the home to the last promotion: %.0f MiB/s, %.2fx"
                             + " of the %.0f MiB/s that the loopback moves (TCP, one connection, 128 KiB, median of 5); transport tcp, page 4096, one host, guest load beside%n",
-                    pages,
-                    limit,
-                    (begun - dropped) / 1e9,
-                    copied(),
-                    seconds,
-                    rate / 1048576,
-                    rate / loopback,
-                    loopback / 1048576);
+                    pages, limit, copied, seconds, rate / 1048576, rate / loopback, loopback / 1048576);
             print("before", usual);
             print("during", meanwhile);
             compare(ram, load, pages);
         }
-    }
-
-    private long copied() {
-        return guests.status("vm").get("repairedPages").asLong();
     }
 
     private static void print(String when, Histogram accesses) {

@@ -72,6 +72,14 @@ test-rdma-two-vms: ## the same between two virtual machines
 test-rdma-guests: build ## virtual machines on remote memory over RDMA: stress and demonstration, in the RDMA rig
 	@integration-tests/rig/run --guests
 
+.PHONY: packages
+packages: build ## build Debian packages and a tarball with their own Java runtime in target/packages
+	@build/packages $(ARGS)
+
+.PHONY: test-packages
+test-packages: build ## install, run, upgrade and purge the packages in a clean Debian, and check them with lintian, mandoc and systemd-analyze
+	@status=0; integration-tests/packages/run --no-build || status=$$?; [ $$status = 77 ] || exit $$status # 77: skipped, with the reason printed
+
 .PHONY: demo-vm
 demo-vm: build ## run a Linux guest in QEMU with most of its RAM on another node, and check it; ARGS='--local 64MiB'
 	@integration-tests/demo/run $(ARGS)

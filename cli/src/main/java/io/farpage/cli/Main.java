@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
                 "Memory of other machines for virtual machines: all programs and the operator's commands under one name.",
         mixinStandardHelpOptions = true,
         versionProvider = Main.VersionText.class,
-        subcommands = {UpCommand.class, DownCommand.class, CompletionCommand.class})
+        subcommands = {UpCommand.class, DownCommand.class, CompletionCommand.class, ManPageCommand.class})
 public final class Main implements Callable<Integer> {
 
     /** Commands of the coordinator that an operator gives most; {@code bin/farpage} has the same list. */

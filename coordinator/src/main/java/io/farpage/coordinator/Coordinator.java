@@ -24,10 +24,12 @@ import io.farpage.rest.Health;
 import io.farpage.rest.ListenException;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
+import io.farpage.supervise.LoopPulse;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +40,8 @@ public final class Coordinator implements AutoCloseable {
     private static final Duration SHORTEST_CHECK = Duration.ofMillis(10);
 
     private static final Duration STORE_PAUSE = Duration.ofSeconds(1);
+    /** How long leases may take to be checked, a commit on a slow disk included. */
+    private static final Duration LONGEST_STEP = Duration.ofSeconds(20);
 
     private final Store store;
     private final Lineage lineage;
@@ -46,6 +50,7 @@ public final class Coordinator implements AutoCloseable {
     private final Doors doors;
     private final Audit audit;
     private final Thread leaseWatch;
+    private final LoopPulse pulse = new LoopPulse("the check of leases");
     private volatile boolean closed;
 
     /** What is written, and what has been. */
@@ -88,6 +93,7 @@ public final class Coordinator implements AutoCloseable {
     private static Coordinator start(Config config, Time time, Store store, Doors doors, RestServer.Around around) {
         try {
             Coordinator coordinator = assemble(config, time, store, doors, around);
+            coordinator.pulse.beat(LONGEST_STEP);
             coordinator.leaseWatch.start();
             return coordinator;
         } catch (RuntimeException e) {
@@ -162,6 +168,7 @@ public final class Coordinator implements AutoCloseable {
 
     private void watch(Routine routine, Duration every) {
         while (!closed) {
+            pulse.beat(LONGEST_STEP.plus(STORE_PAUSE));
             try {
                 ledger.probe();
                 routine.membership().expire().forEach(this::failed);
@@ -172,7 +179,9 @@ public final class Coordinator implements AutoCloseable {
                         LOG.info("{} extents are given another home, to which their pages are copied", joined);
                     }
                 }
-                Thread.sleep(untilNextCheck(routine.membership().untilExpiry(), every));
+                Duration pause = untilNextCheck(routine.membership().untilExpiry(), every);
+                pulse.beat(pause.plus(LONGEST_STEP));
+                Thread.sleep(pause);
             } catch (InterruptedException e) {
                 return;
             } catch (StoreException e) {
@@ -181,6 +190,7 @@ public final class Coordinator implements AutoCloseable {
                 pause(STORE_PAUSE);
             } catch (RuntimeException e) {
                 LOG.error("leases could not be checked; trying again in {} ms", every.toMillis(), e);
+                pulse.beat(every.plus(LONGEST_STEP));
                 pause(every);
             }
         }
@@ -210,6 +220,11 @@ public final class Coordinator implements AutoCloseable {
     /** Which cluster, epoch and revision, for the log. */
     String standing() {
         return "cluster %s, epoch %s, revision %d".formatted(lineage.cluster(), lineage.epoch(), ledger.revision());
+    }
+
+    /** Why leases are not checked, which is what this program must never stop doing; empty while they are. */
+    Optional<String> stalled() {
+        return pulse.stalled();
     }
 
     /** Where it listens, with the port that the system chose. */

@@ -7,6 +7,7 @@ import io.farpage.coordinator.rebuild.RebuildServer;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import io.farpage.log.LogKeys;
+import io.farpage.supervise.Supervision;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -14,8 +15,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,15 +61,20 @@ final class RunOptions {
         if (config.get(Settings.STORE_KIND) == Settings.StoreKind.ETCD) {
             return new SharedRun(config, portFile, rebuild).run(out);
         }
+        AtomicReference<Optional<Coordinator>> running = new AtomicReference<>(Optional.empty());
+        Supervision supervision =
+                Supervision.begin(System.getenv(), () -> running.get().flatMap(Coordinator::stalled));
         Doors doors = Doors.open(config);
         if (rebuild) {
-            rebuild(config, doors, out);
+            rebuild(config, doors, out, supervision);
             config = options.load();
         }
         Coordinator coordinator = Coordinator.start(config, Time.system(), doors);
+        running.set(Optional.of(coordinator));
         CountDownLatch ended = new CountDownLatch(1);
         Runtime.getRuntime()
                 .addShutdownHook(Thread.ofPlatform().name("shutdown").unstarted(() -> {
+                    supervision.stopping();
                     coordinator.close();
                     ended.countDown();
                     // A signal is the customary way to end a service, so it is a success; the JVM would say 143.
@@ -78,13 +86,15 @@ final class RunOptions {
         }
         out.println("coordinator listening on " + coordinator.url());
         out.flush();
+        supervision.ready("listening on " + coordinator.url());
         LOG.debug("{}", coordinator.standing());
         ended.await();
         return 0;
     }
 
     /** Takes reports until the rebuild is finished. The coordinator then listens where the reports were taken. */
-    private void rebuild(Config config, Doors doors, PrintWriter out) throws IOException, InterruptedException {
+    private void rebuild(Config config, Doors doors, PrintWriter out, Supervision supervision)
+            throws IOException, InterruptedException {
         try (Store store = MvStore.open(config.get(Settings.DIRECTORY));
                 RebuildServer server =
                         new RebuildServer(doors.options(config, doors.rebuilding()), store, Set.copyOf(expected))) {
@@ -95,6 +105,7 @@ final class RunOptions {
             }
             out.println("coordinator takes reports for its rebuild on " + server.url());
             out.flush();
+            supervision.ready("takes reports for its rebuild on " + server.url());
             server.awaitFinished();
         }
     }

@@ -8,11 +8,13 @@ import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Elections;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.StoreException;
+import io.farpage.supervise.Supervision;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,8 @@ final class SharedRun {
     private final Config config;
     private final @Nullable Path portFile;
     private final AtomicReference<AutoCloseable> ending = new AtomicReference<>(() -> {});
+    private final AtomicReference<Optional<Coordinator>> leading = new AtomicReference<>(Optional.empty());
+    private final Supervision supervision;
 
     SharedRun(Config config, @Nullable Path portFile, boolean rebuild) {
         if (rebuild) {
@@ -40,6 +44,8 @@ final class SharedRun {
         }
         this.config = config;
         this.portFile = portFile;
+        this.supervision =
+                Supervision.begin(System.getenv(), () -> leading.get().flatMap(Coordinator::stalled));
     }
 
     int run(PrintWriter out) throws IOException, InterruptedException {
@@ -63,6 +69,7 @@ final class SharedRun {
     }
 
     private void end() {
+        supervision.stopping();
         try {
             ending.get().close();
         } catch (Exception e) {
@@ -80,6 +87,7 @@ final class SharedRun {
                 }
                 out.println("coordinator listening on " + following.url());
                 out.flush();
+                supervision.ready("listening on " + following.url());
             }
             LOG.info("{} follows until it is elected", own);
             return candidacy.campaign();
@@ -97,12 +105,14 @@ final class SharedRun {
                 LOG.warn("this coordinator was elected and cannot lead: {}", e.getMessage());
                 return;
             }
+            leading.set(Optional.of(coordinator));
             try (coordinator) {
                 LOG.info("leads: {}", coordinator.standing());
                 term.awaitEnd();
                 LOG.warn("leads no longer; it follows again");
             }
         } finally {
+            leading.set(Optional.empty());
             ending.set(() -> {});
         }
     }

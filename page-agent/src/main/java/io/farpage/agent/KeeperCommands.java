@@ -10,6 +10,7 @@ import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.supervise.Supervision;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -50,15 +51,20 @@ final class KeeperCommands {
                     SocketDirectory.makeOwn();
                 }
                 Keeper keeper = Keeper.listen(socket(config));
+                // It has no watchdog: what it holds is lost when it is killed, so that it is never killed for being
+                // slow.
+                Supervision supervision = Supervision.begin(System.getenv(), Optional::empty);
                 Thread serving = Thread.currentThread();
                 Runtime.getRuntime()
                         .addShutdownHook(new Thread(
                                 () -> {
+                                    supervision.stopping();
                                     keeper.close();
                                     join(serving);
                                 },
                                 "stop"));
                 System.out.println("page-agent keeper listening on " + keeper.path());
+                supervision.ready("listening on " + keeper.path());
                 keeper.run();
                 return 0;
             } catch (ConfigException | IOException | IllegalArgumentException e) {

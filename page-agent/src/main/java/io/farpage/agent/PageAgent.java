@@ -284,6 +284,14 @@ public final class PageAgent implements AutoCloseable {
         return membership.isRegistered();
     }
 
+    /** Why the agent does not do what it is for: its threads that move pages, or its control threads, do not answer. Empty while they do. */
+    Optional<String> stalled() {
+        return health.parts().stream()
+                .filter(part -> part.state().equals("failed"))
+                .map(part -> part.name() + ": " + part.detail())
+                .findFirst();
+    }
+
     private Health health() {
         boolean registered = membership.isRegistered();
         return Health.of(

@@ -11,12 +11,14 @@ import io.farpage.config.HostPort;
 import io.farpage.log.LogKeys;
 import io.farpage.pool.PoolException;
 import io.farpage.rest.ListenException;
+import io.farpage.supervise.Supervision;
 import io.farpage.verbs.VerbsException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -48,11 +50,18 @@ final class RunCommand implements Callable<Integer> {
     /** Guarded by {@link #lock}; null while no agent runs. */
     private @Nullable PageAgent running;
 
+    /** As {@link #running}, for a thread that must not wait for the lock. */
+    private volatile @Nullable PageAgent watched;
+
+    /** Of a service manager, once {@link #call} has begun. */
+    private volatile Supervision supervision = Supervision.begin(Map.of(), Optional::empty);
+
     /** Whether this program is ending without a signal, with an exit code of its own. */
     private volatile boolean ending;
 
     @Override
     public Integer call() throws InterruptedException {
+        supervision = Supervision.begin(System.getenv(), this::stalled);
         Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "stop"));
         boolean first = true;
         while (true) {
@@ -60,7 +69,9 @@ final class RunCommand implements Callable<Integer> {
             try {
                 Config config = load();
                 // An agent that is opened again has kept its place at the keeper.
-                Optional<KeptMemory> claimed = first ? WarmStart.await(config) : Optional.empty();
+                Optional<KeptMemory> claimed = first
+                        ? WarmStart.await(config, () -> supervision.ready("a warm standby of this node's agent"))
+                        : Optional.empty();
                 first = false;
                 open(new PageAgent.Start(config, Providers.of(config), ended::complete, claimed));
             } catch (ConfigException
@@ -112,13 +123,16 @@ final class RunCommand implements Callable<Integer> {
         synchronized (lock) {
             PageAgent agent = PageAgent.open(start);
             running = agent;
+            watched = agent;
             // An agent that is opened again listens on the same port.
             Optional<HostPort> listening = agent.listening();
             listening.ifPresent(address -> configuration.set(AgentKeys.API_LISTEN, address.toString()));
             if (portFile != null && listening.isPresent()) {
                 write(portFile, listening.get().port());
             }
-            System.out.println("page-agent " + agent.node() + " listening on " + String.join(" and ", agent.urls()));
+            String where = "listening on " + String.join(" and ", agent.urls());
+            System.out.println("page-agent " + agent.node() + " " + where);
+            supervision.ready(where);
         }
     }
 
@@ -126,6 +140,7 @@ final class RunCommand implements Callable<Integer> {
         synchronized (lock) {
             PageAgent agent = running;
             running = null;
+            watched = null;
             if (agent != null) {
                 agent.close();
             }
@@ -143,7 +158,13 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
+    /** An agent that is being opened or closed holds the lock, for as long as its own deadlines say. */
+    private Optional<String> stalled() {
+        return Optional.ofNullable(watched).flatMap(PageAgent::stalled);
+    }
+
     private void stop() {
+        supervision.stopping();
         if (!ending) {
             drain();
         }

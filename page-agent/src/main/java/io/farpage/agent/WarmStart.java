@@ -27,11 +27,12 @@ final class WarmStart {
     /**
      * Waits until this process is the agent.
      *
+     * @param onWarm called when this process has become a standby that is warm
      * @return what it is the holder of; empty if standbys are not configured
      * @throws ConfigException if the configuration has no keeper
      * @throws io.farpage.agent.control.keeper.KeeperException if this process cannot succeed the agent, or no keeper answers
      */
-    static Optional<KeptMemory> await(Config config) throws InterruptedException {
+    static Optional<KeptMemory> await(Config config, Runnable onWarm) throws InterruptedException {
         if (!config.get(AgentKeys.KEEPER_STANDBY)) {
             return Optional.empty();
         }
@@ -50,6 +51,7 @@ final class WarmStart {
         // Loads the native libraries, and reports now what is wrong with the devices.
         Providers.of(config).rdma().probe();
         Rehearsal.run();
+        onWarm.run();
         KeptMemory given = standby.await();
         log.info("the agent has ended: this process takes over");
         return Optional.of(given);

@@ -92,6 +92,7 @@ class AgentHealthTest {
         assertEquals(200, first.status());
         assertEquals("degraded", first.part("coordinator").state(), first.toString());
         assertEquals("2 of 2 answer", first.part("shards").detail());
+        assertEquals(Optional.empty(), agent.stalled(), "without a coordinator the watchdog is fed");
         Optional<String> since = first.part("coordinator").since();
         assertTrue(since.isPresent());
         await().pollDelay(Duration.ofMillis(1500)).until(() -> true);
@@ -111,8 +112,11 @@ class AgentHealthTest {
         assertTrue(detail.contains("blockUntilReleased"), detail);
         Instant since = Instant.parse(stuck.part("shards").since().orElseThrow());
         assertTrue(since.isAfter(before.minusMillis(1)), () -> since + " is before " + before);
+        String stalled = agent.stalled().orElseThrow();
+        assertTrue(stalled.startsWith("shards: shard-1 has not answered since "), stalled);
         release.countDown();
         await().atMost(TIMEOUT).until(() -> ask().status() == 200);
+        assertEquals(Optional.empty(), agent.stalled());
     }
 
     private void blockUntilReleased() {

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.supervise;
+
+import org.jspecify.annotations.NullMarked;

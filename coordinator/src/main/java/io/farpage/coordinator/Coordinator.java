@@ -82,17 +82,17 @@ public final class Coordinator implements AutoCloseable {
     }
 
     static Coordinator start(Config config, Time time, Doors doors) {
-        return start(config, time, MvStore.open(config.get(Settings.DIRECTORY)), doors, RestServer.Around.NOTHING);
+        return start(config, time, MvStore.open(config.get(Settings.DIRECTORY)), doors, Lead.ALONE);
     }
 
     /** Starts the service of a coordinator that leads for a term; it answers nothing that may contradict the leader of the next one. */
-    static Coordinator start(Config config, Time time, Doors doors, Term term) {
-        return start(config, time, term.store(), doors, Following.during(term));
+    static Coordinator start(Config config, Time time, Doors doors, Term term, URI own) {
+        return start(config, time, term.store(), doors, Lead.during(term, own));
     }
 
-    private static Coordinator start(Config config, Time time, Store store, Doors doors, RestServer.Around around) {
+    private static Coordinator start(Config config, Time time, Store store, Doors doors, Lead lead) {
         try {
-            Coordinator coordinator = assemble(config, time, store, doors, around);
+            Coordinator coordinator = assemble(config, time, store, doors, lead);
             coordinator.pulse.beat(LONGEST_STEP);
             coordinator.leaseWatch.start();
             return coordinator;
@@ -103,7 +103,7 @@ public final class Coordinator implements AutoCloseable {
         }
     }
 
-    private static Coordinator assemble(Config config, Time time, Store store, Doors doors, RestServer.Around leading) {
+    private static Coordinator assemble(Config config, Time time, Store store, Doors doors, Lead lead) {
         Metrics metrics = new Metrics("farpage_coordinator");
         CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
         Lineage lineage = Lineage.begin(store);
@@ -115,6 +115,7 @@ public final class Coordinator implements AutoCloseable {
         Moves moves = new Moves(time);
         Repairs repairs = new Repairs(ledger, time, moves);
         Rebalancer rebalancer = new Rebalancer(ledger, time, heat, moves, rebalancing(config));
+        own.watchLead(lead.holds());
         own.watch(() -> ledger);
         own.watchMoves(() -> moves);
         own.watchLineage(() -> lineage, () -> ledger);
@@ -130,8 +131,8 @@ public final class Coordinator implements AutoCloseable {
                 options,
                 api.routes(),
                 metrics,
-                () -> health(options, lineage, ledger, probe.part()),
-                Following.both(leading, new Guard(lineage, ledger).around()));
+                () -> health(options, lineage, ledger, probe.part()).with(lead.details()),
+                Following.both(lead.around(), new Guard(lineage, ledger).around()));
         return new Coordinator(
                 config,
                 new Records(store, lineage, ledger),

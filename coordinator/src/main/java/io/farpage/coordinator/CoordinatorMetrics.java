@@ -17,6 +17,7 @@ import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -40,6 +41,10 @@ final class CoordinatorMetrics {
 
     void committed(long nanos) {
         commits.observe(nanos / NANOS_PER_SECOND);
+    }
+
+    void watchLead(BooleanSupplier leads) {
+        gauge("leader", "1 if this coordinator leads, 0 if it follows", () -> leads.getAsBoolean() ? 1 : 0);
     }
 
     void watch(Supplier<Ledger> ledger) {
@@ -144,6 +149,7 @@ final class CoordinatorMetrics {
         Metrics metrics = new Metrics("farpage_coordinator");
         metrics.describeServer();
         CoordinatorMetrics own = new CoordinatorMetrics(metrics.registry());
+        own.watchLead(() -> false);
         own.watch(Metrics.undefined());
         own.watchMoves(Metrics.undefined());
         own.watchLineage(Metrics.undefined(), Metrics.undefined());

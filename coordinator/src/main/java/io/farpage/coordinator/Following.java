@@ -4,6 +4,7 @@ import io.farpage.config.Config;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.api.Api;
 import io.farpage.coordinator.lead.Candidacy;
+import io.farpage.coordinator.lead.Leader;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
@@ -11,7 +12,6 @@ import io.farpage.rest.ProblemException;
 import io.farpage.rest.RestServer;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
-import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -23,6 +23,7 @@ import java.util.Optional;
 final class Following implements AutoCloseable {
 
     private static final String LEADER = "Farpage-Leader";
+    private static final String NONE = "none";
 
     private final RestServer server;
     private final Doors doors;
@@ -34,18 +35,34 @@ final class Following implements AutoCloseable {
 
     static Following start(Config config, Doors doors, Candidacy candidacy) {
         RestServer.Options options = doors.options(config, doors.serving(config));
+        Metrics metrics = new Metrics("farpage_coordinator");
+        new CoordinatorMetrics(metrics.registry()).watchLead(() -> false);
         RestServer server = RestServer.start(
                 options,
                 List.of(),
-                new Metrics("farpage_coordinator"),
+                metrics,
                 () -> health(options, candidacy),
                 new RestServer.Around(ctx -> refuse(ctx, candidacy.leader()), ctx -> {}));
         return new Following(server, doors);
     }
 
     private static Health health(RestServer.Options options, Candidacy candidacy) {
-        String leader = candidacy.leader().map(URI::toString).orElse("none");
-        return new Health(true, options.service(), options.version(), Map.of("role", "follower", "leader", leader));
+        Optional<Leader> leader = candidacy.leader();
+        return new Health(
+                true,
+                options.service(),
+                options.version(),
+                Map.of(
+                        "role",
+                        "follower",
+                        "leader",
+                        name(leader),
+                        "term",
+                        leader.map(known -> Long.toString(known.term())).orElse(NONE)));
+    }
+
+    private static String name(Optional<Leader> leader) {
+        return leader.map(known -> known.url().toString()).orElse(NONE);
     }
 
     /** Refuses what only the leader of this moment may answer. */
@@ -77,9 +94,9 @@ final class Following implements AutoCloseable {
                 });
     }
 
-    private static void refuse(Context ctx, Optional<URI> leader) {
+    private static void refuse(Context ctx, Optional<Leader> leader) {
         if (ctx.path().startsWith(Api.PREFIX + "/")) {
-            String named = leader.map(URI::toString).orElse("none");
+            String named = name(leader);
             ctx.header(LEADER, named);
             throw new ProblemException(
                     503, "not-leader", "this coordinator does not lead; the leader is " + named + ": call that one");
@@ -96,7 +113,8 @@ final class Following implements AutoCloseable {
 
     @Override
     public void close() {
-        server.close();
+        // The next leader is waited for: what clients ask a follower they ask again.
+        server.cut();
         doors.close();
     }
 }

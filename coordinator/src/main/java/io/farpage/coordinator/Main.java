@@ -33,6 +33,8 @@ import picocli.CommandLine.Spec;
             SpaceCommand.class,
             DrainCommand.class,
             RebuildCommand.class,
+            BackupCommand.class,
+            RestoreCommand.class,
             CertsCommand.class,
             TokenCommand.class,
             JoinTokenCommand.class,

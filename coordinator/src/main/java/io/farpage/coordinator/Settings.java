@@ -60,7 +60,25 @@ public final class Settings {
     public static final Key<List<String>> ETCD_ENDPOINTS = Key.texts(
             "store.etcd.endpoints",
             "http://127.0.0.1:2379",
-            "With `store.kind: etcd`: the client URLs of all members of the etcd cluster.");
+            "With `store.kind: etcd`: the client URLs of all members of the etcd cluster; `https://` if `store.etcd.ca` is set, and `http://` if not.");
+
+    /** CAs of the members' certificates. */
+    public static final Key<Optional<Path>> ETCD_CA = Key.optional(
+            "store.etcd.ca",
+            ValueTypes.path(),
+            "PEM file with the certificates of the CAs of etcd. It turns on TLS to etcd; each member's certificate must name the host of its endpoint.");
+
+    /** What the coordinator shows to etcd. */
+    public static final Key<Optional<Path>> ETCD_CERTIFICATE = Key.optional(
+            "store.etcd.certificate",
+            ValueTypes.path(),
+            "PEM file with the certificate that the coordinator shows to etcd, issued by a CA in `store.etcd.ca`. It is read at the start.");
+
+    /** Its key. */
+    public static final Key<Optional<Path>> ETCD_KEY = Key.optional(
+            "store.etcd.key",
+            ValueTypes.path(),
+            "PEM file with the private key of `store.etcd.certificate`, PKCS #8, not encrypted.");
 
     /** Prefix of all keys in etcd. */
     public static final Key<String> ETCD_PREFIX = Key.text(
@@ -186,6 +204,9 @@ public final class Settings {
             STORE_KIND,
             ETCD_ENDPOINTS,
             ETCD_PREFIX,
+            ETCD_CA,
+            ETCD_CERTIFICATE,
+            ETCD_KEY,
             ETCD_LEASE,
             ETCD_DEADLINE,
             LEASE,

@@ -2,10 +2,8 @@ package io.farpage.coordinator;
 
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
-import io.farpage.config.HostPort;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.lead.Candidacy;
-import io.farpage.coordinator.lead.Elections;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.supervise.Supervision;
@@ -15,7 +13,6 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -49,21 +46,15 @@ final class SharedRun {
     }
 
     int run(PrintWriter out) throws IOException, InterruptedException {
-        HostPort listen = config.get(Settings.LISTEN);
-        String scheme = config.isSet(io.farpage.tls.TlsKeys.CERTIFICATE) ? "https://" : "http://";
-        URI own = URI.create(config.get(Settings.URL).orElse(scheme + listen));
-        Elections elections = ServiceLoader.load(Elections.class)
-                .findFirst()
-                .orElseThrow(() -> new ConfigException(List.of(
-                        "store.kind: 'etcd' is not available: the module coordinator-etcd is not on the class path")));
-        try (Candidacy candidacy = elections.open(config, own)) {
+        URI own = StoreAccess.own(config);
+        try (Candidacy candidacy = StoreAccess.elections().open(config, own)) {
             Runtime.getRuntime()
                     .addShutdownHook(Thread.ofPlatform().name("shutdown").unstarted(this::end));
             boolean first = true;
             while (true) {
                 Term term = follow(candidacy, first, out, own);
                 first = false;
-                lead(term);
+                lead(term, own);
             }
         }
     }
@@ -90,24 +81,26 @@ final class SharedRun {
                 supervision.ready("listening on " + following.url());
             }
             LOG.info("{} follows until it is elected", own);
-            return candidacy.campaign();
+            Term term = candidacy.campaign();
+            LOG.info("{} is elected for term {} and takes over", own, term.number());
+            return term;
         }
     }
 
     /** Leads with the state that the last leader left; every node has a whole lease from now on. */
-    private void lead(Term term) throws InterruptedException {
+    private void lead(Term term, URI own) throws InterruptedException {
         try (term) {
             ending.set(term);
             Coordinator coordinator;
             try {
-                coordinator = Coordinator.start(config, Time.system(), Doors.open(config), term);
+                coordinator = Coordinator.start(config, Time.system(), Doors.open(config), term, own);
             } catch (StoreException e) {
                 LOG.warn("this coordinator was elected and cannot lead: {}", e.getMessage());
                 return;
             }
             leading.set(Optional.of(coordinator));
             try (coordinator) {
-                LOG.info("leads: {}", coordinator.standing());
+                LOG.info("leads in term {}: {}", term.number(), coordinator.standing());
                 term.awaitEnd();
                 LOG.warn("leads no longer; it follows again");
             }

@@ -58,14 +58,20 @@ final class StatusCommand implements Callable<Integer> {
                 ViewOptions.printJson(out, now);
             } else {
                 now = client.overviewOfNodes(none);
-                print(out, now);
+                print(out, client, now);
             }
             return now.totals().critical() == 0 ? 0 : CRITICAL;
         }
     }
 
-    private static void print(PrintWriter out, Overview now) {
+    private static void print(PrintWriter out, CoordinatorClient client, Overview now) {
         Totals totals = now.totals();
+        String epoch = client.allegiance()
+                .status()
+                .seen()
+                .map(seen -> ", epoch " + seen.epoch().number())
+                .orElse("");
+        out.printf("leader   %s%s%n", client.base(), epoch);
         out.printf("cluster  %s%n", now.cluster().map(Cluster::name).orElse("none was formed"));
         out.printf("nodes    %s%n", nodes(totals));
         out.printf(

@@ -15,12 +15,17 @@ import java.util.Map;
 import java.util.Optional;
 
 /** A coordinator in this process on a port that the system chose, its client, and plain HTTP for what the client would not send. */
-final class Running implements AutoCloseable {
+public final class Running implements AutoCloseable {
 
     final FakeTime time;
     final Coordinator coordinator;
     final CoordinatorClient client;
     private final HttpClient http = HttpClient.newHttpClient();
+
+    /** Starts one on a store in a directory. */
+    public static Running on(Path directory) {
+        return new Running(directory);
+    }
 
     Running(Path directory) {
         this(directory, new FakeTime(), Map.of());
@@ -34,6 +39,11 @@ final class Running implements AutoCloseable {
         this.time = time;
         this.coordinator = Coordinator.start(config, time);
         this.client = new CoordinatorClient(coordinator.url(), Duration.ofSeconds(30));
+    }
+
+    /** Where it listens. */
+    public URI url() {
+        return coordinator.url();
     }
 
     HttpResponse<String> send(String method, String path, String body) throws IOException, InterruptedException {

@@ -2,6 +2,7 @@ package io.farpage.rest;
 
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,6 +32,13 @@ public record Health(boolean healthy, String service, String version, Map<String
     /** Healthy as long as no part has failed. */
     public static Health of(String service, String version, Map<String, String> details, List<Part> parts) {
         return new Health(parts.stream().noneMatch(Part::hasFailed), service, version, details, parts);
+    }
+
+    /** The same with more details. */
+    public Health with(Map<String, String> more) {
+        Map<String, String> all = new HashMap<>(details);
+        all.putAll(more);
+        return new Health(healthy, service, version, all, parts);
     }
 
     /**

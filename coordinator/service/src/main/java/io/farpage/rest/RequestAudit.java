@@ -69,9 +69,7 @@ public final class RequestAudit {
      * @throws ProblemException 503 if the line cannot be written
      */
     void begin(Context ctx, Route route) {
-        if (!audit.isRequired()
-                || READS.contains(route.method())
-                || acts.isRoutine(route.method().name(), route.path())) {
+        if (!audit.isRequired() || !isAct(route.method(), route.path())) {
             return;
         }
         try {
@@ -89,12 +87,16 @@ public final class RequestAudit {
     void end(Context ctx, String path) {
         int status = ctx.statusCode();
         Result result = result(status);
-        boolean act = !READS.contains(ctx.method())
-                && !path.isEmpty()
-                && !acts.isRoutine(ctx.method().name(), path);
-        if (act || result == Result.REFUSED) {
+        if ((!path.isEmpty() && isAct(ctx.method(), path)) || result == Result.REFUSED) {
             audit.record(event(ctx, path, new Outcome(result, reason(ctx), OptionalInt.of(status))));
         }
+    }
+
+    /** Whether a request is kept when it succeeds: one that may change something, and a read that the table of acts names. */
+    private boolean isAct(HandlerType method, String path) {
+        return READS.contains(method)
+                ? acts.word(method.name(), path).isPresent()
+                : !acts.isRoutine(method.name(), path);
     }
 
     private static Result result(int status) {

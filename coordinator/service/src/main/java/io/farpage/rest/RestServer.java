@@ -22,6 +22,7 @@ import java.util.function.Supplier;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -281,10 +282,24 @@ public final class RestServer implements AutoCloseable {
                 .toList();
     }
 
+    /** Ends it at once, and cuts what is open: for a service whose answers are refusals that change nothing. */
+    public void cut() {
+        Server server = app.jettyServer().server();
+        server.setStopTimeout(0);
+        if (server.getThreadPool() instanceof QueuedThreadPool threads) {
+            threads.setStopTimeout(0);
+        }
+        stop();
+    }
+
     /** Requests under way have two seconds; then their connections are cut. */
     @Override
     public void close() {
         drain.run(connectors(app));
+        stop();
+    }
+
+    private void stop() {
         try {
             app.stop();
         } catch (JavalinException e) {

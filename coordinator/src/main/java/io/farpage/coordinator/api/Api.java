@@ -2,6 +2,7 @@ package io.farpage.coordinator.api;
 
 import io.farpage.config.Quantities;
 import io.farpage.coordinator.access.Issuer;
+import io.farpage.coordinator.backup.Rows;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Drains;
 import io.farpage.coordinator.cluster.Drops;
@@ -22,6 +23,7 @@ import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.SpaceUse;
+import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
@@ -58,6 +60,7 @@ public final class Api {
     private final Overviews overviews;
     private final CertificateRoutes certificates;
     private final AccessControl control;
+    private final Ledger ledger;
 
     /** The spaces, how warm their pages are, and what brings them back to as many homes as they were made with. */
     public record Memory(Spaces spaces, Heat heat, Repairs repairs) {}
@@ -67,6 +70,7 @@ public final class Api {
 
     /** Answers from these. */
     public Api(Ledger ledger, Time time, Membership membership, Memory memory, Doors doors) {
+        this.ledger = ledger;
         this.membership = membership;
         this.links = new Links(ledger);
         this.spaces = memory.spaces();
@@ -115,7 +119,12 @@ public final class Api {
                         Cluster.class,
                         201,
                         ctx -> ctx.json(membership.form(Requests.body(ctx, ClusterRequest.class)))),
-                Route.delete(path, "Dissolve the cluster; nodes and spaces stay", ctx -> membership.dissolve()));
+                Route.delete(path, "Dissolve the cluster; nodes and spaces stay", ctx -> membership.dissolve()),
+                Route.get(
+                        PREFIX + "/backup",
+                        "All rows of the store at one revision, as 'coordinator backup' writes them to a file",
+                        StoreCopy.class,
+                        ctx -> ctx.json(ledger.reading(Rows::of))));
     }
 
     private List<Route> watching() {

@@ -17,6 +17,7 @@ public final class AuditedRoutes {
         return Acts.builder()
                 .add("POST", Api.PREFIX + "/cluster", "cluster.form")
                 .add("DELETE", Api.PREFIX + "/cluster", "cluster.dissolve")
+                .add("GET", Api.PREFIX + "/backup", "store.backup")
                 .add("POST", Api.PREFIX + "/join", "node.join")
                 .add("POST", NODE + "/certificate", "certificate.renew")
                 .add("PUT", NODE, "node.register")

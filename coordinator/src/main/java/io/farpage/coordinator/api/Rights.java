@@ -43,6 +43,7 @@ public final class Rights {
         table.add("GET", Api.PREFIX + "/cluster", READ)
                 .add("POST", Api.PREFIX + "/cluster", ADMIN)
                 .add("DELETE", Api.PREFIX + "/cluster", ADMIN)
+                .add("GET", Api.PREFIX + "/backup", OPERATOR)
                 .add("GET", Api.PREFIX + "/events", READ)
                 .add("GET", Api.PREFIX + "/overview", Access.role(Role.VIEWER))
                 .add("GET", Api.PREFIX + "/overview/spaces", Access.role(Role.VIEWER))

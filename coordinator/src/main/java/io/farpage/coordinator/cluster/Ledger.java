@@ -220,6 +220,23 @@ public final class Ledger {
         }
     }
 
+    /**
+     * Reads the store while no change is made.
+     *
+     * @throws StoreException if the store cannot be read
+     */
+    public <T> T reading(Function<Store, T> reader) {
+        lock.lock();
+        try {
+            if (failure.isPresent()) {
+                recover();
+            }
+            return reader.apply(store);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** When the last commit was durable, in the units of {@link System#nanoTime()}. */
     public long committedNanos() {
         return committedNanos;

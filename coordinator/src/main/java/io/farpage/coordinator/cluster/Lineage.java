@@ -59,7 +59,7 @@ public final class Lineage {
      */
     public static Lineage begin(Store store) {
         Map<String, String> counters = store.rows(Table.COUNTERS);
-        long start = number(REVISION_BASE, counters.getOrDefault(REVISION_BASE, "0")) + store.revision();
+        long start = base(counters) + store.revision();
         List<Change> changes = new ArrayList<>();
         Map<String, Long> ends = new TreeMap<>();
         store.rows(Table.EPOCHS).forEach((key, end) -> ends.put(key, number(key, end)));
@@ -77,6 +77,19 @@ public final class Lineage {
         changes.add(new Change(Table.COUNTERS, CLUSTER_ID, Optional.of(cluster.toString())));
         store.commit(changes);
         return new Lineage(cluster, epoch, start, ends);
+    }
+
+    /**
+     * Changes made durable since the cluster began, as a store has them.
+     *
+     * @throws StoreException if the store cannot be read
+     */
+    public static long revision(Store store) {
+        return base(store.rows(Table.COUNTERS)) + store.revision();
+    }
+
+    private static long base(Map<String, String> counters) {
+        return number(REVISION_BASE, counters.getOrDefault(REVISION_BASE, "0"));
     }
 
     private static void forgetOldest(Map<String, Long> ends, List<Change> changes) {

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.lead;
 
-import java.net.URI;
 import java.util.Optional;
 
 /** One coordinator among those that share a store. Thread-safe. */
@@ -13,8 +12,11 @@ public interface Candidacy extends AutoCloseable {
      */
     Term campaign() throws InterruptedException;
 
-    /** Where the coordinator that leads is reached; empty if none leads or the store does not answer within its deadline. */
-    Optional<URI> leader();
+    /**
+     * The coordinator that leads, as it was at most a second ago; empty if none leads or the store does not answer within its deadline. May be called for
+     * each request.
+     */
+    Optional<Leader> leader();
 
     /** Gives up the candidacy and the connection. */
     @Override

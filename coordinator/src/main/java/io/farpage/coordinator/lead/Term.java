@@ -11,6 +11,9 @@ public interface Term extends AutoCloseable {
     /** The shared store; commits throw when another coordinator has been elected. */
     Store store();
 
+    /** Grows from each leader to the next. */
+    long number();
+
     /** Whether this coordinator certainly leads at this moment. */
     boolean holds();
 

@@ -30,6 +30,11 @@ public final class Rest {
         this(URI.create("http://127.0.0.1:" + port), CLIENT, Map.of());
     }
 
+    /** A REST interface elsewhere than on the loopback. */
+    public Rest(URI base) {
+        this(base, CLIENT, Map.of());
+    }
+
     private Rest(URI base, HttpClient client, Map<String, String> headers) {
         this.base = base;
         this.client = client;

@@ -42,6 +42,7 @@ import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.SpaceUse;
+import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -161,6 +162,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Dissolves the cluster; its nodes stay registered. */
     public void dissolveCluster() throws CoordinatorException {
         transport.call("DELETE", API + "/cluster", null);
+    }
+
+    /** All rows of the coordinator's store. */
+    public StoreCopy backup() throws CoordinatorException {
+        return transport.call("GET", API + "/backup", null, StoreCopy.class);
     }
 
     /** All nodes. */

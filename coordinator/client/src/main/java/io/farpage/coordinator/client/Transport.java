@@ -290,7 +290,10 @@ final class Transport implements AutoCloseable {
                 }
                 addresses.follow(base, leader(leader.get(), base));
                 if (last) {
-                    return response;
+                    // A follower's refusal says nothing of the cluster's state, so the allegiance is not asked.
+                    throw new CoordinatorUnreachableException(
+                            "coordinator at %s follows (%s): the leader that it names, '%s', was not reached in time"
+                                    .formatted(base, operation, leader.get()));
                 }
             } catch (CoordinatorUnreachableException e) {
                 addresses.leave(base);
@@ -388,10 +391,12 @@ final class Transport implements AutoCloseable {
 
     private Optional<CoordinatorException> disobeyed(
             String operation, HttpResponse<byte[]> response, Optional<Problem> problem) {
-        return allegiance
-                .check(Stamp.read(response.headers()::firstValue), problem)
-                .map(reason -> new CoordinatorNotObeyedException(
-                        "coordinator at %s is not obeyed (%s): %s".formatted(addresses.current(), operation, reason),
-                        problem.filter(Allegiance::isRebuilding).isPresent()));
+        URI base = addresses.current();
+        Optional<String> reason = allegiance.check(Stamp.read(response.headers()::firstValue), problem);
+        // A follower of another cluster may have named it: the next call goes to a coordinator that was configured.
+        reason.ifPresent(_ -> addresses.leave(base));
+        return reason.map(why -> new CoordinatorNotObeyedException(
+                "coordinator at %s is not obeyed (%s): %s".formatted(base, operation, why),
+                problem.filter(Allegiance::isRebuilding).isPresent()));
     }
 }

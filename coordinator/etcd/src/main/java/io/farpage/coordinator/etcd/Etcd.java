@@ -18,15 +18,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
 /**
- * Operations of etcd, each of which ends within a deadline.
+ * Operations of etcd, each of which ends within a deadline. A member at which one fails is left for the next one.
  *
- * @param client connected to the members
+ * @param members of the cluster
  * @param prefix of all keys
- * @param deadline of each operation
+ * @param deadline of each call to a member
  */
-record Etcd(Client client, String prefix, Duration deadline) {
+record Etcd(Members members, String prefix, Duration deadline) {
 
     /** Rows are at most 1.5 MiB, so a page of rows fits in one message. */
     static final int PAGE = 32;
@@ -46,32 +47,39 @@ record Etcd(Client client, String prefix, Duration deadline) {
         return bytes(prefix + "/" + path);
     }
 
+    /** The same with another deadline. */
+    Etcd within(Duration other) {
+        return new Etcd(members, prefix, other);
+    }
+
     /** The value of a key, as the majority of members has it. */
     Optional<String> get(String path) {
-        return await("get " + path, client.getKVClient().get(key(path))).getKvs().stream()
+        return ask("get " + path, client -> client.getKVClient().get(key(path))).getKvs().stream()
                 .map(pair -> text(pair.getValue()))
                 .findFirst();
     }
 
     /** All pairs under a path at one moment, in the order of their keys. */
     List<KeyValue> under(String path) {
-        ByteSequence from = key(path);
-        ByteSequence end = prefixEnd(from);
+        ByteSequence start = key(path);
+        ByteSequence end = prefixEnd(start);
         List<KeyValue> pairs = new ArrayList<>();
         long revision = 0;
         while (true) {
+            ByteSequence from =
+                    pairs.isEmpty() ? start : pairs.getLast().getKey().concat(ByteSequence.from(new byte[1]));
             GetOption page = GetOption.builder()
                     .withRange(end)
                     .withLimit(PAGE)
                     .withRevision(revision)
                     .build();
-            GetResponse answer = await("range " + path, client.getKVClient().get(from, page));
+            GetResponse answer =
+                    ask("range " + path, client -> client.getKVClient().get(from, page));
             pairs.addAll(answer.getKvs());
             if (!answer.isMore()) {
                 return pairs;
             }
             revision = revision == 0 ? answer.getHeader().getRevision() : revision;
-            from = answer.getKvs().getLast().getKey().concat(ByteSequence.from(new byte[1]));
         }
     }
 
@@ -81,11 +89,11 @@ record Etcd(Client client, String prefix, Duration deadline) {
         return ByteSequence.from(end);
     }
 
-    /** Makes all operations if all comparisons hold; says whether they did. */
+    /** Makes all operations if all comparisons hold; says whether they did. If it throws, they may take effect later. */
     boolean commit(String operation, List<Cmp> conditions, List<Op> operations) {
-        TxnResponse answer = await(
+        TxnResponse answer = call(
                 operation,
-                client.getKVClient()
+                client -> client.getKVClient()
                         .txn()
                         .If(conditions.toArray(Cmp[]::new))
                         .Then(operations.toArray(Op[]::new))
@@ -93,15 +101,38 @@ record Etcd(Client client, String prefix, Duration deadline) {
         return answer.isSucceeded();
     }
 
-    /** Waits for an answer until the deadline. */
-    <T> T await(String operation, CompletableFuture<T> answer) {
+    /** Asks what changes nothing, or may be asked again, of one member after another until one answers. */
+    <T> T ask(String operation, Function<Client, CompletableFuture<T>> request) {
+        StoreException failure = null;
+        for (int i = 0; i < members.size(); i++) {
+            try {
+                return call(operation, request);
+            } catch (StoreException e) {
+                if (Thread.currentThread().isInterrupted()) {
+                    throw e;
+                }
+                if (failure != null) {
+                    e.addSuppressed(failure);
+                }
+                failure = e;
+            }
+        }
+        throw failure == null ? new StoreException("etcd: no member is configured") : failure;
+    }
+
+    /** Calls the present member and waits for its answer until the deadline. */
+    <T> T call(String operation, Function<Client, CompletableFuture<T>> request) {
+        Client member = members.current();
+        CompletableFuture<T> answer = request.apply(member);
         try {
             return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             answer.cancel(true);
+            members.leave(member);
             throw failed(
                     operation, "no answer within " + deadline.toMillis() + " ms; is a majority of its members up?", e);
         } catch (ExecutionException e) {
+            members.leave(member);
             Throwable cause = e.getCause() == null ? e : e.getCause();
             throw failed(operation, String.valueOf(cause.getMessage()), e);
         } catch (InterruptedException e) {

@@ -1,31 +1,49 @@
 package io.farpage.coordinator.etcd;
 
-import io.etcd.jetcd.election.CampaignResponse;
-import io.etcd.jetcd.election.LeaderKey;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
 import io.farpage.coordinator.lead.Candidacy;
+import io.farpage.coordinator.lead.Leader;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.StoreException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A candidate of etcd's election: a lease, and a key that belongs to it and names the candidate's URL. */
+/**
+ * A candidate in an election after etcd's own recipe: each candidate has a lease and a key that belongs to it, and the key that was created first leads.
+ * The candidate asks for that key again and again. A single call that waits for the election would hang at a member that is cut off from the others, and the
+ * candidate would not learn that it leads.
+ */
 final class EtcdCandidacy implements Candidacy {
 
     private static final Logger LOG = LoggerFactory.getLogger(EtcdCandidacy.class);
-    private static final String ELECTION = "leader";
-    private static final long POLL_MILLIS = 20;
+    private static final String ELECTION = "leader/";
+    private static final long POLL_MILLIS = 100;
+
+    /** For how long an answer to who leads is repeated. */
+    private static final long FRESH_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final Etcd etcd;
     private final URI own;
     private final Duration lease;
+    private volatile Known known = new Known(Optional.empty(), System.nanoTime() - FRESH_NANOS);
+
+    /** The key that was created first, and when that was asked for. */
+    private record Known(Optional<KeyValue> first, long nanos) {
+        boolean isFresh() {
+            return System.nanoTime() - nanos < FRESH_NANOS;
+        }
+    }
 
     EtcdCandidacy(Etcd etcd, URI own, Duration lease) {
         this.etcd = etcd;
@@ -48,51 +66,82 @@ final class EtcdCandidacy implements Candidacy {
     /** Stands with a lease of its own until elected, or until the lease cannot be kept. */
     private Term stand() throws InterruptedException {
         EtcdLease kept = EtcdLease.grant(etcd, lease);
-        CompletableFuture<CampaignResponse> elected =
-                etcd.client().getElectionClient().campaign(etcd.key(ELECTION), kept.id(), Etcd.bytes(own.toString()));
         try {
+            ByteSequence key = etcd.key(ELECTION + Long.toHexString(kept.id()));
+            put(key, kept.id());
             while (kept.holds()) {
-                Optional<LeaderKey> won = won(elected);
-                if (won.isPresent()) {
-                    return EtcdTerm.begin(etcd, kept, won.get());
+                Optional<KeyValue> first =
+                        look().filter(leader -> leader.getKey().equals(key));
+                if (first.isPresent()) {
+                    return EtcdTerm.begin(etcd, kept, first.get());
                 }
+                Thread.sleep(POLL_MILLIS);
             }
             throw new StoreException("etcd: the lease of this candidate was not renewed within " + lease);
-        } catch (ExecutionException e) {
-            kept.close();
-            throw new StoreException("etcd, campaign: " + e.getCause(), e);
         } catch (RuntimeException | InterruptedException e) {
-            elected.cancel(true);
             kept.close();
             throw e;
         }
     }
 
-    /** The key of this candidate once it is elected; empty while another coordinator leads. */
-    private static Optional<LeaderKey> won(CompletableFuture<CampaignResponse> elected)
-            throws InterruptedException, ExecutionException {
-        try {
-            return Optional.of(elected.get(POLL_MILLIS, TimeUnit.MILLISECONDS).getLeader());
-        } catch (TimeoutException e) {
-            return Optional.empty();
-        }
+    /** Puts the candidate's key if it is missing, and so may be repeated without losing its place. */
+    private void put(ByteSequence key, long leaseId) {
+        Cmp missing = new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0));
+        Op put = Op.put(
+                key,
+                Etcd.bytes(own.toString()),
+                PutOption.builder().withLeaseId(leaseId).build());
+        etcd.ask(
+                "stand for election",
+                client -> client.getKVClient().txn().If(missing).Then(put).commit());
+    }
+
+    private Optional<KeyValue> look() {
+        return look(etcd);
+    }
+
+    /** The key that was created first, as the majority of members has it. */
+    private Optional<KeyValue> look(Etcd within) {
+        ByteSequence all = etcd.key(ELECTION);
+        GetOption oldest = GetOption.builder()
+                .withRange(Etcd.prefixEnd(all))
+                .withSortField(GetOption.SortTarget.CREATE)
+                .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withLimit(1)
+                .build();
+        long asked = System.nanoTime();
+        List<KeyValue> found = within.ask(
+                        "leader", client -> client.getKVClient().get(all, oldest))
+                .getKvs();
+        Optional<KeyValue> first = found.stream().findFirst();
+        known = new Known(first, asked);
+        return first;
     }
 
     @Override
-    public Optional<URI> leader() {
+    public Optional<Leader> leader() {
+        Known now = known;
+        return (now.isFresh() ? now.first() : ask())
+                .map(pair -> new Leader(URI.create(Etcd.text(pair.getValue())), pair.getCreateRevision()));
+    }
+
+    /** Asks once for all requests that want to know at the same time; that etcd does not answer is remembered too. */
+    private synchronized Optional<KeyValue> ask() {
+        Known now = known;
+        if (now.isFresh()) {
+            return now.first();
+        }
         try {
-            return Optional.of(URI.create(Etcd.text(
-                    etcd.await("leader", etcd.client().getElectionClient().leader(etcd.key(ELECTION)))
-                            .getKv()
-                            .getValue())));
+            return look(etcd.within(etcd.deadline().dividedBy(etcd.members().size())));
         } catch (StoreException e) {
             LOG.debug("no leader is known: {}", e.getMessage());
+            known = new Known(Optional.empty(), System.nanoTime());
             return Optional.empty();
         }
     }
 
     @Override
     public void close() {
-        etcd.client().close();
+        etcd.members().close();
     }
 }

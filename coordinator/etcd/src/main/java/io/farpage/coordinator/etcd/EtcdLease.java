@@ -15,6 +15,9 @@ final class EtcdLease implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLease.class);
 
+    /** Before the next member is asked. */
+    private static final Duration RETRY = Duration.ofMillis(50);
+
     private final Etcd etcd;
     private final long id;
     private final Duration length;
@@ -31,7 +34,7 @@ final class EtcdLease implements AutoCloseable {
     static EtcdLease grant(Etcd etcd, Duration length) {
         long seconds = length.plusMillis(999).toSeconds(); // never shorter in etcd than on this side
         long sent = System.nanoTime();
-        long id = etcd.await("grant a lease", etcd.client().getLeaseClient().grant(seconds))
+        long id = etcd.call("grant a lease", client -> client.getLeaseClient().grant(seconds))
                 .getID();
         EtcdLease lease = new EtcdLease(etcd, id, length, sent);
         Thread.ofPlatform().daemon().name("etcd-lease").start(lease::keep);
@@ -40,13 +43,14 @@ final class EtcdLease implements AutoCloseable {
 
     private void keep() {
         Duration pause = length.dividedBy(6);
-        Etcd quick = new Etcd(etcd.client(), etcd.prefix(), length.dividedBy(3));
+        // Two members may fail to answer before the lease is over on this side.
+        Etcd quick = etcd.within(length.dividedBy(4));
         while (holds()) {
             long sent = System.nanoTime();
             try {
-                long left = quick.await(
+                long left = quick.call(
                                 "renew the lease",
-                                etcd.client().getLeaseClient().keepAliveOnce(id))
+                                client -> client.getLeaseClient().keepAliveOnce(id))
                         .getTTL();
                 if (left <= 0) {
                     break;
@@ -57,7 +61,7 @@ final class EtcdLease implements AutoCloseable {
                 }
             } catch (StoreException e) {
                 LOG.debug("the lease was not renewed: {}", e.getMessage());
-                if (pauseOrEnd(pause)) {
+                if (pauseOrEnd(RETRY)) {
                     return;
                 }
             } catch (InterruptedException e) {
@@ -101,7 +105,8 @@ final class EtcdLease implements AutoCloseable {
     public void close() {
         end();
         try {
-            etcd.await("revoke the lease", etcd.client().getLeaseClient().revoke(id));
+            etcd.within(length.dividedBy(4))
+                    .ask("revoke the lease", client -> client.getLeaseClient().revoke(id));
         } catch (StoreException e) {
             LOG.debug("the lease runs out by itself: {}", e.getMessage());
         }

@@ -1,10 +1,10 @@
 package io.farpage.coordinator.etcd;
 
+import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
-import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.PutOption;
 import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.Store;
@@ -106,20 +106,30 @@ final class EtcdStore implements Store {
         }
     }
 
-    /** Moves the mark. If the answer is missing or says no, the mark in etcd tells whether it has moved all the same. */
+    /**
+     * Moves the mark. If the answer is missing or says no, the mark in etcd tells whether it has moved all the same. If it has not, the same
+     * transaction is sent to another member: of the two one takes effect, since both compare the mark.
+     */
     private void move(Mark next, List<Op> operations) {
         String operation = "commit " + next.revision();
-        try {
-            if (etcd.commit(operation, conditions(), operations) || read().equals(next)) {
-                mark = next;
-                return;
+        for (int tries = 1; ; tries++) {
+            try {
+                if (etcd.commit(operation, conditions(), operations) || read().equals(next)) {
+                    mark = next;
+                    return;
+                }
+                break;
+            } catch (StoreException e) {
+                Optional<Mark> found = readAfter(e);
+                if (found.equals(Optional.of(next))) {
+                    mark = next;
+                    return;
+                }
+                if (tries == 2 || !found.equals(Optional.of(mark))) {
+                    throw e;
+                }
+                LOG.debug("sent again: {}", e.getMessage());
             }
-        } catch (StoreException e) {
-            if (!readAfter(e).equals(Optional.of(next))) {
-                throw e;
-            }
-            mark = next;
-            return;
         }
         lead.lost().run();
         throw new StoreException("etcd, %s: another coordinator leads, or has committed".formatted(operation));
@@ -135,16 +145,16 @@ final class EtcdStore implements Store {
     }
 
     private void stage(Mark next, List<Part> parts) {
-        check(
-                "stage",
-                List.of(Op.delete(
-                        etcd.key("staged/"),
-                        DeleteOption.builder()
-                                .withRange(Etcd.prefixEnd(etcd.key("staged/")))
-                                .build())));
+        check("stage", List.of(deleteStaged()));
         for (int i = 0; i < parts.size(); i++) {
             check("stage", List.of(put(staged(next, i), Json.STRICT.writeValueAsString(parts.get(i)))));
         }
+    }
+
+    private Op deleteStaged() {
+        ByteSequence all = etcd.key("staged/");
+        return Op.delete(
+                all, DeleteOption.builder().withRange(Etcd.prefixEnd(all)).build());
     }
 
     /** The commit is durable already; what is not applied now is applied before the next operation. */
@@ -247,8 +257,12 @@ final class EtcdStore implements Store {
     @Override
     public synchronized void recover() {
         mark = read();
-        check("open", List.of(Op.get(etcd.key(MARK), GetOption.DEFAULT)));
-        settle();
+        if (mark.staged() == 0) {
+            // What was staged for a commit that was given up, such as that of a program that was killed.
+            check("open", List.of(deleteStaged()));
+        } else {
+            settle();
+        }
     }
 
     @Override

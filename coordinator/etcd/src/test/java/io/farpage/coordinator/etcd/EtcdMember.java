@@ -1,6 +1,7 @@
 package io.farpage.coordinator.etcd;
 
-import io.etcd.jetcd.Client;
+import static org.awaitility.Awaitility.await;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -8,6 +9,8 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
@@ -16,6 +19,8 @@ import org.junit.jupiter.api.Assumptions;
 final class EtcdMember implements AutoCloseable {
 
     private static final Path PROGRAM = Path.of("/usr/bin/etcd");
+
+    private static final Duration DEADLINE = Duration.ofSeconds(10);
 
     private final Process process;
     private final String url;
@@ -26,20 +31,33 @@ final class EtcdMember implements AutoCloseable {
     }
 
     static EtcdMember start(Path directory) {
+        String url = "http://127.0.0.1:" + freePort();
+        return launch(directory, url, List.of("--listen-client-urls=" + url)).awaitReady();
+    }
+
+    /** One that takes TLS alone, at 127.0.0.1 and at another address; it may not answer yet. */
+    static EtcdMember secured(Path directory, List<String> options, String another) {
+        int port = freePort();
+        List<String> all = new ArrayList<>(options);
+        all.add("--listen-client-urls=https://127.0.0.1:%d,https://%s:%d".formatted(port, another, port));
+        return launch(directory, "https://127.0.0.1:" + port, all);
+    }
+
+    private static EtcdMember launch(Path directory, String url, List<String> options) {
         Assumptions.assumeTrue(
                 Files.isExecutable(PROGRAM), "no " + PROGRAM + "; install it: apt-get install etcd-server");
-        String url = "http://127.0.0.1:" + freePort();
         String peers = "http://127.0.0.1:" + freePort();
+        List<String> command = new ArrayList<>(List.of(
+                PROGRAM.toString(),
+                "--name=a",
+                "--data-dir=" + directory.resolve("etcd"),
+                "--advertise-client-urls=" + url,
+                "--listen-peer-urls=" + peers,
+                "--initial-advertise-peer-urls=" + peers,
+                "--initial-cluster=a=" + peers));
+        command.addAll(options);
         try {
-            Process process = new ProcessBuilder(List.of(
-                            PROGRAM.toString(),
-                            "--name=a",
-                            "--data-dir=" + directory.resolve("etcd"),
-                            "--listen-client-urls=" + url,
-                            "--advertise-client-urls=" + url,
-                            "--listen-peer-urls=" + peers,
-                            "--initial-advertise-peer-urls=" + peers,
-                            "--initial-cluster=a=" + peers))
+            Process process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(directory.resolve("etcd.log").toFile())
                     .start();
@@ -65,11 +83,22 @@ final class EtcdMember implements AutoCloseable {
         return url;
     }
 
-    Client client() {
-        return Client.builder()
-                .endpoints(url)
-                .maxInboundMessageSize(Etcd.MAX_MESSAGE)
-                .build();
+    Members members() {
+        return Members.of(
+                List.of(url),
+                endpoint -> Connections.builder(endpoint, DEADLINE).build());
+    }
+
+    /** Waits until it answers. */
+    EtcdMember awaitReady() {
+        try (Members members = members()) {
+            Etcd etcd = new Etcd(members, "/", DEADLINE);
+            await("etcd at " + url)
+                    .atMost(DEADLINE.multipliedBy(3))
+                    .ignoreExceptions()
+                    .until(() -> etcd.get("any").isEmpty());
+        }
+        return this;
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.etcd;
 
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.farpage.coordinator.store.Store;
@@ -20,19 +19,19 @@ class EtcdStoreContractTest extends StoreContract {
     private static final Duration DEADLINE = Duration.ofSeconds(20);
 
     private Optional<EtcdMember> member = Optional.empty();
-    private Optional<Client> client = Optional.empty();
+    private Optional<Members> members = Optional.empty();
     private String prefix = "";
 
     @BeforeAll
     void startEtcd(@TempDir Path directory) {
         EtcdMember started = EtcdMember.start(directory);
         member = Optional.of(started);
-        client = Optional.of(started.client());
+        members = Optional.of(started.members());
     }
 
     @AfterAll
     void endEtcd() {
-        client.ifPresent(Client::close);
+        members.ifPresent(Members::close);
         member.ifPresent(EtcdMember::close);
     }
 
@@ -49,7 +48,7 @@ class EtcdStoreContractTest extends StoreContract {
     }
 
     private Store reopened() {
-        Etcd etcd = new Etcd(client.orElseThrow(), prefix, DEADLINE);
+        Etcd etcd = new Etcd(members.orElseThrow(), prefix, DEADLINE);
         Cmp always = new Cmp(etcd.key("never-written"), Cmp.Op.EQUAL, CmpTarget.version(0));
         return EtcdStore.open(etcd, new EtcdStore.Lead(always, () -> {}));
     }

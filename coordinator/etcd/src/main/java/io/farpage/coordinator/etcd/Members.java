@@ -1,0 +1,46 @@
+package io.farpage.coordinator.etcd;
+
+import io.etcd.jetcd.Client;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * The members of an etcd cluster, of which one is called until a call to it fails. Each has a client of its own: a single client of several members sends
+ * a part of its calls to a member that is cut off, for as long as its connection to that member looks whole. Thread-safe.
+ */
+final class Members implements AutoCloseable {
+
+    private final List<Client> clients;
+    private volatile Client current;
+
+    /** Of clients that are closed with this. */
+    Members(List<Client> clients) {
+        this.clients = List.copyOf(clients);
+        this.current = this.clients.getFirst();
+    }
+
+    /** Connects to each endpoint with what {@code connect} makes of it. */
+    static Members of(List<String> endpoints, Function<String, Client> connect) {
+        return new Members(endpoints.stream().map(connect).toList());
+    }
+
+    int size() {
+        return clients.size();
+    }
+
+    Client current() {
+        return current;
+    }
+
+    /** Calls the member after one that failed. Of several calls that failed at the same member, the first has an effect. */
+    synchronized void leave(Client failed) {
+        if (current.equals(failed)) {
+            current = clients.get((clients.indexOf(failed) + 1) % clients.size());
+        }
+    }
+
+    @Override
+    public void close() {
+        clients.forEach(Client::close);
+    }
+}

@@ -59,6 +59,7 @@ class CoordinatorAuditTest {
                 && line.get("result").asString().equals(result);
     }
 
+    /** A backup changes nothing and is audited all the same: it hands out all that the coordinator knows. */
     @Test
     void shouldHaveAWordForEveryRouteThatChangesSomething() {
         TreeSet<String> changing = new TreeSet<>();
@@ -67,6 +68,7 @@ class CoordinatorAuditTest {
                     .filter(route -> !route.startsWith("GET "))
                     .forEach(changing::add);
         }
+        changing.add("GET /api/v1/backup");
         TreeSet<String> named = new TreeSet<>(AuditedRoutes.table().routes());
         named.removeIf(route -> route.contains("/rebuild"));
         assertEquals(changing, named, "every route that changes something has a word in AuditedRoutes, or is routine");

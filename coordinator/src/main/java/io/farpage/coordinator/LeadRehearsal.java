@@ -1,0 +1,80 @@
+package io.farpage.coordinator;
+
+import io.farpage.config.Config;
+import io.farpage.coordinator.client.Allegiance;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.store.StoreException;
+import io.farpage.rest.ListenException;
+import io.farpage.tls.Credentials;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Starts and ends a coordinator on an empty store of its own while this process follows, so that what a leader runs is loaded and partly compiled when this
+ * process is elected. The store is in a temporary directory, and the port, which the system chooses, is on the loopback.
+ */
+final class LeadRehearsal {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LeadRehearsal.class);
+    private static final Duration DEADLINE = Duration.ofSeconds(10);
+
+    private LeadRehearsal() {}
+
+    /** Begins one in the background. */
+    static void begin() {
+        Thread.ofPlatform().daemon().name("lead-rehearsal").start(LeadRehearsal::run);
+    }
+
+    /** Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end. */
+    static boolean run() {
+        long began = System.nanoTime();
+        try {
+            Path directory = Files.createTempDirectory("farpage-follower");
+            try {
+                rehearse(config(directory));
+            } finally {
+                delete(directory);
+            }
+            LOG.info("rehearsed to lead in {} ms", (System.nanoTime() - began) / 1_000_000);
+            return true;
+        } catch (IOException | CoordinatorException | StoreException | ListenException e) {
+            LOG.warn("this follower could not rehearse, so it will take over more slowly: {}", e.getMessage());
+            return false;
+        }
+    }
+
+    private static void rehearse(Config config) throws CoordinatorException {
+        try (Coordinator coordinator = Coordinator.start(config, Time.system());
+                CoordinatorClient client = new CoordinatorClient(
+                        List.of(coordinator.url()), DEADLINE, new Allegiance(), Credentials.NONE)) {
+            client.nodes();
+            client.spaces();
+        }
+    }
+
+    private static Config config(Path directory) {
+        return Settings.SCHEMA.load(
+                Optional.empty(),
+                Map.of(),
+                Map.of(Settings.DIRECTORY.name(), directory.toString(), Settings.LISTEN.name(), "127.0.0.1:0"));
+    }
+
+    private static void delete(Path directory) throws IOException {
+        try (Stream<Path> all = Files.walk(directory)) {
+            for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(path);
+            }
+        }
+    }
+}

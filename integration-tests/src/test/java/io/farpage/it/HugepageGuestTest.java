@@ -1,5 +1,6 @@
 package io.farpage.it;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -280,6 +281,10 @@ class HugepageGuestTest {
     }
 
     private JsonNode end(ChildJvm process, String space) {
+        // An emulated virtual machine on a busy host takes longer than other processes.
+        await("the end of " + process.name())
+                .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                .until(() -> !process.isAlive());
         assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
         return guests.awaitEnded(space);
     }

@@ -235,7 +235,10 @@ class UnattendedRepairTest {
             switch (what) {
                 case 0 -> useByAGuest(random);
                 case 1 -> startAnew(puller);
-                case 2 -> cluster.coordinator().restart();
+                case 2 -> {
+                    cluster.coordinator().process().kill();
+                    cluster.coordinator().restart();
+                }
                 case 3 -> {
                     cluster.agent(puller).process().stop();
                     useByAGuest(random);

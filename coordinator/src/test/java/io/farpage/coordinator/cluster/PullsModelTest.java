@@ -47,7 +47,7 @@ class PullsModelTest {
     private static final long POOL = 12L * PAGE;
     private static final List<String> HOMES = List.of("h1", "h2", "h3", "h4");
     private static final int SCHEDULES = 8;
-    private static final int SOAK_SCHEDULES = Integer.getInteger("farpage.soak.percent", 100);
+    private static final int SOAK_SCHEDULES = Math.max(20, Integer.getInteger("farpage.soak.percent", 100));
     private static final int STEPS = 250;
 
     private final Fixture with = new Fixture();

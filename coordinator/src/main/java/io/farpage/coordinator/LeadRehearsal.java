@@ -1,19 +1,18 @@
 package io.farpage.coordinator;
 
 import io.farpage.config.Config;
-import io.farpage.coordinator.client.Allegiance;
+import io.farpage.config.ConfigException;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.rest.ListenException;
-import io.farpage.tls.Credentials;
+import io.farpage.tls.TlsKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -22,7 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Starts and ends a coordinator on an empty store of its own while this process follows, so that what a leader runs is loaded and partly compiled when this
- * process is elected. The store is in a temporary directory, and the port, which the system chooses, is on the loopback.
+ * process is elected. The store is in a temporary directory, and the port, which the system chooses, is on the loopback. It admits the same clients as the
+ * coordinator that is configured, since what it serves reaches into this process: its log level, for one.
  */
 final class LeadRehearsal {
 
@@ -32,35 +32,43 @@ final class LeadRehearsal {
     private LeadRehearsal() {}
 
     /** Begins one in the background. */
-    static void begin() {
-        Thread.ofPlatform().daemon().name("lead-rehearsal").start(LeadRehearsal::run);
+    static void begin(Config configured) {
+        Thread.ofPlatform().daemon().name("lead-rehearsal").start(() -> run(configured));
     }
 
     /** Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end. */
-    static boolean run() {
+    static boolean run(Config configured) {
         long began = System.nanoTime();
         try {
             Path directory = Files.createTempDirectory("farpage-follower");
             try {
-                rehearse(config(directory));
+                rehearse(directory, configured);
             } finally {
                 delete(directory);
             }
             LOG.info("rehearsed to lead in {} ms", (System.nanoTime() - began) / 1_000_000);
             return true;
-        } catch (IOException | CoordinatorException | StoreException | ListenException e) {
+        } catch (IOException | CoordinatorException | StoreException | ListenException | ConfigException e) {
             LOG.warn("this follower could not rehearse, so it will take over more slowly: {}", e.getMessage());
             return false;
         }
     }
 
-    private static void rehearse(Config config) throws CoordinatorException {
-        try (Coordinator coordinator = Coordinator.start(config, Time.system());
-                CoordinatorClient client = new CoordinatorClient(
-                        List.of(coordinator.url()), DEADLINE, new Allegiance(), Credentials.NONE)) {
-            client.nodes();
-            client.spaces();
+    private static void rehearse(Path directory, Config configured) throws CoordinatorException {
+        try (Coordinator coordinator = open(directory, configured)) {
+            if (configured.isSet(TlsKeys.CERTIFICATE)) {
+                return; // a client would need a certificate of its own
+            }
+            try (CoordinatorClient client = new CoordinatorClient(coordinator.url(), DEADLINE)) {
+                client.nodes();
+                client.spaces();
+            }
         }
+    }
+
+    /** A coordinator with the certificates and tokens of the one that is configured, and a store of its own. */
+    static Coordinator open(Path directory, Config configured) {
+        return Coordinator.start(config(directory), Time.system(), Doors.open(configured));
     }
 
     private static Config config(Path directory) {

@@ -80,7 +80,7 @@ final class SharedRun {
                 out.flush();
                 supervision.ready("listening on " + following.url());
                 if (candidacy.leader().isPresent()) { // otherwise this one is elected at once
-                    LeadRehearsal.begin();
+                    LeadRehearsal.begin(config);
                 }
             }
             LOG.info("{} follows until it is elected", own);

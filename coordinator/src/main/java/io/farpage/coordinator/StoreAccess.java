@@ -12,6 +12,7 @@ import io.farpage.coordinator.store.StoreException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -128,14 +129,20 @@ final class StoreAccess implements AutoCloseable {
         }
     }
 
+    /** Closes all parts, the others too if one fails. */
     @Override
     public void close() {
+        List<Exception> failures = new ArrayList<>();
         for (AutoCloseable part : parts) {
             try {
                 part.close();
             } catch (Exception e) {
-                throw new StoreException("the store could not be closed: " + e.getMessage(), e);
+                failures.add(e);
             }
+        }
+        if (!failures.isEmpty()) {
+            Exception first = failures.getFirst();
+            throw new StoreException(name + " could not be closed: " + first.getMessage(), first);
         }
     }
 }

@@ -31,7 +31,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -106,13 +105,6 @@ class BackupTest {
         }
     }
 
-    private static SortedMap<String, SortedMap<String, String>> withoutBase(StoreCopy copy) {
-        SortedMap<String, SortedMap<String, String>> tables = new TreeMap<>();
-        copy.tables().forEach((table, rows) -> tables.put(table, new TreeMap<>(rows)));
-        tables.getOrDefault("counters", new TreeMap<>()).remove("revision-base");
-        return tables;
-    }
-
     @Test
     void shouldRestoreAllRowsAndTheHistoryThatAgentsHaveSeen() throws Exception {
         populate("old", 20);
@@ -126,7 +118,7 @@ class BackupTest {
         assertTrue(done(offline("restore", "new")).out().contains("are restored; start the coordinator"));
         StoreCopy after = rows("new");
         assertEquals(before.revision(), after.revision());
-        assertEquals(withoutBase(before), withoutBase(after));
+        assertEquals(StoreCopies.withoutBase(before), StoreCopies.withoutBase(after));
 
         try (Running running = start("new");
                 CoordinatorClient client = agent(running)) {
@@ -253,7 +245,7 @@ class BackupTest {
         assertEquals(untouched, rows("other"));
 
         done(offline("restore", "other", "--force"));
-        assertEquals(withoutBase(rows("old")), withoutBase(rows("other")));
+        assertEquals(StoreCopies.withoutBase(rows("old")), StoreCopies.withoutBase(rows("other")));
         assertEquals(rows("old").revision(), rows("other").revision());
     }
 

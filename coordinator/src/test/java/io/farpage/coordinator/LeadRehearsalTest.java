@@ -1,22 +1,79 @@
 package io.farpage.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.config.Config;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class LeadRehearsalTest {
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private Config configured(Map<String, String> more) {
+        Map<String, String> flags = new HashMap<>(more);
+        flags.put("store.directory", directory.resolve("store").toString());
+        return Settings.SCHEMA.load(Optional.empty(), Map.of(), flags);
+    }
+
+    private Map<String, String> certificates(Secured secured) {
+        return Map.of(
+                "tls.certificate", secured.at("coordinator.pem").toString(),
+                "tls.key", secured.at("coordinator.key").toString(),
+                "tls.ca", secured.at("ca.pem").toString());
+    }
 
     @Test
     void shouldStartAndEndACoordinatorAndLeaveNothingBehind() throws IOException {
         List<Path> before = directories();
-        assertTrue(LeadRehearsal.run());
+        assertTrue(LeadRehearsal.run(configured(Map.of())));
         assertEquals(before, directories());
+    }
+
+    @Test
+    void shouldDoSoWithCertificates() throws IOException {
+        List<Path> before = directories();
+        try (Secured secured = new Secured(directory, Map.of())) {
+            assertTrue(LeadRehearsal.run(configured(certificates(secured))));
+        }
+        assertEquals(before, directories());
+    }
+
+    @Test
+    void shouldRefuseStrangersAsTheConfiguredCoordinatorDoes() throws Exception {
+        try (Secured secured = new Secured(directory, Map.of());
+                Coordinator rehearsed =
+                        LeadRehearsal.open(directory.resolve("rehearsal"), configured(certificates(secured)));
+                HttpClient stranger = secured.stranger()) {
+            assertEquals("https", rehearsed.url().getScheme());
+            HttpRequest request = HttpRequest.newBuilder(URI.create(rehearsed.url() + "/log"))
+                    .timeout(Duration.ofSeconds(30))
+                    .PUT(HttpRequest.BodyPublishers.ofString("{\"level\":\"error\"}"))
+                    .header("Content-Type", "application/json")
+                    .build();
+            assertEquals(401, stranger.send(request, BodyHandlers.discarding()).statusCode());
+        }
+    }
+
+    @Test
+    void shouldSayThatItFailedWhenTheConfigurationCannotBeUsed() {
+        assertFalse(LeadRehearsal.run(configured(Map.of("tls.ca_key", "/missing"))));
     }
 
     private static List<Path> directories() throws IOException {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.Commands;
 import io.farpage.coordinator.Running;
+import io.farpage.coordinator.StoreCopies;
 import io.farpage.coordinator.backup.BackupFile;
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
@@ -14,7 +15,6 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
-import io.farpage.coordinator.model.StoreCopy;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,8 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -84,13 +82,6 @@ class MovedStoreTest {
         return new CoordinatorClient(url, Duration.ofSeconds(20), agent);
     }
 
-    private static SortedMap<String, SortedMap<String, String>> withoutBase(StoreCopy copy) {
-        SortedMap<String, SortedMap<String, String>> tables = new TreeMap<>();
-        copy.tables().forEach((table, rows) -> tables.put(table, new TreeMap<>(rows)));
-        tables.getOrDefault("counters", new TreeMap<>()).remove("revision-base");
-        return tables;
-    }
-
     @Test
     void shouldCarryRowsAndHistoryWhenAClusterMovesToEtcdAndBack() throws Exception {
         try (Running running = Running.on(directory.resolve("first"));
@@ -106,7 +97,8 @@ class MovedStoreTest {
             etcd = member.url();
             done("restore", "first.backup", etcdKeys());
             Path copied = done("backup", "copied.backup", etcdKeys());
-            assertEquals(withoutBase(BackupFile.read(first)), withoutBase(BackupFile.read(copied)));
+            assertEquals(
+                    StoreCopies.withoutBase(BackupFile.read(first)), StoreCopies.withoutBase(BackupFile.read(copied)));
             assertEquals(
                     BackupFile.read(first).revision(), BackupFile.read(copied).revision());
             assertRefused(

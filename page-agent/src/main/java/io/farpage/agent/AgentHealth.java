@@ -152,6 +152,14 @@ final class AgentHealth implements AutoCloseable {
                 .since(latest.map(Seen::at).orElse(made)));
     }
 
+    /** Why the agent does not do what it is for: its threads that move pages, or its control threads, do not answer. Empty while they do. */
+    Optional<String> stalled() {
+        return parts().stream()
+                .filter(part -> part.state().equals("failed"))
+                .map(part -> part.name() + ": " + part.detail())
+                .findFirst();
+    }
+
     @Override
     public void close() {
         thread.close();

@@ -284,12 +284,9 @@ public final class PageAgent implements AutoCloseable {
         return membership.isRegistered();
     }
 
-    /** Why the agent does not do what it is for: its threads that move pages, or its control threads, do not answer. Empty while they do. */
+    /** As {@link AgentHealth#stalled}. */
     Optional<String> stalled() {
-        return health.parts().stream()
-                .filter(part -> part.state().equals("failed"))
-                .map(part -> part.name() + ": " + part.detail())
-                .findFirst();
+        return health.stalled();
     }
 
     private Health health() {

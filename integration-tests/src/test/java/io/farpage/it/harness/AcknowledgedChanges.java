@@ -19,8 +19,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
@@ -31,21 +29,20 @@ public final class AcknowledgedChanges implements AutoCloseable {
     private static final int PAGE = 4096;
     private static final int MOST = 24;
     private static final int CHECKS = 2;
-    private static final long PAUSE_MILLIS = 10;
+    private static final Duration PAUSE = Duration.ofMillis(10);
     private static final Duration DEADLINE = Duration.ofSeconds(5);
 
     private final String name;
     private final List<String> homes;
     private final AnswerHistory history;
     private final CoordinatorClient client;
-    private final CountDownLatch ended = new CountDownLatch(1);
     private final Map<String, Long> present = new HashMap<>();
     private final Set<String> deleted = new HashSet<>();
     /** Of which a change has no answer, and how many checks ago. */
     private final Map<String, Integer> unknown = new HashMap<>();
 
     private final List<String> lost = new ArrayList<>();
-    private final Thread thread;
+    private final Recurring changing;
     private int made;
     private long acknowledged;
     private long unanswered;
@@ -65,17 +62,8 @@ public final class AcknowledgedChanges implements AutoCloseable {
         Allegiance allegiance = new Allegiance();
         allegiance.join();
         client = new CoordinatorClient(coordinators, DEADLINE, allegiance, Credentials.NONE);
-        thread = Thread.ofPlatform().daemon().name("changes-" + name).start(() -> run(new SplittableRandom(seed)));
-    }
-
-    private void run(SplittableRandom random) {
-        try {
-            while (!ended.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS)) {
-                change(random);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        SplittableRandom random = new SplittableRandom(seed);
+        changing = new Recurring("changes-" + name, PAUSE, () -> change(random));
     }
 
     private void change(SplittableRandom random) {
@@ -157,7 +145,8 @@ public final class AcknowledgedChanges implements AutoCloseable {
             });
             deletedBefore.stream()
                     .filter(found::containsKey)
-                    .forEach(space -> lost.add("space %s was deleted and is there again".formatted(space)));
+                    .forEach(space -> lost.add(
+                            "the deletion of space %s was acknowledged, and the coordinator has it".formatted(space)));
             settle(found);
             return List.copyOf(lost);
         }
@@ -196,12 +185,7 @@ public final class AcknowledgedChanges implements AutoCloseable {
 
     @Override
     public void close() {
-        ended.countDown();
+        changing.close();
         client.close();
-        try {
-            thread.join(Duration.ofSeconds(10));
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

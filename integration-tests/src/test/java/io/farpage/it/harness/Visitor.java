@@ -15,25 +15,24 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 
 /** A node without memory that registers in one incarnation after another, keeps its lease meanwhile, and remembers which was acknowledged. */
 public final class Visitor implements AutoCloseable {
     private static final Duration DEADLINE = Duration.ofSeconds(4);
-    private static final long PAUSE_MILLIS = 200;
+    private static final Duration PAUSE = Duration.ofMillis(200);
     private static final int BEATS = 10;
 
     private final String node;
     private final AnswerHistory history;
     private final CoordinatorClient client;
-    private final CountDownLatch ended = new CountDownLatch(1);
-    private final Thread thread;
+    private final Recurring calls;
     private Optional<Incarnation> acknowledged = Optional.empty();
     /** Whose registration has no answer. One that waits for a connection to heal may still come in, and then is the newest. */
     private final Set<Incarnation> unanswered = new HashSet<>();
 
     private long count;
+    /** Since the last registration. Only the thread that calls uses it. */
+    private int beats;
 
     /** Registers and begins. */
     public Visitor(String node, List<URI> coordinators, AnswerHistory history) throws CoordinatorException {
@@ -43,25 +42,20 @@ public final class Visitor implements AutoCloseable {
         allegiance.join();
         client = new CoordinatorClient(coordinators, DEADLINE, allegiance, Credentials.NONE);
         register();
-        thread = Thread.ofPlatform().daemon().name("visitor").start(this::run);
+        calls = new Recurring("visitor", PAUSE, this::call);
     }
 
-    private void run() {
+    private void call() {
         try {
-            for (int i = 1; !ended.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS); i++) {
-                try {
-                    if (i % BEATS == 0) {
-                        register();
-                    } else {
-                        beat();
-                    }
-                } catch (CoordinatorException e) {
-                    // A new incarnation makes no matter of whether the last one was registered.
-                    i = BEATS - 1;
-                }
+            if (++beats < BEATS) {
+                beat();
+            } else {
+                register();
+                beats = 0;
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } catch (CoordinatorException e) {
+            // A new incarnation makes no matter of whether the last one was registered.
+            beats = BEATS;
         }
     }
 
@@ -133,12 +127,7 @@ public final class Visitor implements AutoCloseable {
 
     @Override
     public void close() {
-        ended.countDown();
+        calls.close();
         client.close();
-        try {
-            thread.join(Duration.ofSeconds(10));
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

@@ -64,7 +64,7 @@ class LinkChurnTest {
     }
 
     private static void churn(int rounds) throws Exception {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
         makeSpaces("churn");
@@ -145,7 +145,7 @@ class LinkChurnTest {
     }
 
     private static void writeAndRead(Duration time) throws Exception {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         makeSpaces("versions");
         try (ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor()) {

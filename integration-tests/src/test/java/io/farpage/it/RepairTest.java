@@ -208,7 +208,7 @@ class RepairTest {
     @Timeout(600)
     @Tag("soak")
     void shouldLoseNoPageWhateverHomeIsKilledOrDrained() throws Exception {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
         PagedRam ram = attach(2, "b", "c");

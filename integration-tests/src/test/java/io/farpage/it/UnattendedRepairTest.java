@@ -219,7 +219,7 @@ class UnattendedRepairTest {
     @Timeout(600)
     @Tag("soak")
     void shouldLoseNoPageWhateverHappensInTheMidstOfAPull() throws Exception {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
         slowDown("b", "c", "d");

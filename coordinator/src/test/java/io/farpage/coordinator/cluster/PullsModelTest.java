@@ -366,7 +366,7 @@ class PullsModelTest {
     }
 
     private static void run(int schedules) {
-        long first = System.nanoTime();
+        long first = Long.getLong("farpage.seed", System.nanoTime());
         int promotions = 0;
         int refusals = 0;
         for (int i = 0; i < schedules; i++) {

@@ -79,7 +79,7 @@ class DamagedStoreTest {
 
     @Test
     void shouldOpenWithEveryRowOrRefuseAFileCutAnywhereOrWithItsEndZeroed() throws IOException {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         Random random = new Random(seed);
         byte[] whole = Files.readAllBytes(file);
@@ -96,7 +96,7 @@ class DamagedStoreTest {
 
     @Test
     void shouldOpenWithEveryRowOrRefuseAFileWithABitFlipped() throws IOException {
-        long seed = System.nanoTime();
+        long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         Random random = new Random(seed);
         byte[] whole = Files.readAllBytes(file);

@@ -29,7 +29,7 @@ class PageSealTest {
     private static final int PAGES = 64;
     private static final int FIRST = 1000;
 
-    private final long seed = System.nanoTime();
+    private final long seed = Long.getLong("farpage.seed", System.nanoTime());
     private final Random random = new Random(seed);
     private final Arena arena = Arena.ofConfined();
     private final SealTable table = new SealTable(FIRST + PAGES);

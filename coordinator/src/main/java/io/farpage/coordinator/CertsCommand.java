@@ -7,6 +7,7 @@ import io.farpage.certs.Subject;
 import io.farpage.config.Config;
 import io.farpage.config.DurationOption;
 import io.farpage.config.HostPort;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.tls.CaPin;
 import java.io.PrintWriter;
@@ -121,7 +122,7 @@ final class CertsCommand implements Callable<Integer> {
             out.printf("run the coordinator:%n  coordinator run --config %s%n", yaml);
             Config config = Settings.SCHEMA.load(Optional.of(yaml), Map.of(), Map.of());
             CommandAudit.of(config).of("ca.create", files.caCertificate().toString(), Map.of(), () -> where);
-            JoinTokens tokens = new JoinTokens(store.toAbsolutePath());
+            JoinTokens tokens = new JoinTokens(AccessRecords.in(store.toAbsolutePath()));
             for (String node : join) {
                 String token = CommandAudit.of(config)
                         .of("join-token.create", node, Map.of(), () -> tokens.create(node, List.of(), ttl));

@@ -5,6 +5,7 @@ import io.farpage.audit.AuditKeys;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.Version;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.Tokens;
@@ -26,14 +27,16 @@ import org.jspecify.annotations.Nullable;
 final class Doors {
 
     private final Optional<Tls> tls;
+    private final AccessRecords records;
     private final Tokens tokens;
     private final JoinTokens joinTokens;
     private @Nullable Audit audit;
 
-    private Doors(Optional<Tls> tls, Tokens tokens, JoinTokens joinTokens) {
+    private Doors(Optional<Tls> tls, AccessRecords records) {
         this.tls = tls;
-        this.tokens = tokens;
-        this.joinTokens = joinTokens;
+        this.records = records;
+        this.tokens = new Tokens(records);
+        this.joinTokens = new JoinTokens(records);
     }
 
     /**
@@ -47,8 +50,7 @@ final class Doors {
             throw new ConfigException(
                     List.of("tls.ca_key is set and tls.certificate is not: certificates are issued over TLS only"));
         }
-        return new Doors(
-                tls, new Tokens(config.get(Settings.DIRECTORY)), new JoinTokens(config.get(Settings.DIRECTORY)));
+        return new Doors(tls, StoreAccess.records(config));
     }
 
     /** Decides by the rights of a coordinator that serves. */
@@ -72,8 +74,9 @@ final class Doors {
         return open;
     }
 
-    /** Writes what the audit has yet to write. */
+    /** Writes what the audit has yet to write, and lets go of the tokens. */
     synchronized void close() {
+        records.close();
         if (audit != null) {
             audit.close();
         }

@@ -3,6 +3,7 @@ package io.farpage.coordinator;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.DurationOption;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.Tls;
@@ -54,9 +55,9 @@ final class JoinTokenCommand implements Callable<Integer> {
                     List.of("tls.ca_key is not set: without the CA's key the coordinator issues no certificates"));
         }
         Tls tls = Tls.read(files);
-        return "page-agent join --coordinator https://%s --node %s --token %s --ca-hash %s"
+        return "page-agent join --coordinator %s --node %s --token %s --ca-hash %s"
                 .formatted(
-                        config.get(Settings.LISTEN),
+                        StoreAccess.own(config),
                         node,
                         token,
                         CaPin.hash(tls.ca().getFirst()));
@@ -97,16 +98,17 @@ final class JoinTokenCommand implements Callable<Integer> {
         public Integer call() {
             Config config = options.load();
             joinCommand(config, node, "");
-            String token = CommandAudit.of(config)
-                    .of(
-                            "join-token.create",
-                            node,
-                            Map.of(),
-                            () -> new JoinTokens(config.get(Settings.DIRECTORY)).create(node, addresses, ttl));
+            String token = CommandAudit.of(config).of("join-token.create", node, Map.of(), () -> create(config));
             PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
             out.println(joinCommand(config, node, token));
             out.flush();
             return 0;
+        }
+
+        private String create(Config config) {
+            try (AccessRecords records = StoreAccess.records(config)) {
+                return new JoinTokens(records).create(node, addresses, ttl);
+            }
         }
     }
 }

@@ -80,6 +80,19 @@ public final class Settings {
             ValueTypes.path(),
             "PEM file with the private key of `store.etcd.certificate`, PKCS #8, not encrypted.");
 
+    /** Who the coordinator is to etcd. */
+    public static final Key<Optional<String>> ETCD_USER = Key.optional(
+            "store.etcd.user",
+            ValueTypes.text(),
+            "User of etcd as which the coordinator reads and writes, where etcd has authentication on (`etcdctl auth enable`). Its role needs reading and writing of"
+                    + " all keys with the prefix `store.etcd.prefix`.");
+
+    /** That user's password. */
+    public static final Key<Optional<Path>> ETCD_PASSWORD_FILE = Key.optional(
+            "store.etcd.password_file",
+            ValueTypes.path(),
+            "File with the password of `store.etcd.user`, which its owner alone can read (mode 0600). It is read at the start.");
+
     /** Prefix of all keys in etcd. */
     public static final Key<String> ETCD_PREFIX = Key.text(
             "store.etcd.prefix",
@@ -207,6 +220,8 @@ public final class Settings {
             ETCD_CA,
             ETCD_CERTIFICATE,
             ETCD_KEY,
+            ETCD_USER,
+            ETCD_PASSWORD_FILE,
             ETCD_LEASE,
             ETCD_DEADLINE,
             LEASE,

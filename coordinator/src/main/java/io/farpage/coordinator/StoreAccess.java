@@ -2,6 +2,7 @@ package io.farpage.coordinator;
 
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Elections;
 import io.farpage.coordinator.lead.Leader;
@@ -68,6 +69,13 @@ final class StoreAccess implements AutoCloseable {
             candidacy.close();
             throw e;
         }
+    }
+
+    /** Where the tokens of a configuration are; may be used while coordinators run. */
+    static AccessRecords records(Config config) {
+        return config.get(Settings.STORE_KIND) == Settings.StoreKind.EMBEDDED
+                ? AccessRecords.in(config.get(Settings.DIRECTORY))
+                : elections().access(config);
     }
 
     static Elections elections() {

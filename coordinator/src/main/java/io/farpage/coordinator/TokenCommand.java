@@ -1,7 +1,9 @@
 package io.farpage.coordinator;
 
 import io.farpage.access.Role;
+import io.farpage.config.Config;
 import io.farpage.config.DurationOption;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Tokens;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -10,6 +12,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -20,7 +23,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
-/** {@code coordinator token create|list|revoke}: the tokens of people and programs, in the store's directory. */
+/** {@code coordinator token create|list|revoke}: the tokens of people and programs, in the store's directory or in etcd. */
 @Command(
         name = "token",
         description =
@@ -40,8 +43,11 @@ final class TokenCommand implements Callable<Integer> {
                 Objects.requireNonNull(spec).commandLine(), "Missing required subcommand: create, list or revoke");
     }
 
-    private static Tokens tokens(ConfigOptions options) {
-        return new Tokens(options.load().get(Settings.DIRECTORY));
+    /** Calls what needs the tokens of a configuration. */
+    private static <T> T withTokens(Config config, Function<Tokens, T> use) {
+        try (AccessRecords records = StoreAccess.records(config)) {
+            return use.apply(new Tokens(records));
+        }
     }
 
     private static void print(@Nullable CommandSpec spec, String text) {
@@ -93,14 +99,14 @@ final class TokenCommand implements Callable<Integer> {
 
         @Override
         public Integer call() {
-            print(
-                    spec,
-                    CommandAudit.of(options.load())
-                            .of(
-                                    "token.create",
-                                    name,
-                                    Map.of("role", role.word()),
-                                    () -> tokens(options).create(name, role, Optional.ofNullable(ttl))));
+            Config config = options.load();
+            String token = CommandAudit.of(config)
+                    .of(
+                            "token.create",
+                            name,
+                            Map.of("role", role.word()),
+                            () -> withTokens(config, tokens -> tokens.create(name, role, Optional.ofNullable(ttl))));
+            print(spec, token);
             return 0;
         }
     }
@@ -116,7 +122,7 @@ final class TokenCommand implements Callable<Integer> {
 
         @Override
         public Integer call() {
-            for (Tokens.Token token : tokens(options).all()) {
+            for (Tokens.Token token : withTokens(options.load(), Tokens::all)) {
                 print(
                         spec,
                         "%-24s %-9s made %s, %s"
@@ -151,10 +157,9 @@ final class TokenCommand implements Callable<Integer> {
 
         @Override
         public Integer call() {
-            CommandAudit.of(options.load()).of("token.revoke", name, Map.of(), () -> {
-                tokens(options).revoke(name);
-                return name;
-            });
+            Config config = options.load();
+            CommandAudit.of(config)
+                    .of("token.revoke", name, Map.of(), () -> withTokens(config, tokens -> tokens.revoke(name)));
             print(spec, "token '" + name + "' is revoked");
             return 0;
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.Tokens;
 import io.farpage.coordinator.api.AuditedRoutes;
@@ -128,8 +129,10 @@ class CoordinatorAuditTest {
         String join;
         String token;
         try (Secured secured = new Secured(directory, Map.of())) {
-            join = new JoinTokens(directory.resolve("store")).create("a", List.of(), Duration.ofMinutes(5));
-            token = new Tokens(directory.resolve("store")).create("ann", Role.OPERATOR, Optional.empty());
+            join = new JoinTokens(AccessRecords.in(directory.resolve("store")))
+                    .create("a", List.of(), Duration.ofMinutes(5));
+            token = new Tokens(AccessRecords.in(directory.resolve("store")))
+                    .create("ann", Role.OPERATOR, Optional.empty());
             try (HttpClient stranger = secured.stranger()) {
                 String body = "{\"node\":\"a\",\"token\":\"%s\",\"signingRequest\":\"rubbish\"}";
                 secured.send(stranger, "POST", "/api/v1/join", body.formatted("wrong-" + join));

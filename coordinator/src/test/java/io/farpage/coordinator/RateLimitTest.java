@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
 import io.farpage.access.Role;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Tokens;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorUnreachableException;
@@ -118,7 +119,8 @@ class RateLimitTest {
         try (Secured secured = new Secured(
                         directory, Map.of("limits.failures_per_minute", "3", "limits.failure_pause", "2s"));
                 HttpClient node = secured.node("a")) {
-            String token = new Tokens(directory.resolve("store")).create("ann", Role.VIEWER, Optional.empty());
+            String token = new Tokens(AccessRecords.in(directory.resolve("store")))
+                    .create("ann", Role.VIEWER, Optional.empty());
             for (int i = 0; i < 3; i++) {
                 assertEquals(
                         401, secured.sendWithToken("guess" + i, "GET", NODES).statusCode());

@@ -17,11 +17,13 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Agents as they are without configuration: no TCP port for their REST API, and commands that use their Unix sockets. */
+@Tag("portable")
 class AgentSocketTest {
 
     @TempDir

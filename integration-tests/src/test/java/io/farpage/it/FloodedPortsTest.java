@@ -39,6 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Every port of a cluster with certificates, abused by plain sockets of a stranger. Other clients of the same port, and fetches of pages, are served as before; and
  * the operator reads why the stranger is refused.
  */
+@Tag("portable")
 @Timeout(300)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class FloodedPortsTest {

@@ -148,6 +148,7 @@ class GuestStressTest {
     /** The home stands still for longer than the deadline, the link is lost, the coordinator is killed: the guest waits, and goes on. */
     @Test
     @Tag("soak")
+    @Tag("long")
     @Timeout(300)
     void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDies() throws Exception {
         standStill(2, Math.max(150_000, Soak.part(399_999)));
@@ -155,6 +156,7 @@ class GuestStressTest {
 
     @Test
     @Tag("soak")
+    @Tag("long")
     void shouldFindNoDifferenceWhenTheHomeStandsStillAndTheCoordinatorDiesOnce() throws Exception {
         standStill(1, 150_000);
     }

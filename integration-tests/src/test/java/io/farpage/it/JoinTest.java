@@ -35,10 +35,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Three hosts with certificates: the five commands of the guide, on three addresses of loopback. And join tokens that do not count. */
+@Tag("portable")
 class JoinTest {
     private static final Path GUIDE = Path.of(System.getProperty("farpage.root"), "docs", "security.md");
     private static final Map<String, String> SMALL = Map.of(

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 /** The coordinator loses or rolls back its store. The right store, or a rebuild, makes the cluster whole. */
 @NeedsUserfaultfd
 @Tag("soak")
+@Tag("long")
 class LostCoordinatorTest extends GuestUnderCoordinators {
     @Test
     void shouldRebuildADeletedStoreFromWhatAgentsKnowUnderARunningGuest() throws Exception {

@@ -21,11 +21,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The metrics that programs export, and what docs/metrics.md, the rules and the dashboard say of them. */
+@Tag("portable")
 @ExtendWith(TwoNodes.class)
 class MonitoringTest {
     private static final Path DOCS = Path.of(System.getProperty("farpage.root", ".."))

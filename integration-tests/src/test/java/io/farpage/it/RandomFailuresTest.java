@@ -98,6 +98,7 @@ class RandomFailuresTest {
     @Test
     @Timeout(7200)
     @Tag("soak")
+    @Tag("long")
     void shouldLoseNoPageWhenOneThingFailsAfterAnother() throws Exception {
         start(HOMES, Set.of(FailingCluster.AGENT));
         loseNothing(2, failures(400), List.copyOf(kinds()));
@@ -115,6 +116,7 @@ class RandomFailuresTest {
     @Test
     @Timeout(3600)
     @Tag("soak")
+    @Tag("long")
     void shouldAnnounceEveryLossAndShowNoWrongPageWhenFailuresOverlap() throws Exception {
         start(HOMES, Set.of());
         int failures = failures(100);

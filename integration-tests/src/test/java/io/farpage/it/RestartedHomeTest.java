@@ -37,6 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A home whose agent is killed and started again, with a keeper: its pages stay. */
+@Tag("portable")
 class RestartedHomeTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 256;
@@ -126,6 +127,7 @@ class RestartedHomeTest {
     /** Pages keep what was acknowledged before the kill, and writes that were under way are carried out. */
     @Test
     @Tag("soak")
+    @Tag("long")
     void shouldLoseNoAcknowledgedWriteWhenTheHomeIsKilledInTheMidstOfWrites() throws Exception {
         fill("busy", 1);
         AtomicBoolean stop = new AtomicBoolean();

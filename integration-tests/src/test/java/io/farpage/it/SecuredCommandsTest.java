@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
 import io.farpage.coordinator.Main;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Tokens;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Rest;
@@ -53,7 +54,7 @@ class SecuredCommandsTest extends SecuredNodes {
 
     /** As the command makes it. */
     private String made(String name, Role role, Optional<Duration> life) {
-        return new Tokens(cluster.coordinator().store()).create(name, role, life);
+        return new Tokens(AccessRecords.in(cluster.coordinator().store())).create(name, role, life);
     }
 
     private String token(String... arguments) {

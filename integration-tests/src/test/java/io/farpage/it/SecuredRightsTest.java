@@ -11,9 +11,11 @@ import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Rest;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What nodes and roles may do in a cluster with certificates, and what is refused to them. */
+@Tag("portable")
 class SecuredRightsTest extends SecuredNodes {
     private static final String HEARTBEAT = "{\"incarnation\":\"0000000000000001\"}";
 

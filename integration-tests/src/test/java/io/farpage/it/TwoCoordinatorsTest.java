@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 /** Two coordinators run on copies of one store, one after the other or at the same time. */
 @NeedsUserfaultfd
 @Tag("soak")
+@Tag("long")
 class TwoCoordinatorsTest extends GuestUnderCoordinators {
     /** The second coordinator takes the place of the first at the same address, as behind a name that was moved; then the first is back. */
     @Test

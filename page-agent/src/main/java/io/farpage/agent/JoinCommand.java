@@ -6,22 +6,14 @@ import io.farpage.certs.SigningRequest;
 import io.farpage.config.DurationOption;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.JoinRequest;
-import io.farpage.rest.Json;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.Pem;
 import io.farpage.tls.TlsException;
-import io.farpage.tls.TlsFailure;
 import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
@@ -30,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -45,8 +38,14 @@ import picocli.CommandLine.Option;
 final class JoinCommand implements Callable<Integer> {
     private static final int REFUSED = 1;
 
-    @Option(names = "--coordinator", required = true, paramLabel = "URL", description = "The coordinator, https://")
-    private URI coordinator = URI.create("");
+    @Option(
+            names = "--coordinator",
+            required = true,
+            split = ",",
+            paramLabel = "URL",
+            description =
+                    "The coordinator, https://; of several, all or some, separated by commas: the one that leads issues the certificate")
+    private List<URI> coordinators = new ArrayList<>();
 
     @Option(names = "--node", required = true, description = "Id of this node, for which the token was made")
     private String node = "";
@@ -134,18 +133,23 @@ final class JoinCommand implements Callable<Integer> {
     }
 
     private void join(Written files) throws IOException, InterruptedException {
-        if (!"https".equals(coordinator.getScheme()) || coordinator.getHost() == null) {
-            throw new IllegalArgumentException("--coordinator '%s' must be https://host:port".formatted(coordinator));
+        for (URI coordinator : coordinators) {
+            if (!"https".equals(coordinator.getScheme()) || coordinator.getHost() == null) {
+                throw new IllegalArgumentException(
+                        "--coordinator '%s' must be https://host:port".formatted(coordinator));
+            }
         }
         CaPin pin = CaPin.parse(caHash);
         PrivateFiles.makeDirectory(directory.toAbsolutePath());
         PrivateFiles.requireAbsent(files.certificate(), files.key(), files.ca(), files.yaml());
-        String own = address == null ? addressToward(coordinator) : address;
+        String own = address == null ? addressToward(coordinators.getFirst()) : address;
         KeyPair pair = Keys.generate();
         PrivateFiles.create(files.key(), Pem.encode(pair.getPrivate()));
         try {
-            IssuedCertificate issued = ask(
-                    pin,
+            JoinExchange exchange =
+                    new JoinExchange(pin, Optional.ofNullable(address).map(InetAddress::ofLiteral), timeout);
+            IssuedCertificate issued = exchange.ask(
+                    coordinators,
                     new JoinRequest(
                             node,
                             token,
@@ -158,7 +162,7 @@ final class JoinCommand implements Callable<Integer> {
             PrivateFiles.create(files.certificate(), issued.certificate());
             PrivateFiles.create(files.ca(), issued.ca());
             PrivateFiles.create(files.yaml(), configuration(files, own));
-        } catch (IOException | InterruptedException | RuntimeException e) {
+        } catch (InterruptedException | RuntimeException e) {
             for (Path file : List.of(files.certificate(), files.ca(), files.key())) {
                 Files.deleteIfExists(file);
             }
@@ -178,43 +182,9 @@ final class JoinCommand implements Callable<Integer> {
         return coordinator.getPort() < 0 ? 443 : coordinator.getPort();
     }
 
-    private IssuedCertificate ask(CaPin pin, JoinRequest request) throws IOException, InterruptedException {
-        HttpClient.Builder builder =
-                HttpClient.newBuilder().connectTimeout(timeout).sslContext(pin.context());
-        if (address != null) {
-            // From the address that the certificate is to have: that shows the coordinator that it is this host's.
-            builder.localAddress(InetAddress.getByName(address));
-        }
-        try (HttpClient client = builder.build()) {
-            HttpResponse<byte[]> response = client.send(
-                    HttpRequest.newBuilder(coordinator.resolve("/api/v1/join"))
-                            .timeout(timeout)
-                            .header("Content-Type", AgentTarget.JSON)
-                            .POST(BodyPublishers.ofByteArray(Json.LENIENT.writeValueAsBytes(request)))
-                            .build(),
-                    BodyHandlers.ofByteArray());
-            if (response.statusCode() / 100 != 2) {
-                throw new TlsException(AgentTarget.detail(response.statusCode(), response.body()));
-            }
-            return Json.LENIENT.readValue(response.body(), IssuedCertificate.class);
-        } catch (HttpTimeoutException e) {
-            throw new TlsException(
-                    "no answer from the coordinator at %s within %d ms; raise --timeout if it is slow"
-                            .formatted(coordinator, timeout.toMillis()),
-                    e);
-        } catch (IOException e) {
-            throw new TlsException(
-                    "no answer from the coordinator at %s: %s"
-                            .formatted(
-                                    coordinator,
-                                    TlsFailure.explain(e, true)
-                                            .orElse(e.getMessage() == null ? "nothing listens there" : e.getMessage())),
-                    e);
-        }
-    }
-
     private String configuration(Written files, String own) {
         String host = own.indexOf(':') >= 0 ? "[" + own + "]" : own;
+        String urls = coordinators.stream().map(URI::toString).collect(Collectors.joining(","));
         String api = apiPort == null ? "" : "api:%n  listen: \"%s:%d\"%n".formatted(host, apiPort);
         return """
                 node:
@@ -230,6 +200,6 @@ final class JoinCommand implements Callable<Integer> {
                   renew: true
                 audit:
                   file: "%s"
-                """.formatted(node, coordinator, api, own, files.certificate(), files.key(), files.ca(), files.audit());
+                """.formatted(node, urls, api, own, files.certificate(), files.key(), files.ca(), files.audit());
     }
 }

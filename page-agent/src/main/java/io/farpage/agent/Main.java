@@ -31,6 +31,7 @@ import picocli.CommandLine.Spec;
             PageCommand.class,
             DoctorCommand.class,
             UpgradeCommand.class,
+            LibvirtHookCommand.class,
             KeeperCommands.Run.class,
             KeeperCommands.Drop.class,
             Main.ConfigReference.class,
@@ -59,7 +60,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor, upgrade, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor, upgrade, libvirt-hook, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -13,6 +13,7 @@ import io.farpage.bench.process.Children;
 import io.farpage.guest.command.CommandException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -45,6 +46,7 @@ final class FaultAgents implements AutoCloseable {
     private final FaultToucher.Setting setting;
     private final String backing;
     private final AgentClient client;
+    private final List<URI> observed;
     private final String idle;
 
     /** What a round of the toucher gave, on both sides. */
@@ -79,7 +81,13 @@ final class FaultAgents implements AutoCloseable {
                 placement.toucherCpu(),
                 plan.roundTimeout());
         this.backing = home.backing();
-        this.client = new AgentClient(node.awaitPort());
+        int port = node.awaitPort();
+        this.client = new AgentClient(port);
+        this.observed = List.of(
+                URI.create("http://127.0.0.1:" + port + "/metrics"),
+                URI.create("http://127.0.0.1:" + home.awaitPort() + "/metrics"),
+                URI.create(running.coordinator().url() + "/metrics"),
+                URI.create(running.coordinator().url() + "/api/v1/overview"));
         if (secondHome.isPresent()) {
             secondHome.get().awaitPort();
         }
@@ -108,7 +116,7 @@ final class FaultAgents implements AutoCloseable {
 
     /** The toucher writes the pages; when it ends, the agent brings them home. That takes memory which the agent can read. */
     private void fill(FaultSpace space) throws InterruptedException {
-        attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), space));
+        attach(new FaultCase.Side("fill", 1, OptionalLong.empty(), space, false));
         toucher.fill(
                 new FaultToucher.Setting(
                         setting.socket(), FaultToucher.Backing.MEMFD, setting.seed(), setting.cpu(), setting.timeout()),
@@ -147,8 +155,10 @@ final class FaultAgents implements AutoCloseable {
     /** One round: a guest comes, touches its memory and goes. */
     Round run(FaultCase.Side side, FaultToucher.Walk walk) throws InterruptedException {
         attach(side);
-        BaselineProcess.Measured measured = toucher.touch(setting, walk);
-        return new Round(measured, awaitEnd(side.space()));
+        try (Observers _ = Observers.begin(side.observed() ? observed : List.of())) {
+            BaselineProcess.Measured measured = toucher.touch(setting, walk);
+            return new Round(measured, awaitEnd(side.space()));
+        }
     }
 
     private GuestStatus awaitEnd(FaultSpace space) throws InterruptedException {

@@ -27,7 +27,9 @@ enum FaultCase {
     /** Pages that have two homes, against pages that have one. */
     MIRRORED,
     /** The same with a quarter of them resident, so that pages are written to both homes, too. */
-    MIRRORED_LOCAL_25;
+    MIRRORED_LOCAL_25,
+    /** While metrics and the dashboard's overview are read every second, against none that are read. */
+    OBSERVED;
 
     private static final int WHOLE = 100;
 
@@ -38,8 +40,9 @@ enum FaultCase {
      * @param prefetch pages that one fetch may bring
      * @param local pages that may be resident
      * @param space whose pages are touched
+     * @param observed whether metrics and overview are read meanwhile
      */
-    record Side(String label, int prefetch, OptionalLong local, FaultSpace space) {}
+    record Side(String label, int prefetch, OptionalLong local, FaultSpace space, boolean observed) {}
 
     String label() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -65,7 +68,7 @@ enum FaultCase {
     /** The agent that is looked at. */
     Side measured(FaultPlan plan) {
         boolean prefetches = this == SEQUENTIAL_PREFETCH || this == RANDOM_PREFETCH;
-        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), space());
+        return new Side("farpage", prefetches ? plan.given().prefetch : 1, local(plan), space(), this == OBSERVED);
     }
 
     private OptionalLong local(FaultPlan plan) {
@@ -85,15 +88,19 @@ enum FaultCase {
     Side reference(FaultPlan plan) {
         switch (space()) {
             case ENCRYPTED -> {
-                return new Side("farpage-plain", 1, local(plan), FaultSpace.PLAIN);
+                return new Side("farpage-plain", 1, local(plan), FaultSpace.PLAIN, false);
             }
             case MIRRORED -> {
-                return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN);
+                return new Side("farpage-one-home", 1, local(plan), FaultSpace.PLAIN, false);
             }
             case PLAIN -> {}
         }
-        return new Side(
-                evicts() ? "farpage-no-limit" : "farpage-prefetch-off", 1, OptionalLong.empty(), FaultSpace.PLAIN);
+        String label = switch (this) {
+            case OBSERVED -> "farpage-unobserved";
+            case SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> "farpage-prefetch-off";
+            default -> "farpage-no-limit";
+        };
+        return new Side(label, 1, OptionalLong.empty(), FaultSpace.PLAIN, false);
     }
 
     private int percent() {
@@ -101,7 +108,7 @@ enum FaultCase {
             case LOCAL_100 -> WHOLE;
             case LOCAL_50 -> 50;
             case LOCAL_25, ENCRYPTED_LOCAL_25, MIRRORED_LOCAL_25 -> 25;
-            case ENCRYPTED, MIRRORED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
+            case ENCRYPTED, MIRRORED, OBSERVED, RANDOM, THREADS, SEQUENTIAL_PREFETCH, RANDOM_PREFETCH -> 0;
         };
     }
 }

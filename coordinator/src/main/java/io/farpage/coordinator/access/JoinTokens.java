@@ -3,7 +3,6 @@ package io.farpage.coordinator.access;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.farpage.access.CertificateIdentity;
 import io.farpage.access.TokenRefusedException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -19,7 +18,7 @@ public final class JoinTokens {
     private static final String PREFIX = "farpage_join_";
     private static final Duration KEPT = Duration.ofDays(1);
 
-    private final PrivateJson<JoinToken> file;
+    private final SharedRecords<JoinToken> stored;
 
     /**
      * A join token as it is stored.
@@ -47,9 +46,9 @@ public final class JoinTokens {
         }
     }
 
-    /** Join tokens in the directory of a store. */
-    public JoinTokens(Path directory) {
-        file = new PrivateJson<>(directory.resolve("join-tokens.json"), JoinToken[].class);
+    /** The join tokens that are stored at a place. */
+    public JoinTokens(AccessRecords records) {
+        stored = records.records("join-tokens", JoinToken[].class);
     }
 
     /**
@@ -62,18 +61,18 @@ public final class JoinTokens {
         CertificateIdentity.ofNode(node);
         String token = Secrets.make(PREFIX);
         Instant now = Instant.now();
-        return file.change(known -> {
+        return stored.change(known -> {
             List<JoinToken> all = new ArrayList<>(known);
             all.removeIf(one -> one.expires().plus(KEPT).isBefore(now));
             all.removeIf(one -> one.node().equals(node) && one.used().isEmpty());
             all.add(new JoinToken(node, Secrets.hash(token), addresses, now.plus(lifetime), Optional.empty()));
-            return new PrivateJson.Change<>(all, token);
+            return new SharedRecords.Change<>(all, token);
         });
     }
 
     /** All that are stored. */
     public List<JoinToken> all() {
-        return file.read();
+        return stored.read();
     }
 
     /**
@@ -83,21 +82,21 @@ public final class JoinTokens {
      */
     public JoinToken use(String token, String node) throws TokenRefusedException {
         String hash = Secrets.hash(token);
-        if (file.read().stream().noneMatch(one -> one.hash().equals(hash))) {
+        if (stored.read().stream().noneMatch(one -> one.hash().equals(hash))) {
             throw new TokenRefusedException("the join token is unknown; 'coordinator join-token create' makes one");
         }
-        Attempt attempt = file.change(known -> {
+        Attempt attempt = stored.change(known -> {
             Instant now = Instant.now();
             Optional<JoinToken> found =
                     known.stream().filter(one -> one.hash().equals(hash)).findFirst();
             Optional<String> reason = found.map(one -> refusal(one, node, now)).orElse(Optional.of("it was replaced"));
             if (reason.isPresent()) {
-                return new PrivateJson.Change<>(known, new Attempt(found, reason));
+                return new SharedRecords.Change<>(known, new Attempt(found, reason));
             }
             List<JoinToken> all = known.stream()
                     .map(one -> one.hash().equals(hash) ? one.usedAt(now) : one)
                     .toList();
-            return new PrivateJson.Change<>(all, new Attempt(found, reason));
+            return new SharedRecords.Change<>(all, new Attempt(found, reason));
         });
         if (attempt.refusal().isPresent()) {
             throw new TokenRefusedException(attempt.refusal().get());

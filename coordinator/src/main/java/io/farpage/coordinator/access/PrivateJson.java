@@ -26,7 +26,7 @@ import tools.jackson.core.JacksonException;
  *
  * @param <T> a record
  */
-final class PrivateJson<T> {
+final class PrivateJson<T> implements SharedRecords<T> {
 
     private final Path file;
     private final Class<T[]> type;
@@ -34,9 +34,6 @@ final class PrivateJson<T> {
 
     /** What was read, and of which state of the file. */
     private record Cached<T>(@Nullable Object key, FileTime modified, long size, List<T> records) {}
-
-    /** What a change makes of the records, and what it answers. */
-    record Change<T, R>(List<T> records, R result) {}
 
     PrivateJson(Path file, Class<T[]> type) {
         this.file = file;
@@ -48,7 +45,8 @@ final class PrivateJson<T> {
      *
      * @throws TlsException if it cannot be read
      */
-    synchronized List<T> read() {
+    @Override
+    public synchronized List<T> read() {
         try {
             BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
             Cached<T> known = cached;
@@ -68,8 +66,8 @@ final class PrivateJson<T> {
         }
     }
 
-    /** Changes the records, after those of all other processes. An exception of the change leaves them as they are. */
-    synchronized <R> R change(Function<List<T>, Change<T, R>> change) {
+    @Override
+    public synchronized <R> R change(Function<List<T>, Change<T, R>> change) {
         Path lockFile = file.resolveSibling(file.getFileName() + ".lock");
         PrivateFiles.makeDirectory(Objects.requireNonNull(file.toAbsolutePath().getParent()));
         try (FileChannel channel = FileChannel.open(

@@ -5,7 +5,6 @@ import io.farpage.access.Identity;
 import io.farpage.access.Role;
 import io.farpage.access.TokenRefusedException;
 import io.farpage.access.TokenVerifier;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -17,7 +16,7 @@ public final class Tokens implements TokenVerifier {
 
     private static final String PREFIX = "farpage_";
 
-    private final PrivateJson<Token> file;
+    private final SharedRecords<Token> stored;
 
     /**
      * A token as it is stored.
@@ -42,9 +41,9 @@ public final class Tokens implements TokenVerifier {
         }
     }
 
-    /** Tokens in the directory of a store. */
-    public Tokens(Path directory) {
-        file = new PrivateJson<>(directory.resolve("tokens.json"), Token[].class);
+    /** The tokens that are stored at a place. */
+    public Tokens(AccessRecords records) {
+        stored = records.records("tokens", Token[].class);
     }
 
     /**
@@ -60,7 +59,7 @@ public final class Tokens implements TokenVerifier {
         }
         String token = Secrets.make(PREFIX);
         Instant now = Instant.now();
-        return file.change(known -> {
+        return stored.change(known -> {
             if (known.stream()
                     .anyMatch(one -> one.name().equals(name) && one.revoked().isEmpty())) {
                 throw new IllegalArgumentException(
@@ -69,28 +68,29 @@ public final class Tokens implements TokenVerifier {
             List<Token> all = new ArrayList<>(known);
             all.removeIf(one -> one.name().equals(name));
             all.add(new Token(name, role, Secrets.hash(token), now, lifetime.map(now::plus), Optional.empty()));
-            return new PrivateJson.Change<>(all, token);
+            return new SharedRecords.Change<>(all, token);
         });
     }
 
     /** All of them, revoked ones too. */
     public List<Token> all() {
-        return file.read();
+        return stored.read();
     }
 
     /**
      * Revokes a token: the next request with it is refused.
      *
+     * @return when it was revoked
      * @throws IllegalArgumentException if there is none of that name
      */
-    public void revoke(String name) {
-        file.change(known -> {
+    public Instant revoke(String name) {
+        return stored.change(known -> {
             if (known.stream().noneMatch(one -> one.name().equals(name))) {
                 throw new IllegalArgumentException(
                         "there is no token '" + name + "'; 'coordinator token list' lists them");
             }
             Instant now = Instant.now();
-            return new PrivateJson.Change<>(
+            return new SharedRecords.Change<>(
                     known.stream()
                             .map(one -> one.name().equals(name) && one.revoked().isEmpty() ? one.revokedAt(now) : one)
                             .toList(),
@@ -102,7 +102,7 @@ public final class Tokens implements TokenVerifier {
     public Identity.Principal verify(String token) throws TokenRefusedException {
         String hash = Secrets.hash(token);
         Optional<Token> known =
-                file.read().stream().filter(one -> one.hash().equals(hash)).findFirst();
+                stored.read().stream().filter(one -> one.hash().equals(hash)).findFirst();
         if (known.isEmpty()) {
             throw new TokenRefusedException("the token is unknown");
         }

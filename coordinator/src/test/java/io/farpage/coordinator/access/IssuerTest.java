@@ -34,7 +34,7 @@ class IssuerTest {
 
     IssuerTest(@TempDir Path directory) {
         this.directory = directory;
-        tokens = new JoinTokens(directory);
+        tokens = new JoinTokens(AccessRecords.in(directory));
         CertificateAuthority.Made ca = CertificateAuthority.make();
         KeyPair own = Keys.generate();
         PrivateFiles.create(at("ca.pem"), Pem.encode(ca.authority().certificate()));

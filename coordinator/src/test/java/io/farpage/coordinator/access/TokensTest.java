@@ -38,7 +38,7 @@ class TokensTest {
 
     @Test
     void shouldStoreOnlyTheHashForItsOwnerAlone() throws Exception {
-        String token = new Tokens(directory).create("ann", Role.OPERATOR, Optional.empty());
+        String token = new Tokens(AccessRecords.in(directory)).create("ann", Role.OPERATOR, Optional.empty());
         Path file = directory.resolve("tokens.json");
         assertFalse(Files.readString(file).contains(token));
         assertTrue(Files.readString(file).contains(Secrets.hash(token)));
@@ -48,8 +48,8 @@ class TokensTest {
 
     @Test
     void shouldKnowATokenFromItsCreationToItsRevocation() throws Exception {
-        Tokens running = new Tokens(directory);
-        Tokens command = new Tokens(directory);
+        Tokens running = new Tokens(AccessRecords.in(directory));
+        Tokens command = new Tokens(AccessRecords.in(directory));
         assertEquals("the token is unknown", reason(() -> running.verify("farpage_x")));
         String token = command.create("ann", Role.VIEWER, Optional.empty());
         assertEquals(new Identity.Principal("ann", Role.VIEWER, "token"), running.verify(token));
@@ -65,7 +65,7 @@ class TokensTest {
 
     @Test
     void shouldRefuseATokenAfterItsEnd() throws Exception {
-        Tokens tokens = new Tokens(directory);
+        Tokens tokens = new Tokens(AccessRecords.in(directory));
         String token = tokens.create("job", Role.METRICS, Optional.of(Duration.ofMillis(50)));
         Thread.sleep(60);
         assertTrue(reason(() -> tokens.verify(token)).startsWith("token 'job' expired at "));
@@ -73,10 +73,10 @@ class TokensTest {
 
     @Test
     void shouldGiveOneOfManyThatUseAJoinTokenAtOnceTheCertificate() throws Exception {
-        String token = new JoinTokens(directory).create("a", List.of(), HOUR);
+        String token = new JoinTokens(AccessRecords.in(directory)).create("a", List.of(), HOUR);
         List<Future<Boolean>> attempts = new ArrayList<>();
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            JoinTokens shared = new JoinTokens(directory);
+            JoinTokens shared = new JoinTokens(AccessRecords.in(directory));
             for (int i = 0; i < 20; i++) {
                 attempts.add(threads.submit(() -> {
                     try {
@@ -97,7 +97,7 @@ class TokensTest {
 
     @Test
     void shouldRefuseAJoinTokenThatIsUsedExpiredReplacedOrForAnotherNode() throws Exception {
-        JoinTokens tokens = new JoinTokens(directory);
+        JoinTokens tokens = new JoinTokens(AccessRecords.in(directory));
         assertTrue(reason(() -> tokens.use("farpage_join_x", "a")).startsWith("the join token is unknown"));
 
         String token = tokens.create("a", List.of("10.0.0.1"), HOUR);

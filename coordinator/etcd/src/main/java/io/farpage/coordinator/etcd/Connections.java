@@ -12,7 +12,9 @@ import io.farpage.tls.TlsFiles;
 import io.grpc.netty.GrpcSslContexts;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -44,16 +46,48 @@ final class Connections {
             }
         }
         Optional<SslContext> tls = files.map(Connections::context);
+        Optional<User> user = user(config);
         Duration deadline = config.get(Settings.ETCD_DEADLINE);
-        return Members.of(endpoints, endpoint -> connect(endpoint, deadline, tls));
+        return Members.of(endpoints, endpoint -> {
+            ClientBuilder builder = builder(endpoint, deadline);
+            // A member's certificate must name the host of its endpoint.
+            tls.ifPresent(context ->
+                    builder.sslContext(context).authority(URI.create(endpoint).getAuthority()));
+            user.ifPresent(who -> builder.user(Etcd.bytes(who.name())).password(Etcd.bytes(who.password())));
+            return builder.build();
+        });
     }
 
-    /** A member's certificate must name the host of its endpoint. */
-    private static Client connect(String endpoint, Duration deadline, Optional<SslContext> tls) {
-        ClientBuilder builder = builder(endpoint, deadline);
-        tls.ifPresent(context ->
-                builder.sslContext(context).authority(URI.create(endpoint).getAuthority()));
-        return builder.build();
+    /** A user of etcd. */
+    private record User(String name, String password) {
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    private static Optional<User> user(Config config) {
+        Optional<String> name = config.get(Settings.ETCD_USER);
+        Optional<Path> file = config.get(Settings.ETCD_PASSWORD_FILE);
+        if (name.isPresent() != file.isPresent()) {
+            Key<?> missing = name.isPresent() ? Settings.ETCD_PASSWORD_FILE : Settings.ETCD_USER;
+            throw new StoreException("%s is not set: store.etcd.user and store.etcd.password_file go together"
+                    .formatted(missing.name()));
+        }
+        return name.flatMap(who -> file.map(path -> new User(who, password(path))));
+    }
+
+    private static String password(Path file) {
+        try {
+            String password = Files.readString(file).strip();
+            if (password.isEmpty()) {
+                throw new StoreException("store.etcd.password_file: %s is empty".formatted(file));
+            }
+            return password;
+        } catch (IOException e) {
+            throw new StoreException("store.etcd.password_file: %s cannot be read: %s".formatted(file, e), e);
+        }
     }
 
     private static Optional<TlsFiles> files(Config config) {

@@ -8,7 +8,9 @@ import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.support.Errors;
 import io.farpage.coordinator.store.StoreException;
+import io.grpc.Status;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -120,9 +122,29 @@ record Etcd(Members members, String prefix, Duration deadline) {
         throw failure == null ? new StoreException("etcd: no member is configured") : failure;
     }
 
-    /** Calls the present member and waits for its answer until the deadline. */
+    /**
+     * Calls the present member and waits for its answer until the deadline. If the member has forgotten the login of {@code store.etcd.user}, as it does after
+     * some minutes without a call, it has refused the call unread; the client logs in anew with the second one.
+     */
     <T> T call(String operation, Function<Client, CompletableFuture<T>> request) {
         Client member = members.current();
+        try {
+            return once(member, operation, request);
+        } catch (StoreException e) {
+            if (!isLoggedOut(e)) {
+                throw e;
+            }
+            return once(member, operation, request);
+        }
+    }
+
+    private static boolean isLoggedOut(StoreException failure) {
+        return failure.getCause() instanceof ExecutionException cause
+                && cause.getCause() != null
+                && (Errors.isInvalidTokenError(cause.getCause()) || Errors.isAuthStoreExpired(cause.getCause()));
+    }
+
+    private <T> T once(Client member, String operation, Function<Client, CompletableFuture<T>> request) {
         CompletableFuture<T> answer = request.apply(member);
         try {
             return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
@@ -132,14 +154,25 @@ record Etcd(Members members, String prefix, Duration deadline) {
             throw failed(
                     operation, "no answer within " + deadline.toMillis() + " ms; is a majority of its members up?", e);
         } catch (ExecutionException e) {
-            members.leave(member);
             Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw failed(operation, String.valueOf(cause.getMessage()), e);
+            StoreException failure = failed(operation, reason(cause), e);
+            if (!isLoggedOut(failure)) {
+                members.leave(member);
+            }
+            throw failure;
         } catch (InterruptedException e) {
             answer.cancel(true);
             Thread.currentThread().interrupt();
             throw failed(operation, "interrupted", e);
         }
+    }
+
+    private static String reason(Throwable cause) {
+        Status status = Status.fromThrowable(cause);
+        boolean isRefusedLogin = status.getCode() == Status.Code.UNAUTHENTICATED && status.getDescription() == null;
+        return isRefusedLogin
+                ? "etcd refuses store.etcd.user with the password in store.etcd.password_file"
+                : String.valueOf(cause.getMessage());
     }
 
     private StoreException failed(String operation, String reason, Exception cause) {

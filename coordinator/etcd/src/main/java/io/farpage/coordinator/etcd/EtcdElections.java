@@ -2,6 +2,7 @@ package io.farpage.coordinator.etcd;
 
 import io.farpage.config.Config;
 import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Elections;
 import java.net.URI;
@@ -14,8 +15,15 @@ public final class EtcdElections implements Elections {
 
     @Override
     public Candidacy open(Config config, URI own) {
-        Etcd etcd = new Etcd(
-                Connections.open(config), config.get(Settings.ETCD_PREFIX), config.get(Settings.ETCD_DEADLINE));
-        return new EtcdCandidacy(etcd, own, config.get(Settings.ETCD_LEASE));
+        return new EtcdCandidacy(etcd(config), own, config.get(Settings.ETCD_LEASE));
+    }
+
+    @Override
+    public AccessRecords access(Config config) {
+        return new EtcdAccess(etcd(config));
+    }
+
+    private static Etcd etcd(Config config) {
+        return new Etcd(Connections.open(config), config.get(Settings.ETCD_PREFIX), config.get(Settings.ETCD_DEADLINE));
     }
 }

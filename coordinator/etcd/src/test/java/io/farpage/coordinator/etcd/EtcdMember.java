@@ -31,8 +31,14 @@ final class EtcdMember implements AutoCloseable {
     }
 
     static EtcdMember start(Path directory) {
+        return start(directory, List.of());
+    }
+
+    static EtcdMember start(Path directory, List<String> options) {
         String url = "http://127.0.0.1:" + freePort();
-        return launch(directory, url, List.of("--listen-client-urls=" + url)).awaitReady();
+        List<String> all = new ArrayList<>(options);
+        all.add("--listen-client-urls=" + url);
+        return launch(directory, url, all).awaitReady();
     }
 
     /** One that takes TLS alone, at 127.0.0.1 and at another address; it may not answer yet. */

@@ -4,7 +4,9 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.KeeperProcess;
@@ -27,6 +29,7 @@ class AdoptedGuestTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 384;
     private static final int LOCAL_PAGES = 64;
+    private static final int HUGEPAGES = 96;
     private static final int KILLS = Soak.part(Integer.getInteger("farpage.kills", 12));
 
     @TempDir
@@ -35,7 +38,14 @@ class AdoptedGuestTest {
     @Test
     @Timeout(120)
     void shouldGoOnWithItsGuestWhenTheAgentIsKilledAndStartedAgain() throws Exception {
-        run(1, List.of("b"), 2);
+        run(Ram.SMALL_PAGES, 1, List.of("b"), 2);
+    }
+
+    /** Fewer hugepages than the guest has: what the successor asks about must not take any. */
+    @Test
+    @Timeout(120)
+    void shouldGoOnWithAGuestOnHugepagesWhenTheAgentIsKilledAndStartedAgain() throws Exception {
+        runOnHugepages(1, List.of("b"), 2);
     }
 
     /** The agent's own pool has a part of the pages, and three threads fault. */
@@ -43,10 +53,63 @@ class AdoptedGuestTest {
     @Tag("soak")
     @Timeout(600)
     void shouldShowTheGuestNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
-        run(KILLS, List.of("b", "a"), 3);
+        run(Ram.SMALL_PAGES, KILLS, List.of("b", "a"), 3);
     }
 
-    private void run(int kills, List<String> homes, int threads) throws Exception {
+    @Test
+    @Tag("soak")
+    @Timeout(600)
+    void shouldShowAGuestOnHugepagesNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
+        runOnHugepages(KILLS, List.of("b", "a"), 3);
+    }
+
+    @Test
+    @Tag("soak")
+    @Timeout(600)
+    void shouldShowAGuestThatMovesItsMemoryNoWrongPageWhenItsAgentIsKilledManyTimes() throws Exception {
+        run(Ram.MOVING, KILLS, List.of("b", "a"), 3);
+    }
+
+    private void runOnHugepages(int kills, List<String> homes, int threads) throws Exception {
+        try (BorrowedHugepages _ = BorrowedHugepages.take(LOCAL_PAGES + 8)) {
+            run(Ram.HUGEPAGES, kills, homes, threads);
+        }
+    }
+
+    /** What the memory of the guest is like. */
+    private enum Ram {
+        SMALL_PAGES(PAGE, PAGES),
+        /** The guest gives up parts of pages, too. */
+        HUGEPAGES(2 << 20, AdoptedGuestTest.HUGEPAGES),
+        /** The guest unmaps and moves parts of it. */
+        MOVING(PAGE, PAGES);
+
+        private final int pageBytes;
+        private final int pages;
+
+        Ram(int pageBytes, int pages) {
+            this.pageBytes = pageBytes;
+            this.pages = pages;
+        }
+
+        long bytes() {
+            return (long) pages * pageBytes;
+        }
+
+        long localBytes() {
+            return (long) LOCAL_PAGES * pageBytes;
+        }
+
+        ShadowedRam start(Path socket, int threads, long seed) {
+            return switch (this) {
+                case SMALL_PAGES -> ShadowedRam.start(socket, pages, threads, seed);
+                case HUGEPAGES -> ShadowedRam.start(socket, GuestMemory.Backing.HUGETLB, pages, threads, seed);
+                case MOVING -> ShadowedRam.startMoving(socket, pages, threads, seed);
+            };
+        }
+    }
+
+    private void run(Ram kind, int kills, List<String> homes, int threads) throws Exception {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ")");
         SplittableRandom random = new SplittableRandom(seed);
@@ -55,22 +118,24 @@ class AdoptedGuestTest {
                 KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
             Map<String, String> kept = new HashMap<>(keeper.settings());
             kept.put("fetch.deadline", "60s");
+            Map<String, String> room = Map.of("pool.exported", "512MiB", "pool.staging", "32MiB");
+            kept.putAll(kind == Ram.HUGEPAGES ? room : Map.of());
             cluster.launchAgent("a", kept);
-            cluster.launchAgent("b", Map.of());
+            cluster.launchAgent("b", kind == Ram.HUGEPAGES ? room : Map.of());
             cluster.agents().forEach(AgentProcess::awaitListening);
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
             guests.tryAttach("vm", """
-                            {"socket": "%s", "sizeBytes": %d, "homes": ["%s"], "localBytes": %d}""".formatted(
-                            socket, (long) PAGES * PAGE, String.join("\", \"", homes), (long) LOCAL_PAGES * PAGE))
+                            {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["%s"], "localBytes": %d}""".formatted(
+                            socket, kind.bytes(), kind.pageBytes, String.join("\", \"", homes), kind.localBytes()))
                     .expect(200);
             long longest = 0;
             long operations;
-            try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, threads, random.nextLong())) {
+            try (ShadowedRam ram = kind.start(socket, threads, random.nextLong())) {
                 ram.forgetUserfaultfd();
                 guests.awaitAttached("vm");
                 for (int kill = 0; kill < kills; kill++) {
-                    guests.awaitEvictions("vm", PAGES / 4 + random.nextInt(PAGES), random);
+                    guests.awaitEvictions("vm", kind.pages / 4 + random.nextInt(kind.pages), random);
                     String incarnation = cluster.incarnation("a");
                     cluster.agent("a").process().kill();
                     long killed = System.nanoTime();
@@ -80,7 +145,8 @@ class AdoptedGuestTest {
                     longest = Math.max(longest, pause);
                     assertEquals(List.of(), ram.mismatches());
                 }
-                guests.awaitEvictions("vm", PAGES, random);
+                guests.awaitEvictions("vm", kind.pages, random);
+                assertEquals(kind == Ram.MOVING, ram.moves() > 0);
                 operations = ram.operations();
                 ram.stop();
                 assertEquals(List.of(), ram.mismatches());

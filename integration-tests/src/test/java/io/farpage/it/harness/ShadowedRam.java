@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Memory of this process that an agent pages, threads that read, write and give up its pages, and what each of them must hold. Outlives the
@@ -43,12 +44,16 @@ public final class ShadowedRam implements AutoCloseable {
     private final Handoff handoff;
     private final MemoryFile file;
     private final PageVersions versions;
+    private final MappedChunks chunks;
     private final List<Worker> workers;
     private final List<Thread> threads;
+    private final AtomicLong moves = new AtomicLong();
+    private Optional<Thread> mover = Optional.empty();
     private volatile boolean stopping;
 
     private ShadowedRam(GuestMemory memory, Handoff handoff, int pages, int threadCount, long seed) {
         this.memory = memory;
+        chunks = new MappedChunks(memory.address(), (int) (memory.bytes() / memory.pageBytes()), memory.pageBytes());
         this.handoff = handoff;
         file = memory.file().orElseThrow();
         versions = new PageVersions(pages);
@@ -62,13 +67,50 @@ public final class ShadowedRam implements AutoCloseable {
 
     /** Hands memory over to the agent that listens at {@code socket}, and has threads work on it. */
     public static ShadowedRam start(Path socket, int pages, int threads, long seed) {
-        GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, (long) pages * PAGE);
+        return start(socket, GuestMemory.Backing.MEMFD, pages, threads, seed);
+    }
+
+    /** As {@link #start(Path, int, int, long)}, with a backing that is a file. */
+    public static ShadowedRam start(Path socket, GuestMemory.Backing backing, int pages, int threads, long seed) {
+        GuestMemory memory = GuestMemory.map(backing, (long) pages * backing.pageBytes());
         try {
             return new ShadowedRam(memory, Handoff.of(memory, socket), pages, threads, seed);
         } catch (RuntimeException e) {
             memory.close();
             throw e;
         }
+    }
+
+    /**
+     * As {@link #start(Path, int, int, long)}, with a thread that unmaps the last pages, and then moves others again and again.
+     *
+     * @param pages a multiple of {@link MappedChunks#PAGES}
+     */
+    public static ShadowedRam startMoving(Path socket, int pages, int threads, long seed) {
+        GuestMemory memory = GuestMemory.map(GuestMemory.Backing.MEMFD, (long) pages * PAGE);
+        try {
+            ShadowedRam ram =
+                    new ShadowedRam(memory, Handoff.of(memory, socket), pages - MappedChunks.PAGES, threads, seed);
+            SplittableRandom random = new SplittableRandom(seed);
+            ram.mover = Optional.of(Thread.ofPlatform().name("mover").daemon().start(() -> ram.move(random)));
+            return ram;
+        } catch (RuntimeException e) {
+            memory.close();
+            throw e;
+        }
+    }
+
+    private void move(SplittableRandom random) {
+        chunks.unmap(chunks.count() - 1);
+        while (!stopping) {
+            chunks.move(random.nextInt(chunks.count() - 1));
+            moves.incrementAndGet();
+        }
+    }
+
+    /** How often pages were moved so far. */
+    public long moves() {
+        return moves.get();
     }
 
     /** Closes this process's descriptor of the userfaultfd: the kernel fills pages with zeros once the agent and its keeper have closed theirs. */
@@ -165,7 +207,7 @@ public final class ShadowedRam implements AutoCloseable {
         stopping = true;
         handoff.close();
         try {
-            for (Thread thread : threads) {
+            for (Thread thread : Stream.concat(threads.stream(), mover.stream()).toList()) {
                 if (!thread.join(TIMEOUT)) {
                     throw new IllegalStateException("a guest's thread does not end");
                 }
@@ -174,7 +216,13 @@ public final class ShadowedRam implements AutoCloseable {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
         }
-        memory.close();
+        if (mover.isEmpty()) {
+            memory.close();
+        } else {
+            // Other memory may be mapped by now where pages were before they moved.
+            chunks.unmapFirst(chunks.count() - 1);
+            file.close();
+        }
     }
 
     /** A thread, and the pages whose number leaves its own remainder. */
@@ -185,7 +233,7 @@ public final class ShadowedRam implements AutoCloseable {
         private final SplittableRandom random;
         private final AtomicLong operations = new AtomicLong();
         private final List<String> mismatch = new ArrayList<>(1);
-        private final MemorySegment buffer = Arena.ofAuto().allocate(PAGE, 8);
+        private final MemorySegment buffer = Arena.ofAuto().allocate(memory.pageBytes(), 8);
 
         Worker(int self, int step, int pages, long seed) {
             this.self = self;
@@ -197,20 +245,21 @@ public final class ShadowedRam implements AutoCloseable {
         @Override
         public void run() {
             while (!stopping && mismatch.isEmpty()) {
-                operate(self + random.nextInt(pages / step) * step);
+                int page = self + random.nextInt(pages / step) * step;
+                chunks.use(page, address -> operate(page, address));
                 operations.incrementAndGet();
             }
         }
 
-        private void operate(int page) {
-            long address = memory.address() + (long) page * PAGE;
+        private void operate(int page, long address) {
             int what = random.nextInt(100);
             if (what < 35) {
                 PagedAccess.read(address, buffer);
-                // Once the agent is gone and all its descriptors are closed, the kernel fills pages with zeros.
-                versions.check(page, buffer.toArray(ValueLayout.JAVA_BYTE))
-                        .filter(_ -> !stopping)
-                        .ifPresent(mismatch::add);
+                found(versions.check(page, buffer.toArray(ValueLayout.JAVA_BYTE)));
+            } else if (what < 38 && memory.pageBytes() > PAGE) {
+                PagedAccess.remove(address + memory.pageBytes() / 4, memory.pageBytes() / 4);
+                PagedAccess.read(address, buffer);
+                found(versions.checkCut(page, buffer.toArray(ValueLayout.JAVA_BYTE)));
             } else if (what < 97) {
                 long version = what < 85 ? 1 + operations.get() : 0;
                 PageVersions.fill(buffer, page, version);
@@ -219,9 +268,14 @@ public final class ShadowedRam implements AutoCloseable {
                 versions.end(page);
             } else {
                 versions.beginRemoval(page);
-                PagedAccess.remove(address, PAGE);
+                PagedAccess.remove(address, memory.pageBytes());
                 versions.end(page);
             }
+        }
+
+        /** Once the agent is gone and all its descriptors are closed, the kernel fills pages with zeros. */
+        private void found(Optional<String> difference) {
+            difference.filter(_ -> !stopping).ifPresent(mismatch::add);
         }
     }
 }

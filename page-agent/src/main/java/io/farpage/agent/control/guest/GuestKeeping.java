@@ -26,7 +26,6 @@ import org.slf4j.LoggerFactory;
  */
 public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMemory> keeper) {
     private static final Logger log = LoggerFactory.getLogger(GuestKeeping.class);
-    private static final int PAGE = 4096;
 
     /**
      * Has a guest kept, if it can be. If not, the log says why.
@@ -67,13 +66,12 @@ public record GuestKeeping(String node, Incarnation incarnation, Optional<KeptMe
             return Optional.of("its pages are sealed with the keys of %d attachments"
                     .formatted(seal.get().generations()));
         }
-        if (space.pageSize() != PAGE) {
-            return Optional.of("its pages have %d bytes".formatted(space.pageSize()));
-        }
         if (space.id() > KeptName.LAST_GROUP) {
             return Optional.of("the id of its space is too large");
         }
-        return memory.backing() == null ? Optional.of("its VMM handed over no memory file") : Optional.empty();
+        return memory.backing() == null
+                ? Optional.of("its VMM handed over no memory file")
+                : FilePages.obstacle(memory.file(), space.pageSize());
     }
 
     private GuestRecord record(

@@ -91,6 +91,12 @@ record GuestRecord(
     /** Bytes in front of the tables: this record, and the messages of each slice. */
     static final long TABLES_AT = 1 << 20;
 
+    /** Bytes of an ordinary page. */
+    static final int SMALL_PAGE = 4096;
+
+    /** Bytes of a page on hugetlbfs. */
+    private static final int LARGE_PAGE = 2 << 20;
+
     private static final long ALIGNMENT = 4096;
 
     GuestRecord {
@@ -159,7 +165,10 @@ record GuestRecord(
 
     /** What is wrong with it; empty if it is sound. */
     Optional<String> fault() {
-        if (pageBytes != 4096 || pages <= 0 || slices.isEmpty() || slices.size() > Handoff.MAX_USERFAULTFDS) {
+        if ((pageBytes != SMALL_PAGE && pageBytes != LARGE_PAGE)
+                || pages <= 0
+                || slices.isEmpty()
+                || slices.size() > Handoff.MAX_USERFAULTFDS) {
             return Optional.of("%d pages of %d bytes in %d slices".formatted(pages, pageBytes, slices.size()));
         }
         long covered = 0;
@@ -170,10 +179,7 @@ record GuestRecord(
                     && slice.base() == (long) slice.firstPage() * pageBytes
                     && slice.firstPage() <= pages - slice.pages();
             for (GuestRegion region : slice.regions()) {
-                inside &= region.length() > 0
-                        && region.offset() >= 0
-                        && region.length() <= bytes - region.offset()
-                        && (region.offset() | region.length() | region.hostAddress()) % pageBytes == 0;
+                inside &= region.isSound(bytes, pageBytes);
             }
             if (!inside) {
                 return Optional.of("a slice lies outside the space: " + slice);

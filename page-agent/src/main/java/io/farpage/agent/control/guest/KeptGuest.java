@@ -35,7 +35,8 @@ import tools.jackson.core.JacksonException;
  * <pre>
  * offset
  *      0   the record, in two slots
- * 512 KiB  messages, 4096 bytes for each slice
+ * 512 KiB  messages, 4096 bytes for each slice, and large pages of which parts were given up
+ * 768 KiB  where the memory is mapped, if that has changed; each slice has an equal share
  *   1 MiB  page tables, one behind the other, each from a multiple of 4096 on; then tags and versions
  * </pre>
  *
@@ -56,6 +57,8 @@ final class KeptGuest {
 
     private static final Logger log = LoggerFactory.getLogger(KeptGuest.class);
     private static final long RECORD_BYTES = 512 << 10;
+    private static final long LAYOUTS_AT = 768 << 10;
+    private static final long LAYOUTS_BYTES = 256 << 10;
 
     private final KeptMemory keeper;
     private final int file;
@@ -73,6 +76,7 @@ final class KeptGuest {
         this.record = record;
         text = new PoolRecord(memory.asSlice(0, RECORD_BYTES));
         seals = SealTable.over(memory.asSlice(record.sealsAt(), record.sealBytes()));
+        long layoutBytes = LAYOUTS_BYTES / record.slices().size() & -Long.BYTES;
         for (int i = 0; i < record.slices().size(); i++) {
             MemorySegment messages =
                     memory.asSlice(RECORD_BYTES + (long) i * KeptTable.MESSAGES_BYTES, KeptTable.MESSAGES_BYTES);
@@ -85,7 +89,8 @@ final class KeptGuest {
                     memory.asSlice(
                             record.tableAt(i),
                             Pager.tableBytes(record.slices().get(i).pages())),
-                    messages));
+                    messages,
+                    memory.asSlice(LAYOUTS_AT + i * layoutBytes, layoutBytes)));
         }
     }
 
@@ -163,8 +168,9 @@ final class KeptGuest {
                             parts.tailMap(USERFAULTFD).size(), record.slices().size()));
         }
         KeptGuest kept = new KeptGuest(keeper, file, process, memory, record);
-        for (KeptTable table : kept.tables) {
-            Optional<String> obstacle = table.obstacle(record.written());
+        for (int i = 0; i < kept.tables.size(); i++) {
+            Optional<String> obstacle =
+                    kept.tables.get(i).obstacle(record.slices().get(i).pages(), record.pageBytes(), record.written());
             if (obstacle.isPresent()) {
                 throw new KeptGuestException(obstacle.get());
             }
@@ -289,10 +295,13 @@ final class KeptGuest {
 
     /** Gives the guest up if its VMM has done what no successor could follow. */
     void check() {
-        if (tables.stream().anyMatch(KeptTable::isChanged) && release()) {
+        Optional<String> departure =
+                tables.stream().flatMap(table -> table.departure().stream()).findFirst();
+        if (departure.isPresent() && release()) {
             log.warn(
-                    "space {}: this guest does not survive the agent's end any more, because its VMM has forked, or unmapped or moved a part of its memory",
-                    record().name());
+                    "space {}: this guest does not survive the agent's end any more, because {}",
+                    record().name(),
+                    departure.get());
         }
     }
 

@@ -4,6 +4,7 @@ import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
 import io.farpage.agent.control.seal.SpaceSeal;
 import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.data.pager.KeptTable;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.seal.SealedSpace;
@@ -12,7 +13,6 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.ProcessFd;
-import io.farpage.linux.uffd.MemoryFile;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.util.ArrayList;
 import java.util.List;
@@ -127,15 +127,9 @@ final class LeftGuest {
         }
         requireKey(use.space(), record);
         int file = Objects.requireNonNull(parts.get(KeptGuest.MEMORY));
-        try (MemoryFile memory = MemoryFile.adopt(file).from(0)) {
-            for (int i = 0; i < record.slices().size(); i++) {
-                Slice slice = record.slices().get(i);
-                Optional<String> failure = guest.table(i)
-                        .adopt(slice.regions(), record.pageBytes(), memory.from(slice.base()), record.written());
-                if (failure.isPresent()) {
-                    throw new KeptGuestException(failure.get());
-                }
-            }
+        List<Slice> slices = new ArrayList<>();
+        for (int i = 0; i < record.slices().size(); i++) {
+            slices.add(adopt(guest.table(i), record.slices().get(i), record, file));
         }
         Backing backing = null;
         try {
@@ -153,7 +147,7 @@ final class LeftGuest {
                             WorkingSet.EMPTY,
                             sealed,
                             kept),
-                    new VmmMemory(record.pid(), record.slices(), uffds, backing),
+                    new VmmMemory(record.pid(), slices, uffds, backing),
                     options,
                     hosts);
             guest.succeed(keeping.incarnation());
@@ -166,6 +160,19 @@ final class LeftGuest {
                 backing.pins().close();
             }
         }
+    }
+
+    /** Adopts the table of a slice. Returns the slice as it is mapped now. */
+    private static Slice adopt(KeptTable table, Slice slice, GuestRecord record, int file) throws KeptGuestException {
+        Optional<String> failure = FilePages.ask(
+                file,
+                slice.base(),
+                record.pageBytes(),
+                pages -> table.adopt(slice.regions(), record.pageBytes(), pages, record.written()));
+        if (failure.isPresent()) {
+            throw new KeptGuestException(failure.get());
+        }
+        return new Slice(slice.base(), slice.firstPage(), slice.pages(), table.regions(slice.regions()));
     }
 
     private static void requireKey(Space space, GuestRecord record) throws KeptGuestException {

@@ -54,6 +54,11 @@ final class GuestLayout {
         return byAddress.length;
     }
 
+    /** The pieces. */
+    List<GuestRegion> list() {
+        return List.of(byAddress);
+    }
+
     /** The page at an address of the VMM, or {@link #NONE}. */
     int pageAt(long hostAddress) {
         int index = endingAfter(hostAddress);

@@ -17,4 +17,16 @@ public record GuestRegion(long hostAddress, long length, long offset) {
     public long end() {
         return offset + length;
     }
+
+    /**
+     * Whether it has whole pages and lies within memory.
+     *
+     * @param bytes of the memory
+     */
+    public boolean isSound(long bytes, int pageBytes) {
+        return length > 0
+                && offset >= 0
+                && length <= bytes - offset
+                && (offset | length | hostAddress) % pageBytes == 0;
+    }
 }

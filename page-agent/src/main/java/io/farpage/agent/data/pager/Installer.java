@@ -119,12 +119,15 @@ final class Installer {
     }
 
     /**
-     * Marks pages, all of one state, as dirty before the guest can write to them: a process that adopts the table must find them so. Returns the state.
+     * Marks pages, all of one state, as dirty before the guest can write to them: a process that adopts the table must find them so. It takes a dirty page that
+     * is absent for zeros. So a page that its home has keeps its state, which says enough: if the page is resident, it was installed. Returns the state.
      */
     private int announce(int page, int run) {
         int before = table.state(page);
-        for (int i = 0; i < run; i++) {
-            table.setState(page + i, PageTable.DIRTY);
+        if (before == PageTable.ZERO || table.isResident(page)) {
+            for (int i = 0; i < run; i++) {
+                table.setState(page + i, PageTable.DIRTY);
+            }
         }
         return before;
     }
@@ -208,7 +211,9 @@ final class Installer {
      */
     private int onHugepageExists(int page, long address) {
         if (memory.context().isShared()) {
+            int before = announce(page, 1);
             long mapped = memory.uffd().continueAt(address, layout.pageBytes());
+            retract(page, 1, mapped, before);
             if (mapped > 0) {
                 return installed(page, mapped, PageTable.DIRTY);
             }

@@ -4,7 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
-import io.farpage.linux.uffd.GuestFile;
+import io.farpage.linux.uffd.PageFaults;
+import io.farpage.linux.uffd.PresentPages;
 import io.farpage.linux.uffd.UffdMessages;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
@@ -12,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What of a pager outlives its process, in memory that another process has a descriptor of: the entry of every page, and the batch of kernel messages that
- * was read last. A process that is killed leaves both as they were after its latest store. {@link #adopt} then makes them what the successor may begin
+ * What of a pager outlives its process, in memory that another process has a descriptor of: the entry of every page, the batch of kernel messages that
+ * was read last, the large pages of which parts were given up, and where the memory is mapped if that has changed. A process that is killed leaves both as they were after its latest store. {@link #adopt} then makes them what the successor may begin
  * with: it repeats removals that were read and not applied, and asks the memory file which pages are resident.
  *
  * <p>The order of the stores makes that safe. A page is {@link PageTable#DIRTY} before the guest may write to it, {@link PageTable#HAS_REMOTE_COPY} before a
@@ -24,20 +25,40 @@ public final class KeptTable {
     /** Bytes for the messages. */
     public static final int MESSAGES_BYTES = 4096;
 
-    private static final int CHANGED_AT = KernelMessages.BATCH * UffdMessages.MESSAGE_BYTES;
+    private static final int CHANGE_AT = KernelMessages.BATCH * UffdMessages.MESSAGE_BYTES;
+    private static final int CUT_AT = CHANGE_AT + Long.BYTES;
+
+    /** A change that no other process can follow. Agents that keep no layout say so of all changes, and take each other value for it. */
+    private static final byte UNKNOWN = 1;
+
+    /** Another layout, which is kept. */
+    private static final byte MOVED = 2;
+
+    private static final byte FORKED = 3;
+    /** A layout for which there is no room. */
+    private static final byte SCATTERED = 4;
+
     private static final int KEPT_FLAGS = PageTable.HAS_REMOTE_COPY;
+
+    /** Where the addresses of a process begin and end at which mmap(2) puts memory, unless it is asked for a higher one. */
+    private static final long LOWEST_ADDRESS = 1 << 20;
+
+    private static final long HIGHEST_ADDRESS = (1L << 47) - 4096;
 
     private final MemorySegment entries;
     private final MemorySegment messages;
+    private final KeptLayout layout;
     private boolean isAdopted;
 
     /**
      * @param entries zeros, or what an earlier process has left; {@link Pager#tableBytes} of the pages, aligned to 8 bytes
      * @param messages the same, of {@link #MESSAGES_BYTES}; locked into memory, so that the kernel can always write to it
+     * @param layouts the same, aligned to 8 bytes; 48 bytes for each region that the memory may be mapped in, and 80 more
      */
-    public KeptTable(MemorySegment entries, MemorySegment messages) {
+    public KeptTable(MemorySegment entries, MemorySegment messages, MemorySegment layouts) {
         this.entries = entries;
         this.messages = messages;
+        layout = new KeptLayout(layouts);
     }
 
     MemorySegment entries() {
@@ -51,35 +72,103 @@ public final class KeptTable {
 
     /** For reading messages into. */
     UffdMessages messages() {
-        return new UffdMessages(messages.asSlice(0, CHANGED_AT));
+        return new UffdMessages(messages.asSlice(0, CHANGE_AT));
     }
 
-    /** The VMM has changed where its memory is mapped, or has forked: no other process can serve it. Stored before the message is applied. */
-    void markChanged() {
-        messages.set(JAVA_BYTE, CHANGED_AT, (byte) 1);
-        VarHandle.releaseFence();
+    /** The large pages of which parts were given up; for one thread. */
+    PartialRemovals partialRemovals(long nowNanos) {
+        return new PartialRemovals(messages.asSlice(CUT_AT, PartialRemovals.BYTES), nowNanos);
     }
 
-    /** Whether the VMM has changed where its memory is mapped, or has forked, so that no other process can serve it. Any thread. */
-    public boolean isChanged() {
-        return messages.get(JAVA_BYTE, CHANGED_AT) != 0;
+    private byte change() {
+        return messages.get(JAVA_BYTE, CHANGE_AT);
+    }
+
+    private void change(byte to) {
+        messages.set(JAVA_BYTE, CHANGE_AT, to);
+        VarHandle.storeStoreFence();
+    }
+
+    /** The VMM has forked: no other process can serve it. Stored before the message is applied. */
+    void markForked() {
+        change(FORKED);
+    }
+
+    /** The VMM has done what this agent does not know: no other process can serve it. Stored before the message is passed over. */
+    void markUnknown() {
+        change(UNKNOWN);
+    }
+
+    /**
+     * The VMM has unmapped or moved a part of its memory. If there is no room for the regions, no other process can serve it.
+     *
+     * @param message of which the regions are the result; it is blanked next
+     */
+    void mapped(List<GuestRegion> regions, int message) {
+        if (change() == 0) {
+            change(MOVED);
+        }
+        if (change() == MOVED && !layout.write(regions, message)) {
+            change(SCATTERED);
+        }
+    }
+
+    /** A message was blanked. */
+    void blanked() {
+        layout.blanked();
+    }
+
+    /**
+     * Has all threads that wait fault anew: faults that the process before has read are not delivered again. Some may wait where nothing is mapped any more.
+     *
+     * @param regions where the memory is
+     */
+    void wake(PageFaults uffd, List<GuestRegion> regions) {
+        regions.forEach(region -> uffd.wake(region.hostAddress(), region.length()));
+        if (change() == MOVED) {
+            uffd.wake(LOWEST_ADDRESS, HIGHEST_ADDRESS - LOWEST_ADDRESS);
+        }
+    }
+
+    /** Where the memory is mapped. */
+    public List<GuestRegion> regions(List<GuestRegion> handedOver) {
+        return layout.regions().orElse(handedOver);
+    }
+
+    /** What the VMM has done so that no other process can serve it; empty if nothing. Any thread. */
+    public Optional<String> departure() {
+        return switch (change()) {
+            case 0, MOVED -> Optional.empty();
+            case FORKED -> Optional.of("its VMM has forked");
+            case SCATTERED ->
+                Optional.of("its VMM has mapped its memory in more than %d pieces".formatted(layout.capacity()));
+            default -> Optional.of("its VMM has changed its memory in a way that no other process can follow");
+        };
     }
 
     /**
      * Why no successor can begin with this; empty if one can.
      *
+     * @param pages that it has
      * @param written whether all pages began at their homes, rather than as zeros
      */
-    public Optional<String> obstacle(boolean written) {
-        if (isChanged()) {
-            return Optional.of("its VMM had forked, or unmapped or moved a part of its memory");
+    public Optional<String> obstacle(int pages, int pageBytes, boolean written) {
+        if (departure().isPresent()) {
+            return departure();
+        }
+        if (!layout.isSound((long) pages * pageBytes, pageBytes)) {
+            return Optional.of("the list of its mappings is damaged");
         }
         UffdMessages left = messages();
         for (int i = 0; i < left.capacity(); i++) {
             switch (left.event(i)) {
-                case 0, UffdMessages.EVENT_PAGEFAULT, UffdMessages.EVENT_REMOVE -> {}
-                case UffdMessages.EVENT_FORK, UffdMessages.EVENT_REMAP, UffdMessages.EVENT_UNMAP -> {
-                    return Optional.of("its VMM was forking, or unmapping or moving a part of its memory");
+                case 0,
+                        UffdMessages.EVENT_PAGEFAULT,
+                        UffdMessages.EVENT_REMOVE,
+                        UffdMessages.EVENT_REMAP,
+                        UffdMessages.EVENT_UNMAP -> {}
+                case UffdMessages.EVENT_FORK -> {
+                    return Optional.of("its VMM was forking");
                 }
                 default -> {
                     return Optional.of("message %d of the kernel is damaged: event 0x%x".formatted(i, left.event(i)));
@@ -98,18 +187,16 @@ public final class KeptTable {
     /**
      * Makes what an earlier process has left what a pager may begin with. The process has ended. May be repeated if this process ends meanwhile.
      *
-     * @param regions where the memory is
+     * @param regions where the memory was when it was handed over
      * @param written whether all pages began at their homes, rather than as zeros
      * @return why it cannot be done; empty if it was
      */
-    public Optional<String> adopt(List<GuestRegion> regions, int pageBytes, GuestFile file, boolean written) {
-        GuestLayout layout = new GuestLayout(regions, pageBytes);
+    public Optional<String> adopt(List<GuestRegion> regions, int pageBytes, PresentPages file, boolean written) {
         int initial = PageTable.initial(written);
-        UffdMessages left = messages();
-        for (int i = 0; i < left.capacity(); i++) {
-            if (left.event(i) == UffdMessages.EVENT_REMOVE) {
-                remove(left.address(i), left.end(i), layout, initial);
-            }
+        PartialRemovals cut = partialRemovals(0);
+        applyMessages(new GuestLayout(regions(regions), pageBytes), initial, cut);
+        if (departure().isPresent()) {
+            return departure();
         }
         for (GuestRegion region : regions) {
             Optional<String> failure = place(region, pageBytes, file, initial);
@@ -117,24 +204,68 @@ public final class KeptTable {
                 return failure;
             }
         }
+        cut.forEach(page -> markDirty(page, initial));
         VarHandle.releaseFence();
-        messages.asSlice(0, CHANGED_AT).fill((byte) 0);
+        messages.asSlice(0, CHANGE_AT).fill((byte) 0);
         isAdopted = true;
         return Optional.empty();
     }
 
-    private void remove(long start, long end, GuestLayout layout, int initial) {
-        for (long from = layout.mappedFrom(start); from < end; from = layout.mappedFrom(from)) {
-            long until = Math.min(end, layout.mappedUntil(from));
-            for (; from < until; from += layout.pageBytes()) {
-                int page = layout.pageAt(from);
-                put(page, (entry(page, initial) & KEPT_FLAGS) | PageTable.ZERO, initial);
+    /** Applies events that were not blanked. Each is blanked before the next one: a removal is applied to the layout that it was meant for. */
+    private void applyMessages(GuestLayout now, int initial, PartialRemovals cut) {
+        UffdMessages left = messages();
+        for (int i = 0; i < left.capacity(); i++) {
+            switch (left.event(i)) {
+                case UffdMessages.EVENT_REMOVE -> remove(left.address(i), left.end(i), now, initial, cut);
+                case UffdMessages.EVENT_UNMAP -> {
+                    if (!layout.follows(i)) {
+                        now.unmapped(left.address(i), left.end(i));
+                        mapped(now.list(), i);
+                    }
+                }
+                case UffdMessages.EVENT_REMAP -> {
+                    if (!layout.follows(i)) {
+                        now.moved(left.address(i), left.movedTo(i), left.movedLength(i));
+                        mapped(now.list(), i);
+                    }
+                }
+                default -> {
+                    continue;
+                }
             }
+            VarHandle.storeStoreFence();
+            left.clear(i);
+            blanked();
+        }
+    }
+
+    /** As {@link KernelMessages} does: whole pages are given up, and of a page that is cut the rest stays. */
+    private void remove(long start, long end, GuestLayout now, int initial, PartialRemovals cut) {
+        int pageBytes = now.pageBytes();
+        long from = now.mappedFrom(start);
+        while (from < end) {
+            long until = Math.min(end, now.mappedUntil(from));
+            for (; from < until; from = (from & -pageBytes) + pageBytes) {
+                int page = now.pageAt(from);
+                if (from % pageBytes == 0 && until - from >= pageBytes) {
+                    put(page, (entry(page, initial) & KEPT_FLAGS) | PageTable.ZERO, initial);
+                } else {
+                    cut.add(page, 0);
+                }
+            }
+            from = now.mappedFrom(from);
+        }
+    }
+
+    /** A page of which a part was given up, if it is resident: the kernel may fill that part with zeros at any moment. */
+    private void markDirty(int page, int initial) {
+        if (page < entries.byteSize() && (entry(page, initial) & PageTable.STATE_MASK) >= PageTable.CLEAN) {
+            put(page, (entry(page, initial) & KEPT_FLAGS) | PageTable.DIRTY, initial);
         }
     }
 
     /** Goes through the pages of a region, as the memory file has them or not. */
-    private Optional<String> place(GuestRegion region, int pageBytes, GuestFile file, int initial) {
+    private Optional<String> place(GuestRegion region, int pageBytes, PresentPages file, int initial) {
         long at = region.offset();
         while (at < region.end()) {
             long data = file.nextData(at);

@@ -154,9 +154,6 @@ final class KernelMessages {
         while (event < count) {
             if (messages.event(event) != UffdMessages.EVENT_PAGEFAULT) {
                 work++;
-                if (kept != null && messages.event(event) != UffdMessages.EVENT_REMOVE) {
-                    kept.markChanged();
-                }
                 if (!isDone(to)) {
                     return work;
                 }
@@ -164,6 +161,9 @@ final class KernelMessages {
                 // only after it was applied.
                 VarHandle.storeStoreFence();
                 messages.clear(event);
+                if (kept != null) {
+                    kept.blanked();
+                }
             }
             event++;
             cursor = NOT_BEGUN;
@@ -194,6 +194,7 @@ final class KernelMessages {
                 layout.unmapped(start, messages.end(event));
                 // A thread that waits for a page of the range faults again, and gets SIGSEGV.
                 uffd.wake(start, messages.end(event) - start);
+                keepLayout();
             }
             case UffdMessages.EVENT_REMAP -> {
                 if (!affords(layout.regions())) {
@@ -201,11 +202,29 @@ final class KernelMessages {
                 }
                 layout.moved(start, messages.movedTo(event), messages.movedLength(event));
                 uffd.wake(start, messages.movedLength(event));
+                keepLayout();
             }
-            case UffdMessages.EVENT_FORK -> to.forked(messages.forked(event));
-            default -> log.warn("space {}: unknown event 0x{}", space, Integer.toHexString(messages.event(event)));
+            case UffdMessages.EVENT_FORK -> {
+                if (kept != null) {
+                    kept.markForked();
+                }
+                to.forked(messages.forked(event));
+            }
+            default -> {
+                if (kept != null) {
+                    kept.markUnknown();
+                }
+                log.warn("space {}: unknown event 0x{}", space, Integer.toHexString(messages.event(event)));
+            }
         }
         return true;
+    }
+
+    /** Keeps the layout for a successor. Threads have been woken: no other process knows that they wait at addresses that nothing is mapped at any more. */
+    private void keepLayout() {
+        if (kept != null) {
+            kept.mapped(layout.list(), event);
+        }
     }
 
     /** Whether the budget allows for so many pages. The first event of a call is always allowed. */

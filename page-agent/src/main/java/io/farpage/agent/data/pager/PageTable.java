@@ -77,7 +77,7 @@ final class PageTable {
     /** Scratch counts for changing the state of many pages: how many leave each state, and enter it. */
     private final int[] left = new int[2 * STATES_AND_FLAG];
 
-    private final PartialRemovals partialRemovals = new PartialRemovals();
+    private final PartialRemovals partialRemovals;
     /** Tables of private children that have not copied all states of this one yet. */
     private final List<PageTable> children = new ArrayList<>(0);
 
@@ -89,11 +89,12 @@ final class PageTable {
      * @throws PageTableException if there is no memory for the table
      */
     PageTable(int pages, boolean atHome) {
-        this(pages, atHome, OffHeap.allocate(bytes(pages)), false);
+        this(pages, atHome, OffHeap.allocate(bytes(pages)), false, new PartialRemovals());
         counts[initial & STATE_MASK].add(pages);
     }
 
-    private PageTable(int pages, boolean atHome, MemorySegment states, boolean isKept) {
+    private PageTable(int pages, boolean atHome, MemorySegment states, boolean isKept, PartialRemovals cut) {
+        partialRemovals = cut;
         this.pages = pages;
         this.isKept = isKept;
         this.states = states;
@@ -105,8 +106,8 @@ final class PageTable {
     }
 
     /** A table that outlives this process: a new one, or one that was adopted, with the states that pages have. */
-    static PageTable kept(int pages, boolean atHome, KeptTable kept) {
-        PageTable table = new PageTable(pages, atHome, kept.entries(), true);
+    static PageTable kept(int pages, boolean atHome, KeptTable kept, long nowNanos) {
+        PageTable table = new PageTable(pages, atHome, kept.entries(), true, kept.partialRemovals(nowNanos));
         table.count();
         return table;
     }

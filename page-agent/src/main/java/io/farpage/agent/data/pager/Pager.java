@@ -167,8 +167,7 @@ public final class Pager implements DutyCycle {
         ending = new Ending(memory, flush);
         KeptTable kept = guest.kept();
         if (kept != null && kept.isAdopted()) {
-            // Faults that the process before has read are not delivered again: the threads fault anew.
-            guest.regions().forEach(region -> guest.uffd().wake(region.hostAddress(), region.length()));
+            kept.wake(guest.uffd(), guest.regions());
         }
     }
 

@@ -50,7 +50,9 @@ final class PagerContext {
 
     /** The table of the VMM. Pages that their home has never had are zeros, as far as that is known. */
     PageTable newTable(boolean written) {
-        PageTable table = kept == null ? new PageTable(pages(), written) : PageTable.kept(pages(), written, kept);
+        PageTable table = kept == null
+                ? new PageTable(pages(), written)
+                : PageTable.kept(pages(), written, kept, clock.getAsLong());
         if (written) {
             sealing.prepare(table, kept != null && kept.isAdopted());
         }

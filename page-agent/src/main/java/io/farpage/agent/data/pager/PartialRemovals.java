@@ -1,6 +1,11 @@
 package io.farpage.agent.data.pager;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
 
 /**
  * Large pages of which the guest gave up a part a short time ago. The kernel fills that part with zeros at some moment after the agent has
@@ -8,7 +13,8 @@ import java.util.concurrent.TimeUnit;
  * Nothing tells when it has happened. So for a time such a page counts as written to and is not evicted: otherwise the guest could read
  * the zeros, and later the bytes from before the removal.
  *
- * <p>Keeps the latest few pages. One thread.
+ * <p>Keeps the latest few pages. They may be in memory that outlives this process: a process that is killed amid a change leaves each page that stays at least once. For
+ * a successor their time begins anew. One thread.
  */
 final class PartialRemovals {
     /** Half of the lowest limit, so that something can always be evicted. */
@@ -17,9 +23,44 @@ final class PartialRemovals {
     /** Time that the kernel has, at most, to carry out what a call of madvise(2) gives up, once the message was read. */
     static final long REMOVAL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-    private final int[] pages = new int[CAPACITY];
+    /** Bytes of memory for the pages. */
+    static final int BYTES = CAPACITY * Integer.BYTES;
+
+    /** Of each page its number and 1; 0 where none is. */
+    private final MemorySegment pages;
+
     private final long[] since = new long[CAPACITY];
     private int count;
+
+    /** None, which do not outlive this process. */
+    PartialRemovals() {
+        this(MemorySegment.ofArray(new int[CAPACITY]), 0);
+    }
+
+    /** @param pages of {@link #BYTES}: zeros, or the pages that an earlier process has left */
+    PartialRemovals(MemorySegment pages, long nowNanos) {
+        this.pages = pages;
+        int[] left = pages.toArray(JAVA_INT);
+        for (int page : left) {
+            if (page != 0 && !has(page - 1)) {
+                put(count, page - 1);
+                since[count] = nowNanos;
+                count++;
+            }
+        }
+        for (int i = count; i < CAPACITY; i++) {
+            put(i, -1);
+        }
+    }
+
+    private int page(int index) {
+        return pages.getAtIndex(JAVA_INT, index) - 1;
+    }
+
+    private void put(int index, int page) {
+        pages.setAtIndex(JAVA_INT, index, page + 1);
+        VarHandle.storeStoreFence();
+    }
 
     boolean isEmpty() {
         return count == 0;
@@ -31,7 +72,7 @@ final class PartialRemovals {
 
     private int index(int page) {
         for (int i = 0; i < count; i++) {
-            if (pages[i] == page) {
+            if (page(i) == page) {
                 return i;
             }
         }
@@ -46,7 +87,7 @@ final class PartialRemovals {
         } else if (count == CAPACITY) {
             remove(0);
         }
-        pages[count] = page;
+        put(count, page);
         since[count] = nowNanos;
         count++;
     }
@@ -58,9 +99,19 @@ final class PartialRemovals {
         }
     }
 
+    /** Passes each page on. */
+    void forEach(IntConsumer to) {
+        for (int i = 0; i < count; i++) {
+            to.accept(page(i));
+        }
+    }
+
     private void remove(int index) {
         count--;
-        System.arraycopy(pages, index + 1, pages, index, count - index);
+        for (int i = index; i < count; i++) {
+            put(i, page(i + 1));
+        }
+        put(count, -1);
         System.arraycopy(since, index + 1, since, index, count - index);
     }
 }

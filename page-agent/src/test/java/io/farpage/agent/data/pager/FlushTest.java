@@ -40,16 +40,6 @@ final class FlushTest {
         public int punchHole(long offset, long length) {
             throw new AssertionError("the guest has ended: nothing is evicted");
         }
-
-        @Override
-        public long nextData(long offset) {
-            return offset;
-        }
-
-        @Override
-        public long nextHole(long offset) {
-            return Long.MAX_VALUE;
-        }
     };
 
     private Flush flush(String... nodes) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -65,6 +66,19 @@ class InstallerTest {
         kernel.refuse(Errno.EEXIST);
         assertEquals(1, installer.zero(PAGE, 1));
         assertEquals(PageTable.ZERO, table.state(PAGE));
+    }
+
+    /** A large page exists in the file: the guest may store to it as soon as it is mapped. */
+    @Test
+    void shouldRecordPageAsDirtyBeforeItIsMapped() {
+        Installer installer = installer(LARGE, true);
+        table.setState(PAGE, PageTable.ZERO);
+        List<Integer> states = new ArrayList<>();
+        kernel.before = () -> states.add(table.state(PAGE));
+        kernel.refuse(Errno.EEXIST);
+        assertEquals(1, installer.zero(PAGE, 1));
+        assertEquals(List.of(PageTable.DIRTY, PageTable.DIRTY), states);
+        assertEquals(PageTable.DIRTY, table.state(PAGE));
     }
 
     @Test

@@ -48,6 +48,12 @@ public final class MessageWriter {
         put(UffdMessages.EVENT_UNMAP, start, end);
     }
 
+    /** Memory that is mapped elsewhere. */
+    public void move(long from, long to, long length) {
+        memory.set(JAVA_LONG, (long) count * UffdMessages.MESSAGE_BYTES + 24, length);
+        put(UffdMessages.EVENT_REMAP, from, to);
+    }
+
     /** A fork, with the descriptor for the child's memory. */
     public void fork(int descriptor) {
         put(UffdMessages.EVENT_FORK, descriptor, 0);

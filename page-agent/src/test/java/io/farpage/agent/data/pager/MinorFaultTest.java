@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.linux.Errno;
+import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -47,6 +48,17 @@ class MinorFaultTest {
         assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertTrue(fetch.isRemoved(0), "the older bytes from the home would replace what the guest stores");
         assertFalse(fetch.isRemoved(1));
+    }
+
+    /** A successor takes a dirty page that is absent for zeros, and the home has this one. */
+    @Test
+    void shouldNotCountFetchedPageAsDirtyWhenItMayBeAbsent() {
+        kernel.before = () -> assertEquals(PageTable.FETCHING, table.state(PAGE));
+        kernel.refuse(Errno.EFAULT);
+        faults.minor(PAGE, 0);
+
+        assertEquals(PageTable.FETCHING, table.state(PAGE));
+        assertEquals(List.of("continue 5"), kernel.calls);
     }
 
     @Test

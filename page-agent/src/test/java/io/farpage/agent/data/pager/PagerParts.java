@@ -3,7 +3,6 @@ package io.farpage.agent.data.pager;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
-import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.pool.HugepagePolicy;
@@ -96,16 +95,6 @@ final class PagerParts implements AutoCloseable {
         @Override
         public int punchHole(long offset, long length) {
             return 0;
-        }
-
-        @Override
-        public long nextData(long offset) {
-            return -Errno.ENXIO;
-        }
-
-        @Override
-        public long nextHole(long offset) {
-            return offset;
         }
     }
 }

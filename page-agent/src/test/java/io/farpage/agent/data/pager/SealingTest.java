@@ -23,13 +23,14 @@ class SealingTest {
 
     private final MemorySegment entries = Arena.ofAuto().allocate(PAGES, Long.BYTES);
     private final MemorySegment messages = Arena.ofAuto().allocate(KeptTable.MESSAGES_BYTES, Long.BYTES);
+    private final MemorySegment layouts = Arena.ofAuto().allocate(512, Long.BYTES);
 
     /** A table of pages that began at their homes, of which an earlier attachment has sealed one. */
     private PageTable prepared(boolean isAdopted, int dirty) {
         if (!(LibCrypto.load(Optional.empty()) instanceof LibCrypto.Loading.Loaded loaded)) {
             throw new TestAbortedException("libcrypto is missing");
         }
-        PageTable table = PageTable.kept(PAGES, true, new KeptTable(entries, messages));
+        PageTable table = PageTable.kept(PAGES, true, new KeptTable(entries, messages, layouts), 0);
         if (dirty >= 0) {
             table.setState(dirty, PageTable.DIRTY);
         }

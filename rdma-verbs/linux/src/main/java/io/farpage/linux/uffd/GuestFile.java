@@ -10,10 +10,4 @@ public interface GuestFile {
 
     /** Takes pages out of the file and out of all mappings of it; 0, or a negative error number: -EPERM if a seal forbids it. */
     int punchHole(long offset, long length);
-
-    /** Where the first data from an offset on begins (SEEK_DATA, lseek(2)), or a negative error number: -ENXIO if there is none. For files of ordinary pages. */
-    long nextData(long offset);
-
-    /** Where the first hole from an offset within data begins (SEEK_HOLE): the end of the file counts as one. */
-    long nextHole(long offset);
 }

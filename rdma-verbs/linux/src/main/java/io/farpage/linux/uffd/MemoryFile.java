@@ -16,7 +16,7 @@ import java.lang.invoke.MethodHandle;
  * calls, never through a mapping: another process may truncate the file at any moment. Calls return a negative error number on failure
  * and allocate nothing. One thread at a time.
  */
-public final class MemoryFile implements GuestFile, AutoCloseable {
+public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable {
     private static final int MFD_CLOEXEC = 1;
     /** {@code MFD_HUGETLB | MFD_HUGE_2MB}: pages of 2 MiB out of the kernel's hugepages. */
     private static final int MFD_HUGE_2MB = 4 | 21 << 26;
@@ -137,6 +137,7 @@ public final class MemoryFile implements GuestFile, AutoCloseable {
         }
     }
 
+    /** {@code SEEK_DATA} (lseek(2)), for files of ordinary pages: hugetlbfs calls holes data. */
     @Override
     public long nextData(long offset) {
         return seek(offset, SEEK_DATA);

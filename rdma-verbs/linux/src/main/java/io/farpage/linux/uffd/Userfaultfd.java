@@ -27,10 +27,12 @@ public final class Userfaultfd implements PageFaults {
     public static final long FEATURE_MISSING_HUGETLBFS = 1L << 4;
     public static final long FEATURE_MISSING_SHMEM = 1L << 5;
     public static final long FEATURE_EVENT_UNMAP = 1L << 6;
+    public static final long FEATURE_MINOR_HUGETLBFS = 1L << 9;
     public static final long FEATURE_WP_HUGETLBFS_SHMEM = 1L << 12;
 
     public static final long REGISTER_MODE_MISSING = 1L;
     public static final long REGISTER_MODE_WP = 1L << 1;
+    public static final long REGISTER_MODE_MINOR = 1L << 2;
 
     /** {@code UFFDIO_COPY_MODE_DONTWAKE}: threads that wait for the page are not woken. */
     public static final long COPY_MODE_DONTWAKE = 1L;
@@ -43,6 +45,7 @@ public final class Userfaultfd implements PageFaults {
 
     private static final long SYS_USERFAULTFD = 323;
     private static final int O_CLOEXEC_NONBLOCK = 0x80800;
+    private static final int UFFD_USER_MODE_ONLY = 1;
     private static final long UFFD_API = 0xaa;
 
     private static final long UFFDIO_API = 0xc018aa3fL;
@@ -84,9 +87,22 @@ public final class Userfaultfd implements PageFaults {
      *     kernel lacks one of the features
      */
     public static Userfaultfd open(long features) {
+        return open(features, O_CLOEXEC_NONBLOCK);
+    }
+
+    /**
+     * As {@link #open}, without any privilege (Linux 5.11): a system call that touches missing memory fails, rather than waits.
+     *
+     * @throws PosixException EINVAL if the kernel lacks one of the features
+     */
+    public static Userfaultfd openForUserMode(long features) {
+        return open(features, O_CLOEXEC_NONBLOCK | UFFD_USER_MODE_ONLY);
+    }
+
+    private static Userfaultfd open(long features, int flags) {
         Errno errno = Errno.create();
         try {
-            long fd = (long) syscall$mh.invokeExact(errno.segment(), SYS_USERFAULTFD, O_CLOEXEC_NONBLOCK);
+            long fd = (long) syscall$mh.invokeExact(errno.segment(), SYS_USERFAULTFD, flags);
             Userfaultfd opened = new Userfaultfd(errno.require((int) fd, "userfaultfd"));
             long have = opened.api(features);
             if (have < 0) {

@@ -42,6 +42,23 @@ final class AdoptionModelTest {
         PagingModelTest.run(random -> Setup.random(random, Set.of(Feature.KEPT)), 3, RUNS, WHOLE);
     }
 
+    /** The same schedules each time. The guest gives up parts of pages, too. */
+    @Test
+    void shouldKeepEveryLargePageInFixedSchedules() {
+        PagingModelTest.run(
+                random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.LARGE_PAGES)), 6, RUNS, WHOLE);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"TWO_HOMES", "MIRRORED", "JOINING", "SEALED", "SCARCE_MEMORY"})
+    void shouldKeepEveryLargePageWith(Feature feature) {
+        PagingModelTest.run(
+                random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.LARGE_PAGES, feature)),
+                PagingModelTest.anySeed(),
+                RUNS,
+                Duration.ofSeconds(1));
+    }
+
     @Test
     void shouldKeepEveryPageWithTwoHomes() {
         PagingModelTest.run(
@@ -92,6 +109,12 @@ final class AdoptionModelTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"w0/0 ; w1/1", "w0/0 C0/0 r0/0", "w0/1 w0/0 ; C1/0 r1/0"})
+    void shouldKeepEveryLargePageWhenAgentIsKilledAtAnyStep(String programs) {
+        PagingModelTest.explore(programs, false, PART, Feature.KEPT, Feature.LARGE_PAGES);
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"w0/0 ; w1/1", "w0/0 b0/0", "z0/0 ; w1/0", "w0/1 w0/0 ; B1/0 r1/1"})
     void shouldKeepEveryPageWhenAgentIsKilledAtAnyStep(String programs) {
         PagingModelTest.explore(programs, false, PART, Feature.KEPT);
@@ -102,6 +125,16 @@ final class AdoptionModelTest {
     void shouldKeepEveryPageInManySchedules() {
         PagingModelTest.run(
                 random -> Setup.random(random, Set.of(Feature.KEPT)), PagingModelTest.anySeed(), SOAK_RUNS, LONG);
+    }
+
+    @Test
+    @Tag("soak")
+    void shouldKeepEveryLargePageInManySchedules() {
+        PagingModelTest.run(
+                random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.LARGE_PAGES)),
+                PagingModelTest.anySeed(),
+                SOAK_RUNS / 4,
+                LONG);
     }
 
     @Test

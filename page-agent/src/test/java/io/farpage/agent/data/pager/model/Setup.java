@@ -77,9 +77,7 @@ record Setup(
             if (!features.contains(Feature.PRIVATE) && SimulatedSeal.isAvailable()) {
                 oneIn(3, Feature.SEALED, random, features);
             }
-            if (!features.contains(Feature.PRIVATE)
-                    && !features.contains(Feature.LARGE_PAGES)
-                    && !features.contains(Feature.SEALED)) {
+            if (!features.contains(Feature.PRIVATE) && !features.contains(Feature.SEALED)) {
                 oneIn(2, Feature.KEPT, random, features);
             }
         }

@@ -2,12 +2,13 @@ package io.farpage.agent.data.pager.model;
 
 import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
+import io.farpage.linux.uffd.PresentPages;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /** The pages of a memory file, which all address spaces have, or the private ones of one address space, which no file backs. */
-final class SimulatedMemory implements GuestFile {
+final class SimulatedMemory implements GuestFile, PresentPages {
     private final Host host;
     private final int pageBytes;
     private final boolean[] cached;

@@ -40,6 +40,9 @@ final class World {
     /** How often the agent may be killed. */
     static final int MAX_KILLS = 20;
 
+    /** For a few regions. */
+    private static final int LAYOUTS_BYTES = 512;
+
     private static final long DROP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long NO_DEADLINE_NANOS = TimeUnit.HOURS.toNanos(1);
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -163,9 +166,9 @@ final class World {
     }
 
     /** What outlives the agent. */
-    private record Kept(boolean written, MemorySegment entries, MemorySegment messages) {
+    private record Kept(boolean written, MemorySegment entries, MemorySegment messages, MemorySegment layouts) {
         KeptTable table() {
-            return new KeptTable(entries, messages);
+            return new KeptTable(entries, messages, layouts);
         }
     }
 
@@ -174,7 +177,8 @@ final class World {
                 ? new Kept(
                         written,
                         Arena.ofAuto().allocate(Pager.tableBytes(setup.pages()), 8),
-                        Arena.ofAuto().allocate(KeptTable.MESSAGES_BYTES, 8))
+                        Arena.ofAuto().allocate(KeptTable.MESSAGES_BYTES, 8),
+                        Arena.ofAuto().allocate(LAYOUTS_BYTES, 8))
                 : null;
         limit = setup.limit();
         return begin(written, workingSet, kept == null ? null : kept.table());
@@ -199,7 +203,7 @@ final class World {
                 passOn();
                 Kept left = Objects.requireNonNull(kept);
                 KeptTable table = left.table();
-                refuse(table.obstacle(left.written()));
+                refuse(table.obstacle(setup.pages(), setup.pageBytes(), left.written()));
                 refuse(table.adopt(regions(), setup.pageBytes(), kernel().memory(), left.written()));
                 pager = begin(left.written(), WorkingSet.EMPTY, table);
                 return;

@@ -80,6 +80,26 @@ packages: build ## build Debian packages and a tarball with their own Java runti
 test-packages: build ## install, run, upgrade and purge the packages in a clean Debian, and check them with lintian, mandoc and systemd-analyze
 	@status=0; integration-tests/packages/run --no-build || status=$$?; [ $$status = 77 ] || exit $$status # 77: skipped, with the reason printed
 
+.PHONY: image
+image: build ## write a container image with its own Java runtime to target/image, without a container engine
+	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/image $(ARGS)
+
+.PHONY: test-image
+test-image: build ## unpack the container image and run what is in it
+	@status=0; MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" integration-tests/image/run --no-build || status=$$?; [ $$status = 77 ] || exit $$status # 77: skipped, with the reason printed
+
+.PHONY: manifests
+manifests: ## render packages/kubernetes/manifests from the Helm chart
+	@build/manifests
+
+.PHONY: test-kubernetes
+test-kubernetes: ## lint and render the Helm chart, and hold what comes out against Kubernetes' API and the programs' configurations
+	@status=0; MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" integration-tests/kubernetes/run || status=$$?; [ $$status = 77 ] || exit $$status # 77: skipped, with the reason printed
+
+.PHONY: test-adjacent
+test-adjacent: build ## run programs of earlier releases, built from the history, together with those of this tree; ARGS=REVISION
+	@status=0; MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" integration-tests/adjacent/run $(ARGS) || status=$$?; [ $$status = 77 ] || exit $$status # 77: skipped, with the reason printed
+
 .PHONY: demo-vm
 demo-vm: build ## run a Linux guest in QEMU with most of its RAM on another node, and check it; ARGS='--local 64MiB'
 	@integration-tests/demo/run $(ARGS)
@@ -99,6 +119,10 @@ fuzz: ## fuzz whatever reads what others send, with Jazzer
 .PHONY: jmh
 jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'
 	@$(JDK); $(MVN) $(MVN_FLAGS) verify -Pjmh -pl bench -am -DskipTests -Djmh.args="$(ARGS)"
+
+.PHONY: site
+site: ## make a static site of docs/ in target/site
+	@$(JDK); rm -rf target/site; $(MVN) $(MVN_FLAGS) -Psite -pl build/site package -DskipTests -Dsite.output="$(ROOT)/target/site"
 
 .PHONY: docs
 docs: build ## write docs/configuration.md and docs/metrics.md anew from the code

@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.harness.Axe;
 import io.farpage.it.harness.Chromium;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Pictures;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -23,10 +23,6 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** The dashboard of a coordinator with three agents, in a browser. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DashboardTest {
-    /** Where to put pictures of the page, if anywhere: {@code -Dfarpage.pictures=DIRECTORY}. */
-    private static final Optional<Path> PICTURES =
-            Optional.ofNullable(System.getProperty("farpage.pictures")).map(Path::of);
-
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     private Optional<Chromium> browser = Optional.empty();
@@ -68,13 +64,6 @@ class DashboardTest {
                         TIMEOUT);
     }
 
-    private void picture(String name) throws IOException {
-        if (PICTURES.isPresent()) {
-            Files.createDirectories(PICTURES.get());
-            Files.write(PICTURES.get().resolve(name + ".png"), browser().picture());
-        }
-    }
-
     @Test
     void shouldShowAllNodesAndWhatChangesWithoutAComplaintOfTheBrowser() throws CoordinatorException, IOException {
         open();
@@ -95,7 +84,9 @@ class DashboardTest {
                 .awaitTrue(
                         "document.querySelector('#event-table td:nth-of-type(2)').textContent === 'space created'",
                         TIMEOUT);
-        picture("quick");
+        Pictures.take(browser(), "three-idle-nodes");
+        browser().prefer("light");
+        assertEquals(List.of(), Axe.violations(browser()));
         cluster().client().deleteSpace("made-while-watched");
         assertEquals(List.of(), browser().complaints());
     }

@@ -11,6 +11,7 @@ import io.farpage.agent.control.device.DeviceWatch;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.grant.HomeGrants;
 import io.farpage.agent.control.grant.ReceivedGrants;
+import io.farpage.agent.control.guest.FigureReports;
 import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.keeper.KeptMemory;
 import io.farpage.agent.control.link.LinkControl;
@@ -156,6 +157,7 @@ public final class PageAgent implements AutoCloseable {
                 links::link,
                 AgentOptions.guests(config, keeping.guests(node, incarnation))));
         guests.onChange(audit);
+        FigureReports figures = movers.add(new FigureReports(self, guests));
         HomeGrants given = new HomeGrants(self, transports);
         hosting = movers.add(new Hosting(coordinator, node, incarnation, given, pulls));
         hosting.succeed(keeping.hosted(), keeping::hosts);
@@ -240,6 +242,7 @@ public final class PageAgent implements AutoCloseable {
         keeping.begin();
         membership.start();
         guests.adopt(membership::isKnown);
+        figures.start();
         links.start();
         events.start();
     }

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.guest.command.CommandException;
 import java.io.PrintStream;
@@ -114,6 +115,7 @@ final class ClusterRun {
         settle();
         keepLeases();
         attach();
+        report();
         change();
         fail();
         OUT.printf("requests that failed: %d%n", measures.refused.get());
@@ -159,17 +161,31 @@ final class ClusterRun {
     }
 
     private void keepLeases() throws InterruptedException {
+        printUse("steady");
+    }
+
+    /** Each agent reports figures of a guest; the coordinator leaves out those of agents that have attached no space. */
+    private void report() throws InterruptedException {
+        agents.forEach(PretendedAgent::reportFigures);
+        Thread.sleep(plan.lease().dividedBy(3));
+        measures.heartbeats.take();
+        measures.control.take();
+        printUse("figures");
+    }
+
+    private void printUse(String phase) throws InterruptedException {
         CoordinatorUse before = use();
         Thread.sleep(plan.steady());
         CoordinatorUse after = use();
         CoordinatorUse.Since since = after.since(before);
         OUT.printf(
-                "steady: %.2f cores, %.0f requests/s, %.1f kB/s, %d MiB resident%n",
+                "%s: %.2f cores, %.0f requests/s, %.1f kB/s, %d MiB resident%n",
+                phase,
                 since.cores(),
                 since.requests() / since.seconds(),
                 since.writtenBytes() / since.seconds() / 1e3,
                 after.residentBytes() >> 20);
-        printHeartbeats("steady");
+        printHeartbeats(phase);
     }
 
     /** Heartbeats of one phase, and what tells the coordinator's delay from that of this JVM and the CPUs. */
@@ -221,7 +237,9 @@ final class ClusterRun {
                             space,
                             agent.id(),
                             new AttachRequest(agent.registration().incarnation(), AttachMode.EXCLUSIVE));
-            Set<String> homes = agent.coordinator().extents(space).orElseThrow().extents().stream()
+            SpaceExtents known = agent.coordinator().extents(space).orElseThrow();
+            agent.attached(known.space().id());
+            Set<String> homes = known.extents().stream()
                     .flatMap(Extent::targets)
                     .map(ExtentHome::node)
                     .filter(home -> !home.equals(agent.id()))

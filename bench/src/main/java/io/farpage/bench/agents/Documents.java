@@ -3,7 +3,10 @@ package io.farpage.bench.agents;
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.FaultFigures;
+import io.farpage.coordinator.model.FiguresReport;
 import io.farpage.coordinator.model.Gid;
+import io.farpage.coordinator.model.GuestPages;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.QpEntry;
@@ -22,6 +25,7 @@ final class Documents {
     private static final String DEVICE = "soft0";
     private static final long POOL_BYTES = 1L << 36;
     private static final int MTU = 4096;
+    private static final long FIGURES_MILLIS = 5_000;
 
     private Documents() {}
 
@@ -37,6 +41,17 @@ final class Documents {
                 List.of(TransportKind.TCP),
                 Optional.empty(),
                 Optional.empty());
+    }
+
+    /** A report of one guest, with figures of as many digits as those of a guest that faults a lot. */
+    static FiguresReport figures(Incarnation incarnation, long space) {
+        FaultFigures faults = new FaultFigures(51_234, 50_123, 12_345, 123_456, 10_123, 98_765);
+        GuestPages pages = new GuestPages(4_194_304, 1_048_576, 1_048_000, 512_345, 2_512_345, 633_614, 0, 0);
+        return new FiguresReport(
+                incarnation,
+                FIGURES_MILLIS,
+                faults,
+                List.of(new FiguresReport.Guest(space, pages, faults, Optional.empty())));
     }
 
     static RegionRequest region(Incarnation incarnation) {

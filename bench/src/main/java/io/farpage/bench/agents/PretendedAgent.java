@@ -16,13 +16,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The control plane of a page agent without pool and queue pairs: it registers, keeps its lease, follows the events, and asks for what a page agent
- * asks for after each. Its loops are those of a page agent: membership, events, links with what it hosts, and fences.
+ * asks for after each. Its loops are those of a page agent: membership, events, links with what it hosts, fences, and figures of guests.
  */
 final class PretendedAgent implements AutoCloseable {
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Duration RETRY = Duration.ofMillis(200);
     private static final Duration HOSTING_REFRESH = Duration.ofSeconds(30);
     private static final Duration FENCES_REFRESH = Duration.ofSeconds(5);
+    private static final Duration FIGURES_INTERVAL = Duration.ofSeconds(5);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
     private final String id;
@@ -35,7 +36,12 @@ final class PretendedAgent implements AutoCloseable {
     private final ControlThread events;
     private final ControlThread work;
     private final ControlThread fences;
+    private final ControlThread figures;
     private final AtomicBoolean hostingStale = new AtomicBoolean();
+    /** The space whose guest it pretends to serve; 0, which is none, before it has attached one. */
+    private volatile long space;
+
+    private volatile boolean reportsFigures;
     private volatile boolean registered;
     private volatile boolean silent;
     private volatile long renewedNanos;
@@ -61,6 +67,7 @@ final class PretendedAgent implements AutoCloseable {
         this.events = thread("events", Duration.ZERO, this::awaitEvents);
         this.work = thread("links and hosting", WAIT, this::step);
         this.fences = thread("fences", FENCES_REFRESH, this::askForFences);
+        this.figures = thread("figures", ControlThread.UNTIL_WOKEN, this::report);
     }
 
     private static ControlThread thread(String name, Duration first, ControlThread.Step step) {
@@ -72,6 +79,7 @@ final class PretendedAgent implements AutoCloseable {
         events.start();
         work.start();
         fences.start();
+        figures.start();
     }
 
     String id() {
@@ -116,6 +124,25 @@ final class PretendedAgent implements AutoCloseable {
     void want(String peer) {
         links.want(peer);
         work.wake();
+    }
+
+    /** It has attached a space. */
+    void attached(long id) {
+        space = id;
+    }
+
+    /** From now on it reports how a guest faults, as a page agent does whose guest runs. */
+    void reportFigures() {
+        reportsFigures = true;
+        figures.wake();
+    }
+
+    private Duration report() throws CoordinatorException {
+        if (!reportsFigures || silent) {
+            return ControlThread.UNTIL_WOKEN;
+        }
+        coordinator.reportFigures(id, Documents.figures(registration.incarnation(), space));
+        return spread(FIGURES_INTERVAL);
     }
 
     private Duration renew() throws CoordinatorException {
@@ -228,5 +255,6 @@ final class PretendedAgent implements AutoCloseable {
         events.closeNow();
         work.closeNow();
         fences.closeNow();
+        figures.closeNow();
     }
 }

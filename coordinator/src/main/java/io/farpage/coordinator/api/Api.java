@@ -18,6 +18,7 @@ import io.farpage.coordinator.cluster.Membership;
 import io.farpage.coordinator.cluster.Repairs;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.cluster.Time;
+import io.farpage.coordinator.figures.Figures;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
 import io.farpage.coordinator.model.EventBatch;
@@ -57,6 +58,7 @@ public final class Api {
     private final EventLog events;
     private final Grants grants;
     private final Hosting hosting;
+    private final Figures figures;
     private final Overviews overviews;
     private final CertificateRoutes certificates;
     private final AccessControl control;
@@ -86,6 +88,7 @@ public final class Api {
         this.events = ledger.events();
         this.grants = new Grants(ledger);
         this.hosting = new Hosting(ledger, grants);
+        this.figures = new Figures(time);
     }
 
     /** The routes, for {@link io.farpage.rest.RestServer}. */
@@ -94,6 +97,7 @@ public final class Api {
         routes.addAll(cluster());
         routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting).routes());
         routes.addAll(new GrantRoutes(grants).routes());
+        routes.addAll(new FigureRoutes(ledger, membership, links, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());
         routes.addAll(new RepairRoutes(repairs, drains, spaces, hosting).routes());
         routes.addAll(certificates.routes());

@@ -41,6 +41,7 @@ public final class AuditedRoutes {
                 .add("PUT", RestServer.LOG_PATH, "log.level")
                 // Agents repeat these all the time; the agents' own audits tell of their links.
                 .routine("POST", NODE + "/heartbeat")
+                .routine("POST", NODE + "/figures")
                 .routine("PUT", NODE + "/endpoints/{peer}")
                 .routine("DELETE", NODE + "/endpoints/{peer}")
                 .routine("PUT", NODE + "/regions/{name}")

@@ -27,10 +27,16 @@ final class Dashboard {
                 file("/", "index.html", "text/html", "The dashboard"),
                 file(FILES + "style.css", "style.css", "text/css", "How the dashboard looks"),
                 file(FILES + "icon.svg", "icon.svg", "image/svg+xml", "The dashboard's icon"),
+                file(FILES + "guest.html", "guest.html", "text/html", "The page of a guest"),
                 script("main.js", "Keeps the dashboard up to date"),
                 script("coordinator.js", "Asks the coordinator for the dashboard"),
                 script("views.js", "Draws the parts of the dashboard"),
                 script("extents.js", "Draws where extents live"),
+                script("guest.js", "Keeps the page of a guest up to date"),
+                script("histories.js", "Keeps the figures that the coordinator has sent"),
+                script("charts.js", "Draws the last 15 minutes"),
+                script("faults.js", "Draws how guests fault"),
+                script("pagemap.js", "Draws where the pages of a guest are"),
                 script("dom.js", "Makes the dashboard's elements"));
     }
 

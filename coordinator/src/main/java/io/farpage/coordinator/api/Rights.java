@@ -47,6 +47,9 @@ public final class Rights {
                 .add("GET", Api.PREFIX + "/events", READ)
                 .add("GET", Api.PREFIX + "/overview", Access.role(Role.VIEWER))
                 .add("GET", Api.PREFIX + "/overview/spaces", Access.role(Role.VIEWER))
+                .add("GET", Api.PREFIX + "/figures/nodes", Access.role(Role.VIEWER))
+                .add("GET", Api.PREFIX + "/figures/guests", Access.role(Role.VIEWER))
+                .add("GET", Api.PREFIX + "/figures/guests/{id}", Access.role(Role.VIEWER))
                 // The join token in the body is what authorises it.
                 .add("POST", Api.PREFIX + "/join", ANYONE);
         nodes(table);
@@ -60,6 +63,7 @@ public final class Rights {
                 .add("PUT", NODE, SELF)
                 .add("DELETE", NODE, SELF.or(ADMIN))
                 .add("POST", NODE + "/heartbeat", SELF)
+                .add("POST", NODE + "/figures", SELF)
                 .add("POST", NODE + "/certificate", SELF)
                 .add("GET", NODE + "/endpoints", SELF.or(ADMIN))
                 .add("GET", NODE + "/offers", SELF.or(ADMIN))

@@ -148,7 +148,7 @@ public final class Heat {
     }
 
     /** The heat of pages together; what was not reported in the last minute counts as 0. */
-    synchronized long of(long space, long firstPage, long count) {
+    public synchronized long of(long space, long firstPage, long count) {
         Reported reported = spaces.get(space);
         if (reported == null) {
             return 0;

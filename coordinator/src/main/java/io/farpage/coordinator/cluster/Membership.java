@@ -191,13 +191,18 @@ public final class Membership {
         }
     }
 
-    /** Renews a lease; revives a node that had failed. */
-    public Lease heartbeat(String id, Incarnation incarnation) {
+    /** A node that is registered with an incarnation. Refused if it is not, or with another one. */
+    public Node require(String id, Incarnation incarnation) {
         Node known = Optional.ofNullable(ledger.state().nodes().get(id)).orElseThrow(() -> Draft.unknownNode(id));
         if (!known.incarnation().equals(incarnation)) {
             throw Draft.stale(id, incarnation, known.incarnation());
         }
-        NodeStatus status = known.status();
+        return known;
+    }
+
+    /** Renews a lease; revives a node that had failed. */
+    public Lease heartbeat(String id, Incarnation incarnation) {
+        NodeStatus status = require(id, incarnation).status();
         if (status == NodeStatus.FAILED || !leases.isLive(id)) {
             status = ledger.change(draft -> {
                 Node node = draft.requireNode(id, incarnation);

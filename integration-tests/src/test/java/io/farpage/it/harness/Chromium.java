@@ -65,6 +65,7 @@ public final class Chromium implements AutoCloseable {
                         "--headless",
                         "--no-sandbox",
                         "--disable-gpu",
+                        "--hide-scrollbars",
                         "--disable-quic",
                         "--no-first-run",
                         "--disable-background-networking",

@@ -14,8 +14,11 @@ import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
+import io.farpage.coordinator.model.FiguresReport;
+import io.farpage.coordinator.model.FiguresWanted;
 import io.farpage.coordinator.model.Grant;
 import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.GuestFigures;
 import io.farpage.coordinator.model.Heartbeat;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Hosted;
@@ -24,6 +27,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.IssuedCertificate;
 import io.farpage.coordinator.model.Lease;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeFigures;
 import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeReport;
 import io.farpage.coordinator.model.Overview;
@@ -414,6 +418,30 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Reports how warm pages are. */
     public void reportHeat(String idOrName, HeatReport report) throws CoordinatorException {
         transport.call("POST", spacePath(idOrName) + "/heat", report);
+    }
+
+    /**
+     * Reports how the guests of a node have faulted. Refused as not found by a coordinator that is older than this request.
+     *
+     * @return what the next report is to have
+     */
+    public FiguresWanted reportFigures(String node, FiguresReport report) throws CoordinatorException {
+        return transport.call("POST", nodePath(node) + "/figures", report, FiguresWanted.class);
+    }
+
+    /** How the guests of nodes have faulted, of all nodes. */
+    public NodeFigures nodeFigures() throws CoordinatorException {
+        return transport.call("GET", API + "/figures/nodes", null, NodeFigures.class);
+    }
+
+    /** How all guests have faulted, and where their pages are. */
+    public GuestFigures guestFigures() throws CoordinatorException {
+        return transport.call("GET", API + "/figures/guests", null, GuestFigures.class);
+    }
+
+    /** The figures of one guest, by the name or id of its space; empty if there is no such space. Its agent is asked for its map. */
+    public Optional<GuestFigures> guestFigures(String space) throws CoordinatorException {
+        return transport.find(API + "/figures/guests/" + encoded(space), GuestFigures.class);
     }
 
     /** What lies in a node's pool. */

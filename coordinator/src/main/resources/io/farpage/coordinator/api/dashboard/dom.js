@@ -32,6 +32,26 @@ export function bytes(count) {
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
+/** Nanoseconds with three digits in the unit that fits; a dash for 0, which no latency is. */
+export function nanos(count) {
+  if (!count) {
+    return "–";
+  }
+  const units = ["ns", "µs", "ms", "s"];
+  let unit = 0;
+  let value = count;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(value >= 9.95 ? 1 : 2)} ${units[unit]}`;
+}
+
+/** A count in a second. */
+export function perSecond(count) {
+  return `${(count < 10 ? Number(count.toFixed(1)) : Math.round(count)).toLocaleString("en")}/s`;
+}
+
 /** A count with its noun. */
 export function counted(count, one, many = one + "s") {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -52,13 +72,13 @@ export function status(word, text = word) {
   return element("span", {class: `status ${STATUS_CLASS[word] ?? "plain"}`}, text);
 }
 
-/** How much of a whole is in use, as a bar and in words. */
-export function usage(used, whole) {
+/** How much of a whole is in use, as a bar and in words. A bar that may be full has no `levels`. */
+export function usage(used, whole, levels = true) {
   const percent = whole ? Math.round(100 * used / whole) : 0;
-  const level = percent >= 90 ? "bad" : percent >= 75 ? "warn" : "";
+  const level = !levels ? "" : percent >= 90 ? "bad" : percent >= 75 ? "warn" : "";
   const bar = shape("svg", {class: `usage ${level}`, viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true"},
     shape("rect", {class: "rest", width: 100, height: 1}),
-    shape("rect", {class: "used", width: whole ? 100 * used / whole : 0, height: 1}));
+    shape("rect", {class: "used", width: whole ? Math.min(100, 100 * used / whole) : 0, height: 1}));
   const words = whole ? `${bytes(used)} of ${bytes(whole)}, ${percent} %` : "exports none";
   return element("div", {class: "use"}, bar, element("span", {}, words));
 }

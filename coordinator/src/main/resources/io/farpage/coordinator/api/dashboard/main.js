@@ -1,8 +1,10 @@
 // Keeps the page up to date. It waits for the next event and reads the overview only after one, so that a cluster in which nothing
-// happens costs one waiting request.
+// happens costs one waiting request. How guests fault, which agents report every five seconds, it reads as often.
 import {path, read, Refusal, signIn} from "./coordinator.js";
 import {clock, counted} from "./dom.js";
-import {showAlerts, showEvents, showFigures, showGuests, showLinks, showNodes, showSpaces} from "./views.js";
+import {showFaults} from "./faults.js";
+import {Histories} from "./histories.js";
+import {showAlerts, showEvents, showFigures, showGuests, showLinks, showLiveGuests, showNodes, showSpaces} from "./views.js";
 
 const NODES = 50;
 const SPACES = 25;
@@ -12,6 +14,7 @@ const WAIT_SECONDS = 30;
 const PAUSE_MILLIS = 1000;
 const REREAD_MILLIS = 60_000;
 const LONGEST_RETRY_SECONDS = 10;
+const FIGURES_MILLIS = 5000;
 
 const part = id => document.getElementById(id);
 const pause = millis => new Promise(resolve => setTimeout(resolve, millis));
@@ -37,7 +40,7 @@ class Pages {
 
   #turn(after) {
     this.#after = after;
-    refreshSoon().catch(failed);
+    refreshSoon().then(readFigures).catch(failed);
   }
 
   get isFirst() {
@@ -75,6 +78,8 @@ let events = [];
 let eventWords = "Newest first";
 let lastSeen = "";
 const extents = new Map();
+const nodeFigures = new Histories("figures/nodes", "nodes", "node");
+const guestFigures = new Histories("figures/guests", "guests", "spaceId");
 let refreshing = Promise.resolve();
 let waiting = false;
 let wake = () => {};
@@ -100,6 +105,7 @@ async function refresh() {
     read(path("overview/spaces", spacePages.parameters())),
   ]);
   const urgent = await urgentNodes(overview);
+  index ||= overview.index;
   answered();
   const show = (kind, name) => (kind === "node" ? nodePages : spacePages).show(name);
   showAlerts(overview, show);
@@ -112,9 +118,17 @@ async function refresh() {
   const words = `${counted(spaces.length, "space")} in the order of their names, the most urgent first`;
   showSpaces(spaces, extents, words);
   showGuests(spaces);
+  showLiveGuests(guestFigures);
   await readExtents(spaces);
   showSpaces(spaces, extents, words);
   return overview.index;
+}
+
+/** Reads and draws how the guests fault. */
+async function readFigures() {
+  await Promise.all([nodeFigures.refresh(nodePages.parameters()), guestFigures.refresh(spacePages.parameters())]);
+  showFaults(nodeFigures);
+  showLiveGuests(guestFigures);
 }
 
 /** Nodes of other pages that need attention, at most as many as a page has: on the first page, too, they come first. */
@@ -234,6 +248,25 @@ async function watch() {
   }
 }
 
+/** While the coordinator does not answer, the watch says so, and no figures are asked for. */
+async function watchFigures() {
+  for (;;) {
+    await untilVisible();
+    if (part("state").className === "live") {
+      try {
+        await readFigures();
+      } catch (cause) {
+        if (!(cause instanceof Refusal)) {
+          failed(cause);
+        }
+      }
+      await pause(FIGURES_MILLIS);
+    } else {
+      await pause(PAUSE_MILLIS / 4);
+    }
+  }
+}
+
 async function run() {
   for (;;) {
     try {
@@ -247,3 +280,4 @@ async function run() {
 }
 
 run();
+watchFigures();

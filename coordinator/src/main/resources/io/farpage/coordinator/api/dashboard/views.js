@@ -1,6 +1,7 @@
 // Draws each part of the page from what the coordinator answers; a part whose data is the same as before is left alone.
 import {bytes, changed, clock, counted, element, fill, status, usage} from "./dom.js";
 import {homesOf, lives} from "./extents.js";
+import {liveCells, showLive} from "./faults.js";
 
 const MATRIX_NODES = 16;
 const MOST_LINKS = 100;
@@ -146,19 +147,38 @@ export function showSpaces(spaces, extents, words) {
   }), "No space of this name exists.");
 }
 
+let live = [];
+
 /** The nodes that work with the spaces above, and so the guests. */
 export function showGuests(spaces) {
   const table = part("guest-table");
   const guests = spaces.flatMap(use => use.attachments.map(attached => ({use, attached})));
-  if (!changed(table, guests)) {
+  if (!changed(table, guests.map(({use, attached}) => [use.space, conditionOf(use), attached]))) {
     return;
   }
-  fill(table, "Guests of the spaces above: a space that a node works with", ["Space", "Runs on", "Mode", "Memory", "Space's state", "Notes"],
+  live = [];
+  fill(table, "Guests of the spaces above: a space that a node works with. A name leads to the guest's page",
+    ["Space", "Runs on", "Mode", "Resident of its limit", "Faults", "Fault p50", "Fault p99", "Fault p50 and p99, 15 minutes", "Space's state"],
     guests.map(({use, attached}) => {
+      const {id, name, pageSize} = use.space;
       const [word, text] = conditionOf(use);
-      return [use.space.name, attached.node, attached.mode, bytes(use.space.sizeBytes), status(word, text),
-        attached.heir ? "passes to a later start of the agent" : attached.repairs ? "its agent copies extents to new homes" : ""];
+      const cells = liveCells();
+      if (attached.mode === "exclusive") {
+        live.push({id, node: attached.node, pageSize, cells});
+      }
+      const link = element("a", {href: `/dashboard/guest.html?space=${id}`}, name);
+      const notes = attached.heir ? " passes to a later start of the agent" : "";
+      return [link, element("span", {class: "word"}, attached.node), attached.mode, cells.resident, cells.rate, cells.p50, cells.p99, cells.spark,
+        element("span", {}, status(word, text), notes)];
     }), "No node works with one of these spaces.");
+}
+
+/** Fills the cells of the guests that change all the time. */
+export function showLiveGuests(histories) {
+  for (const {id, node, pageSize, cells} of live) {
+    const guest = histories.get(id);
+    showLive(cells, guest?.node === node ? guest : undefined, pageSize, histories.now);
+  }
 }
 
 /** Events, newest first. */

@@ -48,6 +48,7 @@ final class Guest {
     private final LongSupplier clock;
     private final Thread thread;
     private final RefusalLog refusals = new RefusalLog();
+    private final RequestedMap map = new RequestedMap();
 
     /** Written under the lock, so that a guest is either detached or admits a handoff. */
     private volatile State state = State.WAITING;
@@ -268,6 +269,7 @@ final class Guest {
                 } catch (TimeoutException e) {
                     served.probe();
                     cutOffIfRevoked(served);
+                    map.makeIfRequested(served::map);
                     if (clock.getAsLong() - heatReported > HEAT_INTERVAL.toNanos()) {
                         heatReported = clock.getAsLong();
                         listener.heat(use.map(), served.heat());
@@ -388,6 +390,19 @@ final class Guest {
     Optional<GuestLatencies> latencies() {
         Paging now = paging;
         return now == null || last != null ? Optional.empty() : Optional.of(now.latencies(space()));
+    }
+
+    /** Its faults since the last call, for one caller; empty before there is a VMM and after it has ended. */
+    Optional<GuestSample> sample() {
+        Paging now = paging;
+        return now == null || last != null
+                ? Optional.empty()
+                : Optional.of(new GuestSample(spaceId(), now.status().where(), now.recentFaults(), map.take()));
+    }
+
+    /** Has its pages counted, for a sample a moment later. */
+    void requestMap() {
+        map.request();
     }
 
     GuestStatus status() {

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -38,7 +39,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** All guests of this agent, by the id of their space. A request may name the space by name or id. Thread-safe. */
-public final class Guests implements AutoCloseable {
+public final class Guests implements AutoCloseable, SampledGuests {
     private static final Logger log = LoggerFactory.getLogger(Guests.class);
     private static final int DEFAULT_PREFETCH = 32;
     private static final Duration FENCING_TIMEOUT = Duration.ofSeconds(3);
@@ -370,6 +371,19 @@ public final class Guests implements AutoCloseable {
                 .flatMap(Optional::stream)
                 .sorted(Comparator.comparing(GuestLatencies::space))
                 .toList();
+    }
+
+    @Override
+    public List<GuestSample> samples() {
+        return guests.values().stream()
+                .map(Guest::sample)
+                .flatMap(Optional::stream)
+                .toList();
+    }
+
+    @Override
+    public void requestMaps(Set<Long> of) {
+        of.forEach(space -> Optional.ofNullable(guests.get(space)).ifPresent(Guest::requestMap));
     }
 
     /** One guest. */

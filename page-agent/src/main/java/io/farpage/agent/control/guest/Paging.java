@@ -3,6 +3,7 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.PageMap;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 
@@ -44,6 +45,12 @@ interface Paging {
 
     /** Faults by range of pages. */
     HeatReport heat();
+
+    /** Its faults since the last call, for one caller. Any thread. */
+    GuestSample.Faults recentFaults();
+
+    /** Where its pages are, over the address space. */
+    PageMap map();
 
     /** The status of pins on the memory. Any thread. */
     PinStatus pins();

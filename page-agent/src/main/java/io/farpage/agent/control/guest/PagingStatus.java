@@ -89,6 +89,17 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 latency(pagers, SlicePager.Latencies::install));
     }
 
+    /** The latencies of all pagers together since the last call, for one caller. */
+    static GuestSample.Faults recent(long faults, List<SlicePager> pagers) {
+        Histogram fault = new Histogram(3);
+        Histogram fetch = new Histogram(3);
+        for (SlicePager one : pagers) {
+            fault.add(one.latencies().fault().recent());
+            fetch.add(one.latencies().fetch().recent());
+        }
+        return new GuestSample.Faults(faults, fault, fetch);
+    }
+
     private static Histogram latency(List<SlicePager> pagers, Function<SlicePager.Latencies, LatencyTotals> which) {
         Histogram all = which.apply(pagers.getFirst().latencies()).sample();
         pagers.stream()

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.data.pager.PageCensus;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerCounters;
 import io.farpage.agent.data.pager.PagerEnd;
@@ -35,6 +36,11 @@ record SlicePager(Slice slice, Pager pager, PagerHost host, Latencies latencies,
         return pager.heat().report().stream()
                 .map(range ->
                         new HeatReport.Range(range.firstPage() + slice.firstPage(), range.count(), range.faults()));
+    }
+
+    /** Counts where its pages are. */
+    void count(PageCensus census) {
+        pager.count(census, slice.firstPage());
     }
 
     /** The pager's part of the guest's status. */

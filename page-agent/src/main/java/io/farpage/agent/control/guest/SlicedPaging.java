@@ -2,6 +2,8 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.data.pager.Heat;
+import io.farpage.agent.data.pager.PageCensus;
+import io.farpage.agent.data.pager.PageCensus.Where;
 import io.farpage.agent.data.pager.PageTableException;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
@@ -12,6 +14,7 @@ import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.seal.SealedSpace;
 import io.farpage.coordinator.model.HeatReport;
+import io.farpage.coordinator.model.PageMap;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -21,8 +24,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,6 +48,9 @@ final class SlicedPaging implements Paging {
 
     /** Guarded by itself. */
     private final LocalShares shares;
+
+    /** Faults of all pagers at the last sample. */
+    private final AtomicLong sampledFaults = new AtomicLong();
 
     private volatile int cap;
     private volatile long ceiling;
@@ -314,6 +322,34 @@ final class SlicedPaging implements Paging {
                     .toList();
         }
         return new HeatReport(ranges);
+    }
+
+    @Override
+    public GuestSample.Faults recentFaults() {
+        long total = pagers.stream()
+                .mapToLong(one -> one.pager().counters().faults())
+                .sum();
+        long before = sampledFaults.getAndSet(total);
+        return PagingStatus.recent(total - before, pagers);
+    }
+
+    @Override
+    public PageMap map() {
+        PageCensus census = new PageCensus(
+                pagers.stream().mapToLong(one -> one.slice().pages()).sum());
+        pagers.forEach(one -> one.count(census));
+        return new PageMap(
+                percents(census, Where.RESIDENT),
+                percents(census, Where.DIRTY),
+                percents(census, Where.REMOTE),
+                percents(census, Where.ZERO),
+                percents(census, Where.LOST));
+    }
+
+    private static List<Integer> percents(PageCensus census, Where where) {
+        return IntStream.range(0, census.parts())
+                .mapToObj(part -> census.percent(where, part))
+                .toList();
     }
 
     @Override

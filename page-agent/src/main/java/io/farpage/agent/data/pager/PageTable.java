@@ -414,6 +414,11 @@ final class PageTable {
         return end;
     }
 
+    /** The entries of eight pages from a multiple of eight on, a byte each, as they were a moment ago. Not of a child's table. Any thread. */
+    long eightEntries(int page) {
+        return states.get(WORD, page) ^ initialWord;
+    }
+
     /** Resident pages. Any thread. */
     long resident() {
         return count(CLEAN) + count(DIRTY) + count(EVICTING);

@@ -219,6 +219,15 @@ public final class Pager implements DutyCycle {
         return context.heat();
     }
 
+    /**
+     * Counts where its pages are. Any thread, and not while the pager is closed.
+     *
+     * @param first the page of the guest that its first page is
+     */
+    public void count(PageCensus census, long first) {
+        census.add(table, first);
+    }
+
     /** Counters and latencies. Any thread. */
     public PagerCounters counters() {
         return context.counters();

@@ -20,6 +20,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PageMap;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
@@ -337,6 +338,28 @@ final class GuestTest {
     }
 
     @Test
+    void shouldCountItsPagesOnItsThreadOnceForEachRequest() {
+        handOff();
+        paging.script.add(() -> {
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> {
+            assertEquals(Optional.empty(), guest.sample().orElseThrow().map());
+            guest.requestMap();
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> {
+            assertTrue(guest.sample().orElseThrow().map().isPresent());
+            assertEquals(Optional.empty(), guest.sample().orElseThrow().map());
+            throw new TimeoutException();
+        });
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(1, events.stream().filter("map"::equals).count(), events.toString());
+        assertEquals(Optional.empty(), guest.sample(), "a guest that has ended has no figures");
+    }
+
+    @Test
     void shouldLetTheHomesReuseTheFramesOnceWhenTheSpaceIsDeletedAndNoTransferCanReachThem() {
         handOff();
         paging.script.add(() -> {
@@ -436,6 +459,17 @@ final class GuestTest {
         @Override
         public HeatReport heat() {
             return new HeatReport(List.of());
+        }
+
+        @Override
+        public GuestSample.Faults recentFaults() {
+            return GuestSample.Faults.none();
+        }
+
+        @Override
+        public PageMap map() {
+            events.add("map");
+            return new PageMap(List.of(1), List.of(1), List.of(1), List.of(1), List.of(1));
         }
 
         @Override

@@ -1,0 +1,16 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
+
+/**
+ * What the next report of figures is to have.
+ *
+ * @param maps ids of spaces whose {@link PageMap} is looked at
+ */
+public record FiguresWanted(@JsonProperty(required = true) List<Long> maps) {
+    /** Copies the list. */
+    public FiguresWanted {
+        maps = List.copyOf(maps);
+    }
+}

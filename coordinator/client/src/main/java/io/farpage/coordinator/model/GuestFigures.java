@@ -1,0 +1,43 @@
+package io.farpage.coordinator.model;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * How guests have faulted, and where their pages are.
+ *
+ * @param now the coordinator's clock, in seconds since 1970, as the times of the histories
+ * @param since when this coordinator began to collect figures, by the same clock; it has none from before
+ * @param guests those of which figures have come in the last 15 minutes, in the order of the names of their spaces
+ */
+public record GuestFigures(
+        @JsonProperty(required = true) long now,
+        @JsonProperty(required = true) long since,
+        @JsonProperty(required = true) List<OfGuest> guests) {
+
+    /** Copies the list. */
+    public GuestFigures {
+        guests = List.copyOf(guests);
+    }
+
+    /**
+     * A guest.
+     *
+     * @param spaceId id of its space
+     * @param space name of its space
+     * @param node that has reported it last
+     * @param pages where its pages were then
+     * @param history of its faults
+     * @param map where its pages are over its address space, once the agent has sent that; only of a guest that is asked for alone
+     * @param heat faults in a minute of each part of {@code map}, or of 256 parts; only of a guest that is asked for alone
+     */
+    public record OfGuest(
+            @JsonProperty(required = true) long spaceId,
+            @JsonProperty(required = true) String space,
+            @JsonProperty(required = true) String node,
+            @JsonProperty(required = true) GuestPages pages,
+            @JsonProperty(required = true) FaultHistory history,
+            Optional<PageMap> map,
+            Optional<List<Long>> heat) {}
+}

@@ -1,0 +1,170 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Heat;
+import io.farpage.coordinator.cluster.Ledger;
+import io.farpage.coordinator.cluster.Links;
+import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.State;
+import io.farpage.coordinator.figures.Figures;
+import io.farpage.coordinator.model.FiguresReport;
+import io.farpage.coordinator.model.FiguresWanted;
+import io.farpage.coordinator.model.GuestFigures;
+import io.farpage.coordinator.model.NodeFigures;
+import io.farpage.coordinator.model.NodeFilter;
+import io.farpage.coordinator.model.PageMap;
+import io.farpage.coordinator.model.Space;
+import io.farpage.rest.ProblemException;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.farpage.rest.Route.QueryParameter;
+import io.javalin.http.Context;
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.LongStream;
+
+/** What agents report of their guests, and what is shown of it. */
+final class FigureRoutes {
+    /** Of the page's guests and nodes, only samples that a client has not seen. */
+    private static final QueryParameter SINCE = new QueryParameter(
+            "since",
+            false,
+            "only samples after this time, in seconds since 1970, such as the last one seen; all when left out");
+
+    private static final String GUESTS = Api.PREFIX + "/figures/guests";
+
+    private final Ledger ledger;
+    private final Membership membership;
+    private final Links links;
+    private final Heat heat;
+    private final Figures figures;
+
+    FigureRoutes(Ledger ledger, Membership membership, Links links, Heat heat, Figures figures) {
+        this.ledger = ledger;
+        this.membership = membership;
+        this.links = links;
+        this.heat = heat;
+        this.figures = figures;
+    }
+
+    List<Route> routes() {
+        return List.of(
+                Route.post(
+                        Api.PREFIX + "/nodes/{id}/figures",
+                        "Report how the guests of a node have faulted since its last report",
+                        FiguresReport.class,
+                        FiguresWanted.class,
+                        200,
+                        this::report),
+                Route.get(
+                                Api.PREFIX + "/figures/nodes",
+                                "How the guests of each node have faulted in the last 15 minutes, in the order of the nodes' ids",
+                                NodeFigures.class,
+                                ctx -> ctx.json(nodes(Overviews.filter(ctx), since(ctx))))
+                        .with(Overviews.STATUS)
+                        .with(Overviews.PREFIX)
+                        .with(Overviews.AFTER)
+                        .with(Overviews.LIMIT)
+                        .with(SINCE),
+                Route.get(
+                                GUESTS,
+                                "How each guest has faulted in the last 15 minutes, in the order of the names of their spaces",
+                                GuestFigures.class,
+                                ctx -> ctx.json(guests(Overviews.filter(ctx), since(ctx))))
+                        .with(Overviews.NAME_PREFIX)
+                        .with(Overviews.NAME_AFTER)
+                        .with(Overviews.SPACE_LIMIT)
+                        .with(SINCE),
+                Route.get(
+                                GUESTS + "/{id}",
+                                "How the guest of a space has faulted, and where its pages are over its address space, which its agent sends within seconds of the first request; none if none was reported in the last 15 minutes",
+                                GuestFigures.class,
+                                ctx -> ctx.json(guest(ctx.pathParam("id"), since(ctx))))
+                        .with(SINCE));
+    }
+
+    private static long since(Context ctx) {
+        return Requests.number("since", Requests.optionalQuery(ctx, "since").orElse("0"), 0, Long.MAX_VALUE);
+    }
+
+    /** A guest of a space that the node is not attached to is left out: it has just ended, or is not the node's. */
+    private void report(Context ctx) throws IOException {
+        String node = ctx.pathParam("id");
+        links.requireKnown(node);
+        FiguresReport report = Requests.body(ctx, FiguresReport.class);
+        membership.require(node, report.incarnation());
+        State state = ledger.state();
+        ctx.json(figures.report(
+                node,
+                report.ofGuests(guest -> state.attachments().containsKey(State.idKey(guest.space()) + "/" + node))));
+    }
+
+    private NodeFigures nodes(NodeFilter filter, long since) {
+        Set<String> reporting = figures.nodes();
+        return new NodeFigures(
+                figures.now(),
+                figures.since(),
+                membership.nodes().stream()
+                        .filter(node -> reporting.contains(node.id()) && filter.includes(node))
+                        .limit(filter.limit())
+                        .map(node -> new NodeFigures.OfNode(node.id(), figures.ofNode(node.id(), since)))
+                        .toList());
+    }
+
+    private GuestFigures guests(NodeFilter names, long since) {
+        State state = ledger.state();
+        return figures(figures.spaces().stream()
+                .map(id -> Optional.ofNullable(state.spaces().get(State.idKey(id))))
+                .flatMap(Optional::stream)
+                .filter(space -> space.name().compareTo(names.after()) > 0
+                        && space.name().startsWith(names.prefix()))
+                .sorted(Comparator.comparing(Space::name))
+                .limit(names.limit())
+                .flatMap(space -> guest(space, since, Optional.empty(), Optional.empty()).stream())
+                .toList());
+    }
+
+    private GuestFigures guest(String idOrName, long since) {
+        Space space = ledger.state()
+                .space(idOrName)
+                .orElseThrow(() -> ProblemException.notFound("there is no space '%s'".formatted(idOrName)));
+        Optional<PageMap> map = figures.map(space.id());
+        return figures(
+                guest(space, since, map, Optional.of(heat(space, map))).stream().toList());
+    }
+
+    private Optional<GuestFigures.OfGuest> guest(
+            Space space, long since, Optional<PageMap> map, Optional<List<Long>> warm) {
+        return figures.guest(space.id())
+                .map(guest -> new GuestFigures.OfGuest(
+                        space.id(),
+                        space.name(),
+                        guest.node(),
+                        guest.pages(),
+                        figures.ofGuest(space.id(), since),
+                        map,
+                        warm));
+    }
+
+    private GuestFigures figures(List<GuestFigures.OfGuest> guests) {
+        return new GuestFigures(figures.now(), figures.since(), guests);
+    }
+
+    private List<Long> heat(Space space, Optional<PageMap> map) {
+        long pages = space.pages();
+        long parts = map.map(PageMap::parts).orElse((int) Math.min(PageMap.MAX_PARTS, pages));
+        return LongStream.range(0, parts)
+                .map(part -> {
+                    long first = firstOf(part, parts, pages);
+                    return heat.of(space.id(), first, firstOf(part + 1, parts, pages) - first);
+                })
+                .boxed()
+                .toList();
+    }
+
+    private static long firstOf(long part, long parts, long pages) {
+        return pages / parts * part + pages % parts * part / parts;
+    }
+}

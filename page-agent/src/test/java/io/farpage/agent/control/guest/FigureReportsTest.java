@@ -1,0 +1,127 @@
+package io.farpage.agent.control.guest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import io.farpage.agent.data.pager.PagerStatus;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.FiguresReport;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.rest.Json;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Reports of figures to coordinators that know them and to an older one, over HTTP. */
+class FigureReportsTest implements SampledGuests {
+    private final HttpServer server;
+    private final CoordinatorClient client;
+    private final FigureReports reports;
+    private final List<FiguresReport> received = new ArrayList<>();
+    private final List<Set<Long>> requested = new ArrayList<>();
+    private List<GuestSample> samples = List.of(sample(7, 100, 1_000), sample(8, 300, 9_000));
+    private int status = 200;
+    private String answer = "{\"maps\":[]}";
+
+    FigureReportsTest() throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/api/v1/nodes/a/figures", exchange -> {
+            received.add(Json.STRICT.readValue(exchange.getRequestBody().readAllBytes(), FiguresReport.class));
+            byte[] body = answer.getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders()
+                    .add("Content-Type", status == 200 ? "application/json" : "application/problem+json");
+            exchange.sendResponseHeaders(status, body.length);
+            exchange.getResponseBody().write(body);
+            exchange.close();
+        });
+        server.start();
+        client = new CoordinatorClient(
+                URI.create("http://127.0.0.1:" + server.getAddress().getPort()), Duration.ofSeconds(30));
+        reports = new FigureReports(client, "a", new Incarnation(5), this);
+    }
+
+    @AfterEach
+    void close() {
+        client.close();
+        server.stop(0);
+    }
+
+    @Override
+    public List<GuestSample> samples() {
+        return samples;
+    }
+
+    @Override
+    public void requestMaps(Set<Long> spaces) {
+        requested.add(spaces);
+    }
+
+    private static GuestSample sample(long space, long faults, long latency) {
+        Histogram histogram = new Histogram(3);
+        histogram.recordValueWithCount(latency, faults);
+        return new GuestSample(
+                space, PagerStatus.NONE, new GuestSample.Faults(faults + 10, histogram, histogram), Optional.empty());
+    }
+
+    private void refuse(int with, String word) {
+        status = with;
+        answer =
+                "{\"type\":\"urn:farpage:problem:%s\",\"title\":\"no\",\"status\":%d,\"detail\":\"no\",\"instance\":\"/x\"}"
+                        .formatted(word, with);
+    }
+
+    @Test
+    void shouldReportEachGuestAndAllTogether() throws CoordinatorException {
+        assertEquals(FigureReports.INTERVAL, reports.report());
+        FiguresReport report = received.getFirst();
+        assertEquals(new Incarnation(5), report.incarnation());
+        assertEquals(
+                List.of(7L, 8L),
+                report.guests().stream().map(FiguresReport.Guest::space).toList());
+        assertEquals(110, report.guests().getFirst().faults().faults());
+        assertEquals(100, report.guests().getFirst().faults().fetched());
+        assertEquals(420, report.faults().faults());
+        assertEquals(1, report.guests().getFirst().faults().faultP99Ns() / 1_000);
+        assertEquals(9, report.faults().faultP50Ns() / 1_000, "of 400 faults 300 took 9 us");
+    }
+
+    @Test
+    void shouldReportAgainSoonWhenAMapIsAskedForAnew() throws CoordinatorException {
+        answer = "{\"maps\":[8]}";
+        assertEquals(FigureReports.UNTIL_MAPPED, reports.report());
+        assertEquals(FigureReports.INTERVAL, reports.report());
+        assertEquals(List.of(Set.of(8L), Set.of(8L)), requested);
+        answer = "{\"maps\":[7,8]}";
+        assertEquals(FigureReports.UNTIL_MAPPED, reports.report());
+    }
+
+    @Test
+    void shouldReportNothingWithoutAGuest() throws CoordinatorException {
+        samples = List.of();
+        assertEquals(FigureReports.INTERVAL, reports.report());
+        assertTrue(received.isEmpty());
+    }
+
+    @Test
+    void shouldAskAnOlderCoordinatorLaterAndRepeatNoReport() throws CoordinatorException {
+        refuse(404, "not-found");
+        assertEquals(FigureReports.WHEN_UNKNOWN, reports.report());
+        refuse(503, "overloaded");
+        assertThrows(CoordinatorRefusedException.class, reports::report);
+        assertEquals(2, received.size());
+    }
+}

@@ -102,7 +102,7 @@ class FiguresRestTest {
     @Test
     void shouldShowAGuestsMapAndHeatOnceItsAgentHasSentThem() throws CoordinatorException {
         assertEquals(List.of(), running.client.guestFigures("vm1").orElseThrow().guests());
-        assertTrue(running.client.guestFigures("nobody").isEmpty());
+        assertTrue(running.client.guestFigures("absent").isEmpty());
         running.client.reportHeat("vm1", new HeatReport(List.of(new HeatReport.Range(0, 128, 1280))));
         assertEquals(
                 List.of(space),

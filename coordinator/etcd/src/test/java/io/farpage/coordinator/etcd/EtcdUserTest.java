@@ -120,8 +120,8 @@ class EtcdUserTest {
 
     @Test
     void shouldSayWhyEtcdRefuses() {
-        String nobody = refusal(config("", "", Map.of()));
-        assertTrue(nobody.contains("user name is empty"), nobody);
+        String withoutUser = refusal(config("", "", Map.of()));
+        assertTrue(withoutUser.contains("user name is empty"), withoutUser);
         String wrong = refusal(config("coordinator", "wrong", Map.of()));
         assertTrue(wrong.contains("etcd refuses store.etcd.user with the password"), wrong);
         String prefix = refusal(config("coordinator", "right", Map.of("store.etcd.prefix", "/other")));

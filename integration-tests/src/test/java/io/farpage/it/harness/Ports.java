@@ -8,6 +8,7 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** Ports of children. */
 public final class Ports {
@@ -15,12 +16,22 @@ public final class Ports {
 
     private Ports() {}
 
-    /** A port on which nothing listened a moment ago. */
+    /** A port on which nothing listened a moment ago, below those that Linux gives to connections, so that none of these takes it before a child does. */
     public static int free() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+        for (int i = 0; i < 100; i++) {
+            int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+            if (isFree(port)) {
+                return port;
+            }
+        }
+        throw new IllegalStateException("no port between 20000 and 32000 is free");
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket _ = new ServerSocket(port)) {
+            return true;
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return false;
         }
     }
 

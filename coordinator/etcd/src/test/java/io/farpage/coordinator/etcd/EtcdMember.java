@@ -1,10 +1,7 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
@@ -12,7 +9,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Assumptions;
 
 /** A cluster of one member, on ports from the system, in a directory of the test. */
@@ -24,10 +23,12 @@ final class EtcdMember implements AutoCloseable {
 
     private final Process process;
     private final String url;
+    private final Path log;
 
-    private EtcdMember(Process process, String url) {
+    private EtcdMember(Process process, String url, Path log) {
         this.process = process;
         this.url = url;
+        this.log = log;
     }
 
     static EtcdMember start(Path directory) {
@@ -63,11 +64,12 @@ final class EtcdMember implements AutoCloseable {
                 "--initial-cluster=a=" + peers));
         command.addAll(options);
         try {
+            Path log = directory.resolve("etcd.log");
             Process process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
-                    .redirectOutput(directory.resolve("etcd.log").toFile())
+                    .redirectOutput(log.toFile())
                     .start();
-            return new EtcdMember(process, url);
+            return new EtcdMember(process, url, log);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -77,16 +79,36 @@ final class EtcdMember implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + freePort());
     }
 
+    /** A port on which nothing listened a moment ago, below those that Linux gives to connections, so that none of these takes it before etcd does. */
     private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+        for (int i = 0; i < 100; i++) {
+            int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+            if (isFree(port)) {
+                return port;
+            }
+        }
+        throw new IllegalStateException("no port between 20000 and 32000 is free");
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket _ = new ServerSocket(port)) {
+            return true;
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return false;
         }
     }
 
     String url() {
         return url;
+    }
+
+    private String printed() {
+        try {
+            String said = Files.readString(log);
+            return said.substring(Math.max(0, said.length() - 4_000));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     Members members() {
@@ -95,16 +117,30 @@ final class EtcdMember implements AutoCloseable {
                 endpoint -> Connections.builder(endpoint, DEADLINE).build());
     }
 
-    /** Waits until it answers. */
-    EtcdMember awaitReady() {
+    private EtcdMember awaitReady() {
         try (Members members = members()) {
             Etcd etcd = new Etcd(members, "/", DEADLINE);
-            await("etcd at " + url)
-                    .atMost(DEADLINE.multipliedBy(3))
-                    .ignoreExceptions()
-                    .until(() -> etcd.get("any").isEmpty());
+            awaitAnswer(() -> etcd.get("any"));
         }
         return this;
+    }
+
+    /** Repeats a request until it is answered, for as long as etcd runs and for 30 s at most; the error names the last refusal and what etcd printed. */
+    void awaitAnswer(Runnable request) {
+        long end = System.nanoTime() + DEADLINE.multipliedBy(3).toNanos();
+        while (true) {
+            try {
+                request.run();
+                return;
+            } catch (RuntimeException e) {
+                if (!process.isAlive() || System.nanoTime() - end > 0) {
+                    close();
+                    throw new AssertionError(
+                            "etcd does not answer at %s; it printed:%n%s".formatted(url, printed()), e);
+                }
+                LockSupport.parkNanos(20_000_000);
+            }
+        }
     }
 
     @Override

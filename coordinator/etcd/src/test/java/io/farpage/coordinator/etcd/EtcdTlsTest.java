@@ -1,6 +1,5 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -35,7 +34,6 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class EtcdTlsTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final Duration HOUR = Duration.ofHours(1);
     private static final String UNNAMED = "127.0.0.2";
 
@@ -57,9 +55,9 @@ class EtcdTlsTest {
                         "--trusted-ca-file=" + at("ca.pem"),
                         "--client-cert-auth"),
                 UNNAMED));
-        await("etcd answers").atMost(PATIENCE).ignoreExceptions().until(() -> {
+        member().awaitAnswer(() -> {
             try (Members members = Connections.open(config(member().url(), shown("coordinator")))) {
-                return etcd(members).get("any").isEmpty();
+                etcd(members).get("any");
             }
         });
     }

@@ -61,8 +61,8 @@ clean: ## remove everything that was built
 	@$(JDK); $(MVN) $(MVN_FLAGS) clean; rm -rf target
 
 .PHONY: test-rdma
-test-rdma: ## run the verbs tests, two agents and the benchmark on SoftRoCE in a virtual machine
-	@$(MAKE) --no-print-directory build && integration-tests/rig/run
+test-rdma: ## run the verbs tests, two agents and the benchmark on SoftRoCE in a virtual machine; ARGS=--checks: without measurements
+	@$(MAKE) --no-print-directory build && integration-tests/rig/run $(ARGS)
 
 .PHONY: test-rdma-two-vms
 test-rdma-two-vms: ## the same between two virtual machines

@@ -1,4 +1,5 @@
 # time limit: 300 s
+# kind: measurement
 # READs of 4 KiB through the provider beside perftest's on the same device, in turn, each pair one right after the other.
 # With the optimising compiler, as in production, alone (see 90-fetch), and warmed up until it has nothing left to do.
 devices=${LATENCY_DEVICES:-rxe0 rxe0} rounds=${LATENCY_ROUNDS:-3}

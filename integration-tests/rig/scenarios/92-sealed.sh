@@ -1,4 +1,5 @@
 # time limit: 600 s
+# kind: measurement
 # Pages of an encrypted space over RDMA: the benchmark's node opens each page that it fetches, beside the same agents with pages that are not
 # sealed. The emulated CPU executes AES instructions in software, so the ratio says what an emulated CPU costs and is no bound for a real one.
 . "$RIG_DIR/guest/bench"

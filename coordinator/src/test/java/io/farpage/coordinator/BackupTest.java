@@ -34,10 +34,12 @@ import java.util.SortedMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The commands {@code backup} and {@code restore} on embedded stores, with the coordinators before and after. */
+@Tag("portable")
 class BackupTest {
 
     private static final long POOL = 64 << 20;

@@ -27,11 +27,13 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** Reports of figures through the real client and server, and what is shown of them. */
+@Tag("portable")
 class FiguresRestTest {
     private static final int PAGES = 256;
     private static final FaultFigures FAULTS = new FaultFigures(50, 40, 9_000, 80_000, 7_000, 60_000);

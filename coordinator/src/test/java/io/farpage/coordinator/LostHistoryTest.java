@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An agent's client at coordinators that have lost, rolled back or copied the store, all real and on one port after another. */
+@Tag("portable")
 class LostHistoryTest {
 
     private final Path directory;

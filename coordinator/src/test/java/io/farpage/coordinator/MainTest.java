@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The program as a process of its own. */
+@Tag("portable")
 class MainTest {
 
     private final Path directory;

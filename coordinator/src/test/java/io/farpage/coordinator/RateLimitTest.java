@@ -24,11 +24,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Rate limits of a real coordinator, and what its client makes of them. */
+@Tag("portable")
 @Timeout(60)
 class RateLimitTest {
 

@@ -24,11 +24,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** What an operator sees of a cluster with the commands that change nothing. */
+@Tag("portable")
 class ViewCommandsTest {
 
     private static final int NODES = 150;

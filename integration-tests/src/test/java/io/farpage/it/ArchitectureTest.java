@@ -28,10 +28,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Command;
 
 /** Who may use whom: arrows run downwards only. */
+@Tag("portable")
 class ArchitectureTest {
     private static final String[] EVERYWHERE = {
         "java..", "javax.crypto..", "org.slf4j..", "org.jspecify..", "com.google.errorprone.annotations.."

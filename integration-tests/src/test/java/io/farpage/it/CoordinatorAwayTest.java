@@ -25,11 +25,13 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What agents do without a coordinator: what they did before. In order, because the last test takes the coordinator's store away. */
+@Tag("portable")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class CoordinatorAwayTest {
     private static final int PAGES = 64;

@@ -16,11 +16,13 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The dashboard of a coordinator with three agents, in a browser. */
+@Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DashboardTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);

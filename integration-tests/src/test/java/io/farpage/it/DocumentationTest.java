@@ -19,9 +19,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the pages in docs/ and the README say of other pages and of messages, held against the tree. */
+@Tag("portable")
 class DocumentationTest {
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath().normalize();

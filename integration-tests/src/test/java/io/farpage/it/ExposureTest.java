@@ -10,10 +10,12 @@ import io.farpage.it.harness.Cluster;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Programs without certificates serve loopback only, unless they are told that this is insecure. */
+@Tag("portable")
 class ExposureTest {
     @TempDir
     Path directory;

@@ -33,10 +33,12 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** What the dashboard shows of faults and of a guest, as the test reports them in the place of agents. */
+@Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class FaultsPageTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);

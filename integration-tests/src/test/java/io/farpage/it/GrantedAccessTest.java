@@ -17,6 +17,7 @@ import io.farpage.it.harness.TwoNodes;
 import io.farpage.verbs.WcStatus;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * A node that is linked with a home and holds the key of one space reaches that space, byte for byte, and nothing else; and nothing once it is detached.
  * It is a soft device of the test's own that posts any address with any key.
  */
+@Tag("portable")
 @ExtendWith(TwoNodes.class)
 final class GrantedAccessTest {
     private static final int PAGE = 4096;

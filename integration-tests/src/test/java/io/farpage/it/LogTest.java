@@ -9,12 +9,14 @@ import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Rest;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The log of a service in JSON, and its level, which changes while the service runs. */
+@Tag("portable")
 class LogTest {
     /** Registers a node that never sends a heartbeat, and waits until its lease has run out, of which the coordinator warns. */
     private static void lose(Rest coordinator, String node, int incarnation) {

@@ -12,10 +12,12 @@ import io.farpage.it.harness.TwoNodes;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Whatever is sent to either service, it answers with a problem document of the 400s and goes on. */
+@Tag("portable")
 @ExtendWith(TwoNodes.class)
 class MalformedRequestsTest {
     private static final String REGISTRATION = """

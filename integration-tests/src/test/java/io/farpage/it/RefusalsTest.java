@@ -38,6 +38,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -52,6 +53,7 @@ import tools.jackson.databind.json.JsonMapper;
  * Each cell of the table of refusals in docs/security.md, made to happen: the answer is that of the cell, the log of the port's program has the line of the guide, whole,
  * and its audit has a line with the same reason. Attempts that meet deadlines of 5 and 10 s begin before all others and are waited for last.
  */
+@Tag("portable")
 @Timeout(120)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RefusalsTest {

@@ -289,6 +289,7 @@ class RestartedHomeTest {
 
     @Test
     @Tag("soak")
+    @Tag("long")
     void shouldRefuseAPoolThatIsNotTheConfiguredOneUntilItIsDropped() throws Exception {
         fill("sized", 10);
         cluster.agent("b").process().kill();

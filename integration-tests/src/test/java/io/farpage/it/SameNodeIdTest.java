@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
+@Tag("portable")
 class SameNodeIdTest {
     @SuppressWarnings("NullAway.Init") // set before each test
     private Cluster cluster;

@@ -17,10 +17,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Commands on the host of a cluster with certificates: tokens, files, and what clients show. */
+@Tag("portable")
 class SecuredCommandsTest extends SecuredNodes {
     @TempDir
     private Path directory = Path.of("");

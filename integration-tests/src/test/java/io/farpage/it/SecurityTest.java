@@ -19,11 +19,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Certificates that must be refused, in the handshake or with the request, and claims of a client that count for nothing. */
+@Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SecurityTest extends SecuredNodes {
     private final Certificates foreign;

@@ -25,12 +25,14 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Spaces for some nodes only, in a cluster with certificates whose nodes create no spaces. Node b is the home. */
+@Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SpaceAccessTest {
     private static final int PAGE = 4096;

@@ -19,12 +19,14 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
 /** A space's memory outlives its guest: in a file, at its homes, and as what the next guest is given ahead of asking. */
+@Tag("portable")
 @ExtendWith(TwoNodes.class)
 class SpaceImageTest {
     private static final int PAGES = 300;

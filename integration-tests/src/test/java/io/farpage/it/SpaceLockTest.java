@@ -21,11 +21,13 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The space of a running guest is the guest's alone, whether a request names it by name or by id. */
+@Tag("portable")
 class SpaceLockTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 512;

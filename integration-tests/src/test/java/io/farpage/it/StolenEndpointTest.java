@@ -14,6 +14,7 @@ import java.io.InputStream;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * A stranger that knows all that the coordinator tells of a link (addresses, queue pair numbers, PSNs, the header page's rkey) reads and writes nothing. It is a plain
  * socket that speaks docs/wire-protocol.md without the library's code.
  */
+@Tag("portable")
 @ExtendWith(TwoNodes.class)
 final class StolenEndpointTest {
     private static final int REQUEST_SIZE = 32;

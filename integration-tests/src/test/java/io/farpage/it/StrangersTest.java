@@ -32,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Strangers at the ports of a cluster with certificates: REST of the coordinator and of an agent over TLS, the agent's Unix socket, and the port of
  * pages over TCP. Each is refused within a bound and with a reason, and others are served.
  */
+@Tag("portable")
 @Timeout(180)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StrangersTest {

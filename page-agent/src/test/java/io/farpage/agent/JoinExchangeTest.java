@@ -35,11 +35,13 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Coordinators that lead, follow or hang, as servers with certificates of one CA. */
+@Tag("portable")
 @Timeout(60)
 final class JoinExchangeTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);

@@ -30,6 +30,7 @@ final class ClusterCommandTest {
     /** Over real processes: all join, each failure is known to each agent, and no request fails. */
     @Test
     @Tag("soak")
+    @Tag("long")
     void shouldHaveFiftyAgentsJoinChangeLinkAndFail() throws Exception {
         String output = run(
                 "--agents",

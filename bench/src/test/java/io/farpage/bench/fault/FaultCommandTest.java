@@ -103,6 +103,7 @@ final class FaultCommandTest {
     }
 
     @Test
+    @Tag("long")
     void shouldComparePagesWithTwoHomesWithThoseThatHaveOne() throws Exception {
         compare("mirrored", "farpage-one-home");
     }

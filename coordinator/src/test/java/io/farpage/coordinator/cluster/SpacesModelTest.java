@@ -30,12 +30,14 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Random creations, deletions, attachments, acknowledgements and restarts against two models: one bit for each 4 KiB, and which incarnations
  * can write to which space.
  */
+@Tag("portable")
 class SpacesModelTest {
 
     private static final int PAGE = 4096;

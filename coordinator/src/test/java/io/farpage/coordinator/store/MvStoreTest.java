@@ -15,9 +15,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import org.h2.mvstore.MVStore;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("portable")
 class MvStoreTest {
 
     @TempDir

@@ -17,8 +17,10 @@ import io.farpage.verbs.contract.SharedReceiveContract;
 import io.farpage.verbs.contract.TransitionContract;
 import io.farpage.verbs.contract.VerbsFixture;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** The provider contract, against the soft provider with encrypted connections. */
+@Tag("portable")
 final class EncryptedContractTest {
     @Nested
     final class Atomic extends AtomicContract {

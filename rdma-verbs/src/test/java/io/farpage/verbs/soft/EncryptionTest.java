@@ -19,12 +19,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** When connections are encrypted, and what a party between the two ends can do. Two devices of this process, with a {@link Tap} between them. */
+@Tag("portable")
 final class EncryptionTest {
     private static final int PAGE = 4096;
     private static final int NONCE_AND_HELLO = 64;

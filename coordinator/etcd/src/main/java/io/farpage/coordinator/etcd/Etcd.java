@@ -8,26 +8,20 @@ import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
-import io.etcd.jetcd.support.Errors;
-import io.farpage.coordinator.store.StoreException;
-import io.grpc.Status;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 /**
- * Operations of etcd, each of which ends within a deadline. A member at which one fails is left for the next one.
+ * Operations of etcd, each of which ends within a deadline. A member at which one fails, or takes long, is left for the next one.
  *
  * @param members of the cluster
  * @param prefix of all keys
- * @param deadline of each call to a member
+ * @param deadline of each operation, however many members are asked
  */
 record Etcd(Members members, String prefix, Duration deadline) {
 
@@ -91,91 +85,41 @@ record Etcd(Members members, String prefix, Duration deadline) {
         return ByteSequence.from(end);
     }
 
-    /** Makes all operations if all comparisons hold; says whether they did. If it throws, they may take effect later. */
+    /**
+     * Makes all operations if all comparisons hold; says whether they did. More than one member may be asked, so no comparison may hold after the operations,
+     * or making them twice must be as good as once. {@code false} may mean that they took effect by another member. If it throws, they may take effect later.
+     */
     boolean commit(String operation, List<Cmp> conditions, List<Op> operations) {
-        TxnResponse answer = call(
-                operation,
-                client -> client.getKVClient()
-                        .txn()
-                        .If(conditions.toArray(Cmp[]::new))
-                        .Then(operations.toArray(Op[]::new))
-                        .commit());
-        return answer.isSucceeded();
+        return ask(operation, transaction(conditions, operations)).isSucceeded();
     }
 
-    /** Asks what changes nothing, or may be asked again, of one member after another until one answers. */
+    /** The same with one member: {@code false} means that they did not take effect. */
+    boolean commitOnce(String operation, List<Cmp> conditions, List<Op> operations) {
+        return call(operation, transaction(conditions, operations)).isSucceeded();
+    }
+
+    private static Function<Client, CompletableFuture<TxnResponse>> transaction(
+            List<Cmp> conditions, List<Op> operations) {
+        return client -> client.getKVClient()
+                .txn()
+                .If(conditions.toArray(Cmp[]::new))
+                .Then(operations.toArray(Op[]::new))
+                .commit();
+    }
+
+    /**
+     * Asks what changes nothing, or may be asked again. When a member fails, or is silent for its part of the deadline, the next one is asked, too; the first
+     * answer counts, and later calls begin with the member that gave it.
+     */
     <T> T ask(String operation, Function<Client, CompletableFuture<T>> request) {
-        StoreException failure = null;
-        for (int i = 0; i < members.size(); i++) {
-            try {
-                return call(operation, request);
-            } catch (StoreException e) {
-                if (Thread.currentThread().isInterrupted()) {
-                    throw e;
-                }
-                if (failure != null) {
-                    e.addSuppressed(failure);
-                }
-                failure = e;
-            }
-        }
-        throw failure == null ? new StoreException("etcd: no member is configured") : failure;
+        return new Asking<>(this, operation, request).answer(members.inTurn());
     }
 
     /**
      * Calls the present member and waits for its answer until the deadline. If the member has forgotten the login of {@code store.etcd.user}, as it does after
      * some minutes without a call, it has refused the call unread; the client logs in anew with the second one.
      */
-    <T> T call(String operation, Function<Client, CompletableFuture<T>> request) {
-        Client member = members.current();
-        try {
-            return once(member, operation, request);
-        } catch (StoreException e) {
-            if (!isLoggedOut(e)) {
-                throw e;
-            }
-            return once(member, operation, request);
-        }
-    }
-
-    private static boolean isLoggedOut(StoreException failure) {
-        return failure.getCause() instanceof ExecutionException cause
-                && cause.getCause() != null
-                && (Errors.isInvalidTokenError(cause.getCause()) || Errors.isAuthStoreExpired(cause.getCause()));
-    }
-
-    private <T> T once(Client member, String operation, Function<Client, CompletableFuture<T>> request) {
-        CompletableFuture<T> answer = request.apply(member);
-        try {
-            return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            answer.cancel(true);
-            members.leave(member);
-            throw failed(
-                    operation, "no answer within " + deadline.toMillis() + " ms; is a majority of its members up?", e);
-        } catch (ExecutionException e) {
-            Throwable cause = e.getCause() == null ? e : e.getCause();
-            StoreException failure = failed(operation, reason(cause), e);
-            if (!isLoggedOut(failure)) {
-                members.leave(member);
-            }
-            throw failure;
-        } catch (InterruptedException e) {
-            answer.cancel(true);
-            Thread.currentThread().interrupt();
-            throw failed(operation, "interrupted", e);
-        }
-    }
-
-    private static String reason(Throwable cause) {
-        Status status = Status.fromThrowable(cause);
-        boolean isRefusedLogin = status.getCode() == Status.Code.UNAUTHENTICATED && status.getDescription() == null;
-        return isRefusedLogin
-                ? "etcd refuses store.etcd.user with the password in store.etcd.password_file"
-                : String.valueOf(cause.getMessage());
-    }
-
-    private StoreException failed(String operation, String reason, Exception cause) {
-        return new StoreException("etcd, %s under %s: %s".formatted(operation, prefix, reason), cause);
+    private <T> T call(String operation, Function<Client, CompletableFuture<T>> request) {
+        return new Asking<>(this, operation, request).answer(members.inTurn().subList(0, 1));
     }
 }

@@ -96,12 +96,8 @@ final class EtcdCandidacy implements Candidacy {
                 client -> client.getKVClient().txn().If(missing).Then(put).commit());
     }
 
-    private Optional<KeyValue> look() {
-        return look(etcd);
-    }
-
     /** The key that was created first, as the majority of members has it. */
-    private Optional<KeyValue> look(Etcd within) {
+    private Optional<KeyValue> look() {
         ByteSequence all = etcd.key(ELECTION);
         GetOption oldest = GetOption.builder()
                 .withRange(Etcd.prefixEnd(all))
@@ -110,8 +106,7 @@ final class EtcdCandidacy implements Candidacy {
                 .withLimit(1)
                 .build();
         long asked = System.nanoTime();
-        List<KeyValue> found = within.ask(
-                        "leader", client -> client.getKVClient().get(all, oldest))
+        List<KeyValue> found = etcd.ask("leader", client -> client.getKVClient().get(all, oldest))
                 .getKvs();
         Optional<KeyValue> first = found.stream().findFirst();
         known = new Known(first, asked);
@@ -132,7 +127,7 @@ final class EtcdCandidacy implements Candidacy {
             return now.first();
         }
         try {
-            return look(etcd.within(etcd.deadline().dividedBy(etcd.members().size())));
+            return look();
         } catch (StoreException e) {
             LOG.debug("no leader is known: {}", e.getMessage());
             known = new Known(Optional.empty(), System.nanoTime());

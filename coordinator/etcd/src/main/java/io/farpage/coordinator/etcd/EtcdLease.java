@@ -1,9 +1,11 @@
 package io.farpage.coordinator.etcd;
 
 import io.farpage.coordinator.store.StoreException;
+import io.grpc.Status;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,7 +17,7 @@ final class EtcdLease implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLease.class);
 
-    /** Before the next member is asked. */
+    /** After a renewal that no member answered. */
     private static final Duration RETRY = Duration.ofMillis(50);
 
     private final Etcd etcd;
@@ -34,7 +36,8 @@ final class EtcdLease implements AutoCloseable {
     static EtcdLease grant(Etcd etcd, Duration length) {
         long seconds = length.plusMillis(999).toSeconds(); // never shorter in etcd than on this side
         long sent = System.nanoTime();
-        long id = etcd.call("grant a lease", client -> client.getLeaseClient().grant(seconds))
+        // If two members are asked, the lease of one has no key and runs out.
+        long id = etcd.ask("grant a lease", client -> client.getLeaseClient().grant(seconds))
                 .getID();
         EtcdLease lease = new EtcdLease(etcd, id, length, sent);
         Thread.ofPlatform().daemon().name("etcd-lease").start(lease::keep);
@@ -43,12 +46,11 @@ final class EtcdLease implements AutoCloseable {
 
     private void keep() {
         Duration pause = length.dividedBy(6);
-        // Two members may fail to answer before the lease is over on this side.
         Etcd quick = etcd.within(length.dividedBy(4));
         while (holds()) {
             long sent = System.nanoTime();
             try {
-                long left = quick.call(
+                long left = quick.ask(
                                 "renew the lease",
                                 client -> client.getLeaseClient().keepAliveOnce(id))
                         .getTTL();
@@ -69,6 +71,29 @@ final class EtcdLease implements AutoCloseable {
             }
         }
         ended.countDown();
+        revokeWhileItLasts();
+    }
+
+    /** A new leader of etcd gives every lease its whole length again, for which no candidate could be elected. */
+    private void revokeWhileItLasts() {
+        long end = System.nanoTime() + length.multipliedBy(2).toNanos();
+        while (!isRevoked() && System.nanoTime() - end < 0) {
+            LockSupport.parkNanos(RETRY.toNanos());
+        }
+    }
+
+    private boolean isRevoked() {
+        try {
+            etcd.within(length.dividedBy(4))
+                    .ask("revoke the lease", client -> client.getLeaseClient().revoke(id));
+            return true;
+        } catch (StoreException e) {
+            if (Status.fromThrowable(e).getCode() == Status.Code.NOT_FOUND) {
+                return true;
+            }
+            LOG.debug("the lease is not revoked: {}", e.getMessage());
+            return false;
+        }
     }
 
     private boolean pauseOrEnd(Duration pause) {
@@ -104,11 +129,8 @@ final class EtcdLease implements AutoCloseable {
     @Override
     public void close() {
         end();
-        try {
-            etcd.within(length.dividedBy(4))
-                    .ask("revoke the lease", client -> client.getLeaseClient().revoke(id));
-        } catch (StoreException e) {
-            LOG.debug("the lease runs out by itself: {}", e.getMessage());
+        if (!isRevoked()) {
+            LOG.debug("the lease runs out by itself");
         }
     }
 }

@@ -111,7 +111,7 @@ final class EtcdRecords<T> implements SharedRecords<T> {
                 before.<CmpTarget<?>>map(text -> CmpTarget.value(Etcd.bytes(text)))
                         .orElseGet(() -> CmpTarget.version(0)));
         try {
-            return etcd.commit(
+            return etcd.commitOnce(
                     "change " + path, List.of(unchanged), List.of(Op.put(key, Etcd.bytes(after), PutOption.DEFAULT)));
         } catch (StoreException e) {
             // It may have taken effect. Hashes of new tokens and times of use make the text one that no other change

@@ -112,9 +112,13 @@ final class EtcdStore implements Store {
      */
     private void move(Mark next, List<Op> operations) {
         String operation = "commit " + next.revision();
+        List<Cmp> conditions = new ArrayList<>(conditions());
+        if (next.staged() > 0) {
+            conditions.add(isStaged(next, next.staged() - 1));
+        }
         for (int tries = 1; ; tries++) {
             try {
-                if (etcd.commit(operation, conditions(), operations) || read().equals(next)) {
+                if (etcd.commit(operation, conditions, operations) || read().equals(next)) {
                     mark = next;
                     return;
                 }
@@ -144,11 +148,23 @@ final class EtcdStore implements Store {
         }
     }
 
+    /**
+     * Stages the parts. A delayed copy of an earlier deletion may take them away again, all at once, until the mark moves: each part is put only if the one
+     * before it is there, and the mark moves only if the last one is.
+     */
     private void stage(Mark next, List<Part> parts) {
         check("stage", List.of(deleteStaged()));
         for (int i = 0; i < parts.size(); i++) {
-            check("stage", List.of(put(staged(next, i), Json.STRICT.writeValueAsString(parts.get(i)))));
+            List<Cmp> conditions = new ArrayList<>(conditions());
+            if (i > 0) {
+                conditions.add(isStaged(next, i - 1));
+            }
+            check("stage", conditions, List.of(put(staged(next, i), Json.STRICT.writeValueAsString(parts.get(i)))));
         }
+    }
+
+    private Cmp isStaged(Mark mark, int part) {
+        return new Cmp(etcd.key(staged(mark, part)), Cmp.Op.GREATER, CmpTarget.version(0));
     }
 
     private Op deleteStaged() {
@@ -183,7 +199,11 @@ final class EtcdStore implements Store {
     }
 
     private void check(String operation, List<Op> operations) {
-        if (!etcd.commit(operation, conditions(), operations)) {
+        check(operation, conditions(), operations);
+    }
+
+    private void check(String operation, List<Cmp> conditions, List<Op> operations) {
+        if (!etcd.commit(operation, conditions, operations)) {
             lead.lost().run();
             throw new StoreException("etcd, %s: another coordinator leads, or has committed".formatted(operation));
         }

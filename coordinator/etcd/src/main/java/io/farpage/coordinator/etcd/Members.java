@@ -3,9 +3,10 @@ package io.farpage.coordinator.etcd;
 import io.etcd.jetcd.Client;
 import java.util.List;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
- * The members of an etcd cluster, of which one is called until a call to it fails. Each has a client of its own: a single client of several members sends
+ * The members of an etcd cluster, of which one is called first for as long as it answers. Each has a client of its own: a single client of several members sends
  * a part of its calls to a member that is cut off, for as long as its connection to that member looks whole. Thread-safe.
  */
 final class Members implements AutoCloseable {
@@ -24,12 +25,16 @@ final class Members implements AutoCloseable {
         return new Members(endpoints.stream().map(connect).toList());
     }
 
-    int size() {
-        return clients.size();
+    /** All of them, the present one first. */
+    List<Client> inTurn() {
+        int first = clients.indexOf(current);
+        return Stream.concat(clients.stream().skip(first), clients.stream().limit(first))
+                .toList();
     }
 
-    Client current() {
-        return current;
+    /** Calls this member first from now on. */
+    void prefer(Client answered) {
+        current = answered;
     }
 
     /** Calls the member after one that failed. Of several calls that failed at the same member, the first has an effect. */

@@ -28,11 +28,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A member of etcd with authentication, a user who may use one prefix alone, and logins of which etcd forgets each after a second without a call. */
+@Tag("portable")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class EtcdUserTest {
 

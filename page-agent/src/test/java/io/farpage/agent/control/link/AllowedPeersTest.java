@@ -25,11 +25,13 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Which peers an agent links with, and whether in the clear. Whole agents in this process, with a soft device that poses as an RDMA device. */
+@Tag("portable")
 @Timeout(120)
 final class AllowedPeersTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(40);

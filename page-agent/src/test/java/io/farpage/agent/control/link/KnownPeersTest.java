@@ -23,10 +23,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What an agent knows of its peers, when some of its requests to the coordinator fail. */
+@Tag("portable")
 final class KnownPeersTest {
     private static final Incarnation PEER = new Incarnation(2);
 

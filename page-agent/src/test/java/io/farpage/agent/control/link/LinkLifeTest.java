@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whole agents in this process, each with a soft device that poses as an RDMA device beside its TCP fallback. */
+@Tag("portable")
 @Timeout(120)
 class LinkLifeTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(40);

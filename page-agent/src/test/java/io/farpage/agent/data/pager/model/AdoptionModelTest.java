@@ -17,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The agent is killed at any step, before and after each of its calls into the kernel, and another one adopts what it has left; that one may be killed in the
  * midst of that. The {@link Invariants} hold all the same.
  */
+@Tag("portable")
 final class AdoptionModelTest {
     private static final int RUNS = 200;
     private static final int SOAK_RUNS =

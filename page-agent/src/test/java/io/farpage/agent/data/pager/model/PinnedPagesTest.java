@@ -11,10 +11,12 @@ import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** Eviction while a direct read is under way, and the inspections that find it. */
+@Tag("portable")
 final class PinnedPagesTest {
     private static final int PAGES = 40;
     private static final int LIMIT = 32;

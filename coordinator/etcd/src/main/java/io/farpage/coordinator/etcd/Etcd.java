@@ -8,6 +8,7 @@ import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
+import io.farpage.coordinator.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,8 +26,14 @@ import java.util.function.Function;
  */
 record Etcd(Members members, String prefix, Duration deadline) {
 
-    /** Rows are at most 1.5 MiB, so a page of rows fits in one message. */
+    /** Pairs that are asked for at once, at first. They are at most 1.5 MiB each, so that this many always fit in one message. */
     static final int PAGE = 32;
+
+    /** As many as are asked for at once where they are small. */
+    private static final int LARGEST_PAGE = 2_048;
+
+    /** Pages of up to this many bytes are followed by larger ones. */
+    private static final long SMALL_PAGE = 1 << 20;
 
     /** Longest message that is taken. */
     static final int MAX_MESSAGE = 64 << 20;
@@ -61,22 +68,37 @@ record Etcd(Members members, String prefix, Duration deadline) {
         ByteSequence end = prefixEnd(start);
         List<KeyValue> pairs = new ArrayList<>();
         long revision = 0;
+        int limit = PAGE;
         while (true) {
             ByteSequence from =
                     pairs.isEmpty() ? start : pairs.getLast().getKey().concat(ByteSequence.from(new byte[1]));
             GetOption page = GetOption.builder()
                     .withRange(end)
-                    .withLimit(PAGE)
+                    .withLimit(limit)
                     .withRevision(revision)
                     .build();
-            GetResponse answer =
-                    ask("range " + path, client -> client.getKVClient().get(from, page));
+            GetResponse answer;
+            try {
+                answer = ask("range " + path, client -> client.getKVClient().get(from, page));
+            } catch (StoreException e) {
+                if (limit == PAGE) {
+                    throw e;
+                }
+                limit = PAGE; // these are larger than those before
+                continue;
+            }
             pairs.addAll(answer.getKvs());
             if (!answer.isMore()) {
                 return pairs;
             }
+            limit = next(limit, answer.getKvs());
             revision = revision == 0 ? answer.getHeader().getRevision() : revision;
         }
+    }
+
+    private static int next(int limit, List<KeyValue> page) {
+        long bytes = page.stream().mapToLong(pair -> pair.getValue().size()).sum();
+        return bytes <= SMALL_PAGE ? Math.min(4 * limit, LARGEST_PAGE) : PAGE;
     }
 
     static ByteSequence prefixEnd(ByteSequence prefix) {

@@ -1,6 +1,7 @@
 package io.farpage.coordinator.etcd;
 
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
@@ -13,6 +14,8 @@ import io.farpage.coordinator.store.Table;
 import io.farpage.rest.Json;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -39,10 +42,14 @@ final class EtcdStore implements Store {
 
     private static final Logger LOG = LoggerFactory.getLogger(EtcdStore.class);
     private static final String MARK = "mark";
+    private static final String ROWS = "rows/";
 
     private final Etcd etcd;
     private final Lead lead;
     private Mark mark;
+
+    /** Tables that were read when the store was opened, and neither asked for nor changed since: a new leader reads them all, and at once is sooner. */
+    private final Map<Table, Map<String, String>> readAhead = new EnumMap<>(Table.class);
 
     /**
      * What proves that this coordinator leads.
@@ -69,12 +76,35 @@ final class EtcdStore implements Store {
     static EtcdStore open(Etcd etcd, Lead lead) {
         EtcdStore store = new EtcdStore(etcd, lead);
         store.recover();
+        store.readAhead();
         return store;
+    }
+
+    private void readAhead() {
+        Map<String, Map<String, String>> tables = new HashMap<>();
+        for (Table table : Table.values()) {
+            Map<String, String> rows = new TreeMap<>();
+            tables.put(Etcd.text(etcd.key(path(table))), rows);
+            readAhead.put(table, rows);
+        }
+        int length = etcd.key(ROWS).size();
+        for (KeyValue pair : etcd.under(ROWS)) {
+            String key = Etcd.text(pair.getKey());
+            int end = key.indexOf('/', length) + 1;
+            Map<String, String> rows = tables.get(key.substring(0, end));
+            if (rows != null) { // otherwise the table is a later version's
+                rows.put(key.substring(end), Etcd.text(pair.getValue()));
+            }
+        }
     }
 
     @Override
     public synchronized Map<String, String> rows(Table table) {
         settle();
+        Map<String, String> before = readAhead.remove(table);
+        if (before != null) {
+            return before;
+        }
         String path = path(table);
         int length = etcd.key(path).size();
         Map<String, String> rows = new TreeMap<>();
@@ -91,6 +121,7 @@ final class EtcdStore implements Store {
     @Override
     public synchronized void commit(List<Change> changes) {
         settle();
+        changes.forEach(change -> readAhead.remove(change.table()));
         List<Part> parts = parts(changes);
         Mark next = mark.next(parts.size() > 1 ? parts.size() : 0);
         List<Op> operations = new ArrayList<>();
@@ -236,7 +267,7 @@ final class EtcdStore implements Store {
     }
 
     private static String path(Table table) {
-        return "rows/" + table.name().toLowerCase(Locale.ROOT) + "/";
+        return ROWS + table.name().toLowerCase(Locale.ROOT) + "/";
     }
 
     private static String staged(Mark mark, int part) {
@@ -276,6 +307,7 @@ final class EtcdStore implements Store {
 
     @Override
     public synchronized void recover() {
+        readAhead.clear();
         mark = read();
         if (mark.staged() == 0) {
             // What was staged for a commit that was given up, such as that of a program that was killed.

@@ -59,7 +59,8 @@ final class RunOptions {
         LogKeys.apply(config);
         config.warnings().forEach(LOG::warn);
         if (config.get(Settings.STORE_KIND) == Settings.StoreKind.ETCD) {
-            return new SharedRun(config, portFile, rebuild).run(out);
+            Optional<Set<String>> rebuilt = rebuild ? Optional.of(Set.copyOf(expected)) : Optional.empty();
+            return new SharedRun(config, portFile, rebuilt).run(out);
         }
         AtomicReference<Optional<Coordinator>> running = new AtomicReference<>(Optional.empty());
         Supervision supervision =

@@ -5,14 +5,17 @@ import io.farpage.config.ConfigException;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Term;
+import io.farpage.coordinator.rebuild.RebuildServer;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.supervise.Supervision;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,17 +26,18 @@ final class SharedRun {
 
     private static final Logger LOG = LoggerFactory.getLogger(SharedRun.class);
 
+    /** How often a coordinator that takes reports looks whether it still leads. */
+    private static final Duration REBUILD_CHECK = Duration.ofMillis(200);
+
     private final Config config;
     private final @Nullable Path portFile;
     private final AtomicReference<AutoCloseable> ending = new AtomicReference<>(() -> {});
     private final AtomicReference<Optional<Coordinator>> leading = new AtomicReference<>(Optional.empty());
     private final Supervision supervision;
+    private Optional<Set<String>> rebuild;
 
-    SharedRun(Config config, @Nullable Path portFile, boolean rebuild) {
-        if (rebuild) {
-            throw new ConfigException(
-                    List.of("--rebuild is for store.kind embedded; rebuild there, or restore a snapshot of etcd"));
-        }
+    /** @param rebuild the nodes that are to report before this coordinator serves in its first term; empty without {@code --rebuild} */
+    SharedRun(Config config, @Nullable Path portFile, Optional<Set<String>> rebuild) {
         if (config.get(Settings.LISTEN).port() == 0) {
             throw new ConfigException(
                     List.of(
@@ -41,6 +45,7 @@ final class SharedRun {
         }
         this.config = config;
         this.portFile = portFile;
+        this.rebuild = rebuild;
         this.supervision =
                 Supervision.begin(System.getenv(), () -> leading.get().flatMap(Coordinator::stalled));
     }
@@ -54,7 +59,7 @@ final class SharedRun {
             while (true) {
                 Term term = follow(candidacy, first, out, own);
                 first = false;
-                lead(term, own);
+                lead(term, own, out);
             }
         }
     }
@@ -90,12 +95,39 @@ final class SharedRun {
         }
     }
 
+    /** Takes reports, if this is to be, until the rebuild is finished; says whether that was before the term ended. */
+    private boolean isRebuilt(Term term, PrintWriter out) throws InterruptedException {
+        if (rebuild.isEmpty()) {
+            return true;
+        }
+        Doors doors = Doors.open(config);
+        try (RebuildServer server =
+                new RebuildServer(doors.options(config, doors.rebuilding()), term.store(), rebuild.get())) {
+            out.println("coordinator takes reports for its rebuild on " + server.url());
+            out.flush();
+            boolean finished = false;
+            while (!finished && term.holds()) {
+                finished = server.awaitFinished(REBUILD_CHECK);
+            }
+            if (finished) {
+                rebuild = Optional.empty();
+            }
+            return finished;
+        } finally {
+            doors.close();
+        }
+    }
+
     /** Leads with the state that the last leader left; every node has a whole lease from now on. */
-    private void lead(Term term, URI own) throws InterruptedException {
+    private void lead(Term term, URI own, PrintWriter out) throws InterruptedException {
         try (term) {
             ending.set(term);
             Coordinator coordinator;
             try {
+                if (!isRebuilt(term, out)) {
+                    LOG.warn("leads no longer; it takes reports for its rebuild when it is elected again");
+                    return;
+                }
                 coordinator = Coordinator.start(config, Time.system(), Doors.open(config), term, own);
             } catch (StoreException e) {
                 LOG.warn("this coordinator was elected and cannot lead: {}", e.getMessage());

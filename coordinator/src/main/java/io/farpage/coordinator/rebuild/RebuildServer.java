@@ -13,10 +13,12 @@ import io.farpage.rest.Requests;
 import io.farpage.rest.RestServer;
 import io.farpage.rest.Route;
 import io.javalin.http.Context;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /** The REST interface of a coordinator that is being rebuilt: it takes reports, and refuses everything else as {@code rebuilding}. */
 public final class RebuildServer implements AutoCloseable {
@@ -134,6 +136,15 @@ public final class RebuildServer implements AutoCloseable {
      */
     public void awaitFinished() throws InterruptedException {
         finished.await();
+    }
+
+    /**
+     * Waits for a while until the rebuild has been finished, and says whether it has.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public boolean awaitFinished(Duration limit) throws InterruptedException {
+        return finished.await(limit.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     @Override

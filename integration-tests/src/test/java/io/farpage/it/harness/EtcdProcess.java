@@ -1,6 +1,7 @@
 package io.farpage.it.harness;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -102,6 +103,27 @@ public final class EtcdProcess implements AutoCloseable {
                             status.path("header").path("member_id").asString("")));
         } catch (IOException e) {
             return Optional.empty();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Deletes all keys of the cluster. */
+    void deleteAll() {
+        try {
+            // From the key with one byte, 0, without an end, in Base64.
+            var answer = CLIENT.send(
+                    HttpRequest.newBuilder(URI.create(url() + "/v3/kv/deleterange"))
+                            .timeout(TIMEOUT)
+                            .POST(BodyPublishers.ofString("{\"key\":\"AA==\",\"range_end\":\"AA==\"}"))
+                            .build(),
+                    BodyHandlers.ofString());
+            if (answer.statusCode() != 200) {
+                throw new IllegalStateException("etcd answers " + answer.body());
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);

@@ -51,7 +51,7 @@ public final class SharedCluster implements AutoCloseable {
             MEMBERS.forEach(name -> members.put(name, new EtcdProcess(hosts, name, all, directory)));
             members.values().forEach(EtcdProcess::launch);
             awaitEtcd();
-            COORDINATORS.forEach(this::launch);
+            COORDINATORS.forEach(name -> launch(name));
             COORDINATORS.forEach(name -> rests.put(name, new Rest(url(name))));
             CoordinatorClient made =
                     new CoordinatorClient(urls(), Duration.ofSeconds(10), new Allegiance(), Credentials.NONE);
@@ -85,9 +85,10 @@ public final class SharedCluster implements AutoCloseable {
                         : Optional.of("target/farpage/lib-etcd does not exist; make build assembles it"));
     }
 
-    private void launch(String name) {
+    private void launch(String name, String... options) {
         List<String> command =
                 new ArrayList<>(List.of(ROOT.resolve("bin/coordinator").toString(), "run"));
+        command.addAll(List.of(options));
         Map.of(
                         "store.kind",
                         "etcd",
@@ -157,6 +158,19 @@ public final class SharedCluster implements AutoCloseable {
         } catch (RuntimeException away) {
             return Optional.empty();
         }
+    }
+
+    /** Kills all coordinators and deletes what etcd has. */
+    public void loseStore() {
+        COORDINATORS.forEach(name -> coordinator(name).kill());
+        member(awaitEtcd()).deleteAll();
+    }
+
+    /** Starts a coordinator with {@code --rebuild}, which serves once all nodes have reported, and then the others. */
+    public void rebuild() {
+        launch(COORDINATORS.getFirst(), "--rebuild", "--expect", String.join(",", agents.keySet()));
+        awaitLeader();
+        others(COORDINATORS, COORDINATORS.getFirst()).forEach(name -> launch(name));
     }
 
     /** Has something happen to the parts that play a role at this moment. */

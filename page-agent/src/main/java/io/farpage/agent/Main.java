@@ -25,6 +25,7 @@ import picocli.CommandLine.Spec;
             GuestCommands.Detach.class,
             GuestCommands.Resize.class,
             GuestCommands.Show.class,
+            LatencyCommand.class,
             ImageCommands.Save.class,
             ImageCommands.Load.class,
             SpaceCommand.class,
@@ -60,7 +61,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, save, load, space, page, doctor, upgrade, libvirt-hook, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, latency, save, load, space, page, doctor, upgrade, libvirt-hook, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.config.LatencyKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.LinkKeys;
@@ -14,6 +15,9 @@ import io.farpage.agent.control.grant.ReceivedGrants;
 import io.farpage.agent.control.guest.FigureReports;
 import io.farpage.agent.control.guest.Guests;
 import io.farpage.agent.control.keeper.KeptMemory;
+import io.farpage.agent.control.latency.FetcherLatencies;
+import io.farpage.agent.control.latency.LatencyLog;
+import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.link.LinkControl;
 import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.member.CertificateRenewal;
@@ -29,7 +33,6 @@ import io.farpage.agent.control.page.SpaceImage;
 import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
-import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
@@ -39,6 +42,8 @@ import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.HandoverApi;
 import io.farpage.agent.rest.ImageApi;
+import io.farpage.agent.rest.LatencyApi;
+import io.farpage.agent.rest.LatencyLogMetrics;
 import io.farpage.agent.rest.ShardApi;
 import io.farpage.agent.rest.ShardMetrics;
 import io.farpage.config.Config;
@@ -61,6 +66,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -177,12 +183,18 @@ public final class PageAgent implements AutoCloseable {
                                 ? keeping.keeper().map(KeptMemory::standby)
                                 : Optional.empty())));
         Metrics metrics = new Metrics("farpage_agent");
-        Map<String, Fetcher> fetchers = Map.of("page-tool", pages.fetcher(), "pull", pulls.fetcher());
+        Map<String, FetcherLatencies> fetchers =
+                FetcherLatencies.of(Map.of("page-tool", pages.fetcher(), "pull", pulls.fetcher()));
+        Supplier<List<LatencySeries>> latencies = () -> FetcherLatencies.with(fetchers, guests.series());
+        // Closed after the guests, whose last faults it logs.
+        Optional<LatencyLog> latencyLog =
+                LatencyKeys.log(config).map(options -> parts.add(new LatencyLog(options, node, latencies)));
         AgentMetrics.register(metrics.registry(), fetchers, () -> links, () -> pool);
         CoordinatorMetrics.register(metrics.registry(), coordinator::allegiance);
         GuestMetrics.register(metrics.registry(), () -> guests);
         ShardApi shardApi = new ShardApi(shards.loops());
         ShardMetrics.register(metrics.registry(), shards::loops);
+        LatencyLogMetrics.register(metrics.registry(), () -> latencyLog);
         socket = parts.add(doors.socket());
         rest = parts.add(RestServer.start(
                 new RestServer.Options(
@@ -195,6 +207,7 @@ public final class PageAgent implements AutoCloseable {
                                 new AgentApi(transports, links, spaces, pages).routes(),
                                 new GuestApi(guests).routes(),
                                 shardApi.routes(),
+                                new LatencyApi(latencies).routes(),
                                 new HandoverApi(new Handover(keeping.keeper(), guests, ended)::begin).routes(),
                                 new ImageApi(spaces, new SpaceImage(spaces, pages)).routes())
                         .flatMap(List::stream)
@@ -243,6 +256,7 @@ public final class PageAgent implements AutoCloseable {
         membership.start();
         guests.adopt(membership::isKnown);
         figures.start();
+        latencyLog.ifPresent(LatencyLog::start);
         links.start();
         events.start();
     }

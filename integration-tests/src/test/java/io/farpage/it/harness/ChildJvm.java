@@ -177,6 +177,11 @@ public final class ChildJvm implements AutoCloseable {
         stopped = false;
     }
 
+    /** SIGINT, as Ctrl-C sends it, without waiting. */
+    public void interrupt() {
+        Signals.send(pid(), Signals.INT);
+    }
+
     /** SIGTERM, without waiting. */
     public void terminate() {
         Signals.send(pid(), Signals.TERM);

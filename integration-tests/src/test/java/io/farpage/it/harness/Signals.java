@@ -7,6 +7,7 @@ import java.lang.invoke.MethodHandle;
 
 /** kill(2). */
 final class Signals {
+    static final int INT = 2;
     static final int KILL = 9;
     static final int TERM = 15;
     static final int CONT = 18;

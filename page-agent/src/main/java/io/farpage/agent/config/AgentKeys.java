@@ -418,7 +418,7 @@ public final class AgentKeys {
 
     private static final Schema KEYS = Schema.of(
             "page-agent",
-            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL, LogKeys.ALL)
+            Stream.of(OWN, LatencyKeys.ALL, LimitKeys.ALL, AuditKeys.ALL, LogKeys.ALL)
                     .flatMap(List::stream)
                     .toList());
 

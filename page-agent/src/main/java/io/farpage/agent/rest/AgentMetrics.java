@@ -1,6 +1,7 @@
 package io.farpage.agent.rest;
 
-import io.farpage.agent.control.guest.LatencyTotals;
+import io.farpage.agent.control.latency.FetcherLatencies;
+import io.farpage.agent.control.latency.LatencyTotals;
 import io.farpage.agent.control.link.LinkControl;
 import io.farpage.agent.data.shard.Counter;
 import io.farpage.agent.data.shard.Fetcher;
@@ -14,15 +15,13 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
-import java.util.stream.Collectors;
-import org.HdrHistogram.SingleWriterRecorder;
 
 /** The agent's metrics: of its transfers, links and pool, read when they are scraped. */
 public final class AgentMetrics {
     private final PrometheusRegistry registry;
-    private final Map<String, Fetcher> fetchers;
+    private final Map<String, FetcherLatencies> fetchers;
 
-    private AgentMetrics(PrometheusRegistry registry, Map<String, Fetcher> fetchers) {
+    private AgentMetrics(PrometheusRegistry registry, Map<String, FetcherLatencies> fetchers) {
         this.registry = registry;
         this.fetchers = fetchers;
     }
@@ -34,7 +33,7 @@ public final class AgentMetrics {
      */
     public static void register(
             PrometheusRegistry registry,
-            Map<String, Fetcher> fetchers,
+            Map<String, FetcherLatencies> fetchers,
             Supplier<LinkControl> links,
             Supplier<PagePool> pool) {
         AgentMetrics metrics = new AgentMetrics(registry, Map.copyOf(fetchers));
@@ -44,11 +43,11 @@ public final class AgentMetrics {
     }
 
     private void transfers() {
-        latency("farpage_agent_fetch_seconds", "From the request of a page to its arrival", Fetcher::readLatency);
+        latency("farpage_agent_fetch_seconds", "From the request of a page to its arrival", FetcherLatencies::read);
         latency(
                 "farpage_agent_writeback_seconds",
                 "From the start of a write-back to its completion",
-                Fetcher::writeLatency);
+                FetcherLatencies::write);
         count("farpage_agent_fetches_total", "Fetches that succeeded", Fetcher::pagesRead);
         count("farpage_agent_writebacks_total", "Write-backs that succeeded", Fetcher::pagesWritten);
         count("farpage_agent_fetched_bytes_total", "Bytes fetched", Fetcher::bytesRead);
@@ -57,15 +56,14 @@ public final class AgentMetrics {
         count("farpage_agent_transfer_replays_total", "Transfers posted again after a link broke", Fetcher::replays);
     }
 
-    private void latency(String name, String help, Function<Fetcher, SingleWriterRecorder> recorder) {
-        Map<String, LatencyTotals> totals = fetchers.entrySet().stream()
-                .collect(Collectors.toMap(Map.Entry::getKey, e -> new LatencyTotals(recorder.apply(e.getValue()))));
+    private void latency(String name, String help, Function<FetcherLatencies, LatencyTotals> which) {
         registry.register(new LatencyMetric(
                 name,
                 help,
                 List.of("source"),
-                () -> totals.entrySet().stream()
-                        .map(one -> new LatencyMetric.Sample(one.getValue().sample(), List.of(one.getKey())))
+                () -> fetchers.entrySet().stream()
+                        .map(one -> new LatencyMetric.Sample(
+                                which.apply(one.getValue()).sample(), List.of(one.getKey())))
                         .toList()));
     }
 
@@ -75,7 +73,7 @@ public final class AgentMetrics {
                 .help(help)
                 .labelNames("source")
                 .callback(callback -> fetchers.forEach((source, fetcher) ->
-                        callback.call((double) counter.apply(fetcher).get(), source)))
+                        callback.call((double) counter.apply(fetcher.fetcher()).get(), source)))
                 .register(registry);
     }
 

@@ -33,6 +33,7 @@ public final class Rights {
                 .add("GET", API + "/links", viewer)
                 .add("POST", API + "/links/{peer}", operator)
                 .add("GET", API + "/shards", viewer)
+                .add("GET", LatencyApi.PATH, viewer)
                 .add("POST", HandoverApi.PATH, operator)
                 .add("GET", API + "/spaces", viewer)
                 .add("GET", SPACE, viewer)

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.space.SpaceUse;
@@ -8,6 +9,7 @@ import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.coordinator.model.HeatReport;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
@@ -390,6 +392,12 @@ final class Guest {
     Optional<GuestLatencies> latencies() {
         Paging now = paging;
         return now == null || last != null ? Optional.empty() : Optional.of(now.latencies(space()));
+    }
+
+    /** The recorders of those latencies; none before there is a VMM and after it has ended. */
+    List<LatencySeries> series() {
+        Paging now = paging;
+        return now == null || last != null ? List.of() : now.series(space());
     }
 
     /** Its faults since the last call, for one caller; empty before there is a VMM and after it has ended. */

@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.guest.GuestException.Obstacle;
+import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
@@ -370,6 +371,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
                 .map(Guest::latencies)
                 .flatMap(Optional::stream)
                 .sorted(Comparator.comparing(GuestLatencies::space))
+                .toList();
+    }
+
+    /** The recorders of those latencies. */
+    public List<LatencySeries> series() {
+        return guests.values().stream()
+                .flatMap(guest -> guest.series().stream())
                 .toList();
     }
 

@@ -1,10 +1,12 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeoutException;
 
 /** The pagers of one guest at work. Used by the guest's thread, except for {@link #resize}, {@link #status} and {@link #pins}. */
@@ -60,6 +62,9 @@ interface Paging {
 
     /** The latencies of the faults of all pagers together. Any thread. */
     GuestLatencies latencies(String space);
+
+    /** The recorders of those latencies, for the series of the space. Any thread. */
+    List<LatencySeries> series(String space);
 
     /** Removes the pagers from their shards and closes the VMM's descriptors. */
     void close();

@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.latency.LatencyTotals;
 import io.farpage.agent.data.pager.PagerCounters;
 import io.farpage.agent.data.pager.PagerStatus;
 import java.util.List;

@@ -1,5 +1,7 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.latency.LatencySeries;
+import io.farpage.agent.control.latency.LatencyTotals;
 import io.farpage.agent.data.pager.PageCensus;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerCounters;
@@ -23,6 +25,14 @@ record SlicePager(Slice slice, Pager pager, PagerHost host, Latencies latencies,
                     new LatencyTotals(counters.fault()),
                     new LatencyTotals(counters.fetch()),
                     new LatencyTotals(counters.install()));
+        }
+
+        /** As they are logged and shown. */
+        Stream<LatencySeries> series(String space) {
+            return Stream.of(
+                    LatencySeries.of("fault", space, fault),
+                    LatencySeries.of("fetch", space, fetch),
+                    LatencySeries.of("install", space, install));
         }
     }
 

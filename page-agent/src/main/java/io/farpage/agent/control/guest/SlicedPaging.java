@@ -1,5 +1,6 @@
 package io.farpage.agent.control.guest;
 
+import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.data.pager.Heat;
 import io.farpage.agent.data.pager.PageCensus;
@@ -366,6 +367,11 @@ final class SlicedPaging implements Paging {
     @Override
     public GuestLatencies latencies(String space) {
         return PagingStatus.latencies(space, pagers);
+    }
+
+    @Override
+    public List<LatencySeries> series(String space) {
+        return pagers.stream().flatMap(one -> one.latencies().series(space)).toList();
     }
 
     @Override

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.TestCoordinator;
+import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.agent.control.space.Claim;
@@ -417,6 +418,11 @@ final class GuestTest {
         public GuestLatencies latencies(String space) {
             Histogram none = new Histogram(3);
             return new GuestLatencies(space, none, none, none);
+        }
+
+        @Override
+        public List<LatencySeries> series(String space) {
+            return List.of();
         }
 
         @Override

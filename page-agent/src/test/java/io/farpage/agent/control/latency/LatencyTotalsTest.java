@@ -1,4 +1,4 @@
-package io.farpage.agent.control.guest;
+package io.farpage.agent.control.latency;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -20,6 +20,24 @@ class LatencyTotalsTest {
         recorder.recordValue(3);
         assertEquals(2, totals.recent().getTotalCount());
         assertEquals(0, totals.recent().getTotalCount());
+        assertEquals(4, totals.sample().getTotalCount());
+    }
+
+    @Test
+    void shouldGiveEachCallerItsOwnIntervals() {
+        recorder.recordValue(10);
+        LatencyTotals.Interval one = totals.interval();
+        recorder.recordValue(20);
+        LatencyTotals.Interval other = totals.interval();
+        assertEquals(2, one.take().getTotalCount());
+        recorder.recordValue(30);
+        assertEquals(1, one.take().getTotalCount());
+        assertEquals(3, other.take().getTotalCount());
+        assertEquals(0, one.take().getTotalCount());
+        assertEquals(0, other.take().getTotalCount());
+        one.close();
+        recorder.recordValue(40);
+        assertEquals(1, other.take().getTotalCount());
         assertEquals(4, totals.sample().getTotalCount());
     }
 }

@@ -1,0 +1,5 @@
+/** Intervals as they are shown. */
+@NullMarked
+package io.farpage.agent.latency;
+
+import org.jspecify.annotations.NullMarked;

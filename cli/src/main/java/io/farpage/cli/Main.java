@@ -6,9 +6,11 @@ import io.farpage.config.ConfigException;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.Version;
 import io.farpage.log.Printable;
+import io.farpage.trace.TracedCommands;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -55,6 +57,7 @@ public final class Main implements Callable<Integer> {
         OPERATOR.forEach(
                 name -> program.addSubcommand(name, again.getSubcommands().get(name)));
         ExitCodes.describe(program);
+        TracedCommands.install(program, "farpage", Set.of("run", "keeper", "coordinator"));
         return program.setCaseInsensitiveEnumValuesAllowed(true)
                 .setExecutionExceptionHandler((e, command, parsed) -> report(command.getErr(), e));
     }

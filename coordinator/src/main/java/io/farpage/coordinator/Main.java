@@ -6,8 +6,10 @@ import io.farpage.config.ReferencePage;
 import io.farpage.config.Version;
 import io.farpage.log.Printable;
 import io.farpage.rest.MetricsPage;
+import io.farpage.trace.TracedCommands;
 import java.io.PrintWriter;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -70,6 +72,7 @@ public final class Main implements Callable<Integer> {
     public static CommandLine commandLine() {
         CommandLine program = new CommandLine(new Main());
         ExitCodes.describe(program);
+        TracedCommands.install(program, "coordinator", Set.of("run"));
         return program.setCaseInsensitiveEnumValuesAllowed(true).setExecutionExceptionHandler((e, command, parsed) -> {
             report(command.getErr(), e);
             return CANNOT_START;

@@ -8,6 +8,7 @@ import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Store;
 import io.farpage.log.LogKeys;
 import io.farpage.supervise.Supervision;
+import io.farpage.trace.TraceKeys;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -58,6 +59,8 @@ final class RunOptions {
         Config config = options.load();
         LogKeys.apply(config);
         config.warnings().forEach(LOG::warn);
+        var _ = TraceKeys.begin(
+                config, "coordinator", config.get(Settings.LISTEN).toString());
         if (config.get(Settings.STORE_KIND) == Settings.StoreKind.ETCD) {
             Optional<Set<String>> rebuilt = rebuild ? Optional.of(Set.copyOf(expected)) : Optional.empty();
             return new SharedRun(config, portFile, rebuilt).run(out);

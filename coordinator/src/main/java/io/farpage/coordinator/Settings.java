@@ -12,6 +12,7 @@ import io.farpage.limit.LimitKeys;
 import io.farpage.log.LogKeys;
 import io.farpage.tls.Exposure;
 import io.farpage.tls.TlsKeys;
+import io.farpage.trace.TraceKeys;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -234,7 +235,7 @@ public final class Settings {
     /** All of them. */
     public static final Schema SCHEMA = Schema.of(
             "coordinator",
-            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL, LogKeys.ALL)
+            Stream.of(OWN, LimitKeys.ALL, AuditKeys.ALL, TraceKeys.ALL, LogKeys.ALL)
                     .flatMap(List::stream)
                     .toList());
 

@@ -57,13 +57,20 @@ class LatencyTest {
         return started;
     }
 
+    /** Each page that is not resident is a fault. */
+    private static void attachWithoutReadahead(Guests guests, Path socket) {
+        String request = """
+                {"socket": "%s", "sizeBytes": %d, "pageSize": %d, "homes": ["b"], "localBytes": %d, "prefetchPages": 1}""".formatted(socket, PAGES * PAGE, PAGE, LOCAL_PAGES * PAGE);
+        guests.tryAttach("vm1", request).expect(200);
+    }
+
     @Test
     void shouldLogAndShowTheFaultsOfAGuestAsItsStatusHasThem() throws Exception {
         Path logs = directory.resolve("logs");
         Cluster two = start(Map.of("latency.directory", logs.toString(), "latency.interval", "100ms"));
         Guests guests = new Guests(two, "a", "b");
         Path socket = directory.resolve("vmm");
-        guests.attach("vm1", socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+        attachWithoutReadahead(guests, socket);
         String agent = two.agent("a").rest().base().toString();
         JsonNode status;
         ChildJvm watch = ChildJvm.start(
@@ -171,7 +178,7 @@ class LatencyTest {
         Cluster two = start(Map.of("latency.directory", inTheWay.toString(), "latency.interval", "100ms"));
         Guests guests = new Guests(two, "a", "b");
         Path socket = directory.resolve("vmm");
-        guests.attach("vm1", socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
+        attachWithoutReadahead(guests, socket);
         try (PagedRam ram = PagedRam.handOver(socket, PAGES)) {
             guests.awaitAttached("vm1");
             for (int page = 0; page < PAGES; page++) {

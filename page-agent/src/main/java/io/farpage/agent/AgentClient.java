@@ -2,10 +2,12 @@ package io.farpage.agent;
 
 import io.farpage.tls.ClientOptions;
 import io.farpage.tls.TlsException;
+import io.farpage.trace.Tracer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /** Sends requests to an agent. The body of an answer is read as it comes. */
@@ -51,10 +53,11 @@ interface AgentClient extends AutoCloseable {
      * @throws TlsException if the certificates cannot be used
      */
     static AgentClient open(AgentAddress address, ClientOptions security, Duration timeout) {
-        return switch (address) {
+        AgentClient client = switch (address) {
             case AgentAddress.Tcp tcp -> new TcpClient(tcp, security, timeout);
             case AgentAddress.Unix unix -> new SocketClient(unix, timeout);
         };
+        return Tracer.current() == null ? client : new TracedClient(client);
     }
 
     /**
@@ -63,7 +66,13 @@ interface AgentClient extends AutoCloseable {
      * @param type media type of the body
      * @throws IOException if no answer comes in time
      */
-    Answer send(String method, String path, String type, Body body) throws IOException, InterruptedException;
+    default Answer send(String method, String path, String type, Body body) throws IOException, InterruptedException {
+        return send(method, path, Map.of("Content-Type", type), body);
+    }
+
+    /** As {@link #send(String, String, String, Body)}, with more headers than the body's type. */
+    Answer send(String method, String path, Map<String, String> headers, Body body)
+            throws IOException, InterruptedException;
 
     /** The address and what an exception of {@link #send} means. */
     String explain(IOException e);

@@ -5,6 +5,8 @@ import io.farpage.agent.rest.DescribedMetrics;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
 import io.farpage.rest.MetricsPage;
+import io.farpage.trace.TracedCommands;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -54,6 +56,7 @@ public final class Main implements Callable<Integer> {
     public static CommandLine commandLine() {
         CommandLine program = new CommandLine(new Main());
         ExitCodes.describe(program);
+        TracedCommands.install(program, "page-agent", Set.of("run", "keeper"));
         return program;
     }
 

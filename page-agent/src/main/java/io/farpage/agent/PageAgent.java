@@ -2,6 +2,7 @@ package io.farpage.agent;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
+import io.farpage.agent.config.FaultTraceKeys;
 import io.farpage.agent.config.LatencyKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.CloseStack;
@@ -33,11 +34,13 @@ import io.farpage.agent.control.page.SpaceImage;
 import io.farpage.agent.control.pull.Pulls;
 import io.farpage.agent.control.seal.SealSweep;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.control.trace.FaultTraces;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.agent.rest.AgentApi;
 import io.farpage.agent.rest.AgentMetrics;
 import io.farpage.agent.rest.ApiSocket;
 import io.farpage.agent.rest.CoordinatorMetrics;
+import io.farpage.agent.rest.FaultTraceMetrics;
 import io.farpage.agent.rest.GuestApi;
 import io.farpage.agent.rest.GuestMetrics;
 import io.farpage.agent.rest.HandoverApi;
@@ -58,6 +61,8 @@ import io.farpage.pool.PoolException;
 import io.farpage.rest.Health;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
+import io.farpage.trace.TraceKeys;
+import io.farpage.trace.Tracer;
 import io.farpage.verbs.soft.SoftProvider;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -114,6 +119,7 @@ public final class PageAgent implements AutoCloseable {
         this.movers = movers;
         Doors doors = parts.add(Doors.open(config));
         node = doors.node();
+        Optional<Tracer> tracer = TraceKeys.begin(config, "page-agent", node).map(parts::add);
         AgentAudit audit = new AgentAudit(doors.audit());
         List<OptionalInt> cpus = AgentOptions.shardCpus(config);
         incarnation = Incarnation.draw();
@@ -194,6 +200,9 @@ public final class PageAgent implements AutoCloseable {
         GuestMetrics.register(metrics.registry(), () -> guests);
         ShardApi shardApi = new ShardApi(shards.loops());
         ShardMetrics.register(metrics.registry(), shards::loops);
+        Optional<FaultTraces> faultTraces = tracer.map(
+                traced -> parts.add(new FaultTraces(traced, FaultTraceKeys.sampling(config), guests::traced)));
+        FaultTraceMetrics.register(metrics.registry(), () -> faultTraces);
         LatencyLogMetrics.register(metrics.registry(), () -> latencyLog);
         socket = parts.add(doors.socket());
         rest = parts.add(RestServer.start(
@@ -257,6 +266,7 @@ public final class PageAgent implements AutoCloseable {
         guests.adopt(membership::isKnown);
         figures.start();
         latencyLog.ifPresent(LatencyLog::start);
+        faultTraces.ifPresent(FaultTraces::start);
         links.start();
         events.start();
     }

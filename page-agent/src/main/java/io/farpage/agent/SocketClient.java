@@ -6,6 +6,7 @@ import java.net.ConnectException;
 import java.net.SocketException;
 import java.net.http.HttpTimeoutException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -58,11 +59,13 @@ final class SocketClient implements AgentClient {
 
     /** A request that is given up ends when the client is closed. */
     @Override
-    public Answer send(String method, String path, String type, Body body) throws IOException, InterruptedException {
+    public Answer send(String method, String path, Map<String, String> headers, Body body)
+            throws IOException, InterruptedException {
+        String type = headers.getOrDefault("Content-Type", "application/octet-stream");
         Request request = client.newRequest(ORIGIN + path)
                 .transport(new Transport.TCPUnix(address.path()))
                 .method(method)
-                .headers(headers -> headers.put("Content-Type", type));
+                .headers(fields -> headers.forEach(fields::put));
         switch (body) {
             case Bytes(byte[] bytes) when bytes.length == 0 -> {}
             case Bytes(byte[] bytes) -> request.body(new BytesRequestContent(type, bytes));

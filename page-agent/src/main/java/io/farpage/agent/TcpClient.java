@@ -13,6 +13,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /** Over TCP, with TLS for an https URL. */
@@ -54,18 +55,18 @@ final class TcpClient implements AgentClient {
     }
 
     @Override
-    public Answer send(String method, String path, String type, Body body) throws IOException, InterruptedException {
+    public Answer send(String method, String path, Map<String, String> headers, Body body)
+            throws IOException, InterruptedException {
         BodyPublisher content = switch (body) {
             case Bytes(byte[] bytes) when bytes.length == 0 -> BodyPublishers.noBody();
             case Bytes(byte[] bytes) -> BodyPublishers.ofByteArray(bytes);
             case Content(var file) -> BodyPublishers.ofFile(file);
         };
-        HttpRequest request = HttpRequest.newBuilder(URI.create(address.url() + path))
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(address.url() + path))
                 .timeout(timeout)
-                .header("Content-Type", type)
-                .method(method, content)
-                .build();
-        return new Received(client.send(request, BodyHandlers.ofInputStream()));
+                .method(method, content);
+        headers.forEach(request::header);
+        return new Received(client.send(request.build(), BodyHandlers.ofInputStream()));
     }
 
     @Override

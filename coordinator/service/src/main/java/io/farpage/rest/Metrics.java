@@ -2,6 +2,7 @@ package io.farpage.rest;
 
 import io.farpage.audit.Audit;
 import io.farpage.limit.RateLimits;
+import io.farpage.trace.Tracer;
 import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
@@ -10,8 +11,10 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 
 /** The metrics of one service, in a registry of its own. Thread-safe. */
 public final class Metrics {
@@ -33,6 +36,7 @@ public final class Metrics {
                 .help("HTTP requests answered, by route and status")
                 .labelNames("method", "route", "status")
                 .register(registry);
+        watchTracer();
     }
 
     /** Where a service registers its own. */
@@ -59,6 +63,24 @@ public final class Metrics {
     public void describeServer() {
         watchLimits(undefined());
         watchAudit(undefined());
+    }
+
+    /** Exports what the tracer of this process has sent and dropped; without a value while it is not traced. */
+    private void watchTracer() {
+        traced("_trace_spans_exported_total", "Spans that the collector of traces took", Tracer::exported);
+        traced(
+                "_trace_spans_dropped_total",
+                "Spans that were dropped because the collector of traces did not take them in time",
+                Tracer::dropped);
+    }
+
+    private void traced(String name, String help, ToLongFunction<Tracer> value) {
+        CounterWithCallback.builder()
+                .name(prefix + name)
+                .help(help)
+                .callback(callback -> Optional.ofNullable(Tracer.current())
+                        .ifPresent(tracer -> callback.call((double) value.applyAsLong(tracer))))
+                .register(registry);
     }
 
     /** Exports how many requests the limits have refused. */

@@ -122,6 +122,7 @@ public final class RestServer implements AutoCloseable {
         control.audit().map(RequestAudit::audit).ifPresent(metrics::watch);
         Javalin app = Javalin.create(config -> {
             configure(config, options, all, metrics);
+            config.routes.before(TracedRequests::begin);
             config.routes.before(drain::announce);
             config.routes.before(control::authenticate);
             config.routes.before(around.before());
@@ -162,6 +163,7 @@ public final class RestServer implements AutoCloseable {
                     .control()
                     .audit()
                     .ifPresent(audit -> audit.end(ctx, route(ctx).orElse("")));
+            TracedRequests.end(ctx, route(ctx));
         });
         ErrorPages.install(config.routes, options.entrance().control());
         AccessControl control = options.entrance().control();
@@ -170,7 +172,7 @@ public final class RestServer implements AutoCloseable {
                 control.authorize(ctx, route);
                 Requests.requireJson(ctx, route);
                 ctx.status(route.status());
-                route.handler().handle(ctx);
+                TracedRequests.handle(ctx, route.handler());
             });
         }
     }

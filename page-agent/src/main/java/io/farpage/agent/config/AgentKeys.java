@@ -18,6 +18,7 @@ import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.tls.TlsKeys;
+import io.farpage.trace.TraceKeys;
 import io.farpage.verbs.GidRange;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -418,7 +419,14 @@ public final class AgentKeys {
 
     private static final Schema KEYS = Schema.of(
             "page-agent",
-            Stream.of(OWN, LatencyKeys.ALL, LimitKeys.ALL, AuditKeys.ALL, LogKeys.ALL)
+            Stream.of(
+                            OWN,
+                            LatencyKeys.ALL,
+                            LimitKeys.ALL,
+                            AuditKeys.ALL,
+                            TraceKeys.ALL,
+                            FaultTraceKeys.ALL,
+                            LogKeys.ALL)
                     .flatMap(List::stream)
                     .toList());
 

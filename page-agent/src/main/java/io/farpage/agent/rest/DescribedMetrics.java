@@ -15,6 +15,7 @@ public final class DescribedMetrics {
         CoordinatorMetrics.register(metrics.registry(), Metrics.undefined());
         GuestMetrics.register(metrics.registry(), Metrics.undefined());
         ShardMetrics.register(metrics.registry(), Metrics.undefined());
+        FaultTraceMetrics.register(metrics.registry(), Metrics.undefined());
         LatencyLogMetrics.register(metrics.registry(), Metrics.undefined());
         return metrics;
     }

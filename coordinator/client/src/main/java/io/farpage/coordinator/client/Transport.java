@@ -9,6 +9,10 @@ import io.farpage.tls.Credentials;
 import io.farpage.tls.Peer;
 import io.farpage.tls.TlsException;
 import io.farpage.tls.TlsFailure;
+import io.farpage.trace.ActiveSpan;
+import io.farpage.trace.Span;
+import io.farpage.trace.TraceContext;
+import io.farpage.trace.Tracer;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
@@ -33,6 +37,7 @@ import tools.jackson.core.JacksonException;
 /** Sends one request, waits for the whole answer until a deadline, and sorts answers from failures. */
 final class Transport implements AutoCloseable {
 
+    private static final int CLIENT_ERROR = 400;
     private static final int TOO_MANY_REQUESTS = 429;
     private static final int SERVICE_UNAVAILABLE = 503;
     /** Header of a follower's refusals: the leader's URL, or {@link #NO_LEADER}. */
@@ -183,14 +188,53 @@ final class Transport implements AutoCloseable {
 
     /** What is sent, to the coordinator that is called at that time. */
     private record Call(
-            String method, String path, @Nullable Object body) {}
+            String method, String path, @Nullable Object body) {
+        boolean isPoll() {
+            return path.contains("wait=");
+        }
+    }
 
-    private HttpRequest request(URI base, Call call) throws CoordinatorUnreachableException {
+    /** One request as a span of its own, if this process is traced. A long poll that was not called for by another span is none. */
+    private HttpResponse<byte[]> sendTraced(String operation, URI base, Call call, Duration limit)
+            throws CoordinatorUnreachableException {
+        Tracer tracer = Tracer.current();
+        if (tracer == null || (call.isPoll() && Tracer.context().isEmpty())) {
+            return sendOnce(operation, request(base, call, Optional.empty()), limit);
+        }
+        Optional<ActiveSpan> span = tracer.start(call.method(), Span.Kind.CLIENT);
+        try {
+            HttpResponse<byte[]> response =
+                    sendOnce(operation, request(base, call, span.map(ActiveSpan::context)), limit);
+            span.ifPresent(active -> answered(active, response.statusCode()));
+            return response;
+        } catch (CoordinatorUnreachableException e) {
+            span.ifPresent(active -> active.fail(String.valueOf(e.getMessage())));
+            throw e;
+        } finally {
+            span.ifPresent(active -> {
+                active.attribute("http.request.method", call.method());
+                active.attribute("url.full", base.resolve(call.path()).toString());
+                active.attribute("server.address", base.getHost());
+                active.end();
+            });
+        }
+    }
+
+    private static void answered(ActiveSpan span, int status) {
+        span.attribute("http.response.status_code", (long) status);
+        if (status >= CLIENT_ERROR) {
+            span.fail("status " + status);
+        }
+    }
+
+    private HttpRequest request(URI base, Call call, Optional<TraceContext> trace)
+            throws CoordinatorUnreachableException {
         String method = call.method();
         String path = call.path();
         @Nullable Object body = call.body();
         HttpRequest.Builder builder = HttpRequest.newBuilder(base.resolve(path)).header("Accept", "application/json");
         allegiance.seen().ifPresent(seen -> builder.header(Seen.HEADER, seen.toString()));
+        trace.ifPresent(context -> builder.header(TraceContext.HEADER, context.header()));
         authorize(builder, method + " " + path);
         if (body == null) {
             return builder.method(method, BodyPublishers.noBody()).build();
@@ -283,7 +327,7 @@ final class Transport implements AutoCloseable {
             URI base = addresses.current();
             boolean last = !pauseFits(end);
             try {
-                HttpResponse<byte[]> response = sendOnce(operation, request(base, call), left);
+                HttpResponse<byte[]> response = sendTraced(operation, base, call, left);
                 Optional<String> leader = response.headers().firstValue(LEADER);
                 if (leader.isEmpty()) {
                     return response;

@@ -4,6 +4,7 @@ import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
@@ -398,6 +399,12 @@ final class Guest {
     List<LatencySeries> series() {
         Paging now = paging;
         return now == null || last != null ? List.of() : now.series(space());
+    }
+
+    /** Its pagers, for traces of their faults; none before there is a VMM and after it has ended. */
+    List<TracedPager> traced() {
+        Paging now = paging;
+        return now == null || last != null ? List.of() : now.traced(space());
     }
 
     /** Its faults since the last call, for one caller; empty before there is a VMM and after it has ended. */

@@ -12,6 +12,7 @@ import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.SpaceMap;
@@ -378,6 +379,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
     public List<LatencySeries> series() {
         return guests.values().stream()
                 .flatMap(guest -> guest.series().stream())
+                .toList();
+    }
+
+    /** The pagers of the guests whose VMMs run, for traces of their faults. */
+    public List<TracedPager> traced() {
+        return guests.values().stream()
+                .flatMap(guest -> guest.traced().stream())
                 .toList();
     }
 

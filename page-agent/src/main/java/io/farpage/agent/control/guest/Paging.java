@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
@@ -65,6 +66,9 @@ interface Paging {
 
     /** The recorders of those latencies, for the series of the space. Any thread. */
     List<LatencySeries> series(String space);
+
+    /** The pagers, for traces of their faults. Any thread. */
+    List<TracedPager> traced(String space);
 
     /** Removes the pagers from their shards and closes the VMM's descriptors. */
     void close();

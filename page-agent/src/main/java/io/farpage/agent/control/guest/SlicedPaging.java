@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.Heat;
 import io.farpage.agent.data.pager.PageCensus;
 import io.farpage.agent.data.pager.PageCensus.Where;
@@ -367,6 +368,14 @@ final class SlicedPaging implements Paging {
     @Override
     public GuestLatencies latencies(String space) {
         return PagingStatus.latencies(space, pagers);
+    }
+
+    @Override
+    public List<TracedPager> traced(String space) {
+        return pagers.stream()
+                .map(one -> new TracedPager(
+                        space, one.slice().firstPage(), one.pager().counters()))
+                .toList();
     }
 
     @Override

@@ -317,7 +317,7 @@ final class Arrivals {
             run.complete(installed);
         }
         if (run.seenAt() != PREFETCH) {
-            counters.recordFault(run.seenAt(), run.arrivedAt(), clock.getAsLong());
+            counters.recordFault(run.first(), run.seenAt(), run.arrivedAt(), clock.getAsLong());
         }
         return true;
     }

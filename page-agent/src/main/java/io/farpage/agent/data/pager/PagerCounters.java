@@ -2,6 +2,7 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.Counter;
 import org.HdrHistogram.SingleWriterRecorder;
+import org.jspecify.annotations.Nullable;
 
 /** Counters and latencies of a pager. Its thread writes; any thread may read, and sample the recorders. */
 public final class PagerCounters {
@@ -24,6 +25,9 @@ public final class PagerCounters {
     private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, 3);
     private final SingleWriterRecorder fetch = new SingleWriterRecorder(HIGHEST_NANOS, 3);
     private final SingleWriterRecorder install = new SingleWriterRecorder(HIGHEST_NANOS, 3);
+
+    /** Null while faults are not traced. */
+    private volatile @Nullable FaultTrace trace;
 
     PagerCounters() {}
 
@@ -117,10 +121,19 @@ public final class PagerCounters {
         return install;
     }
 
-    void recordFault(long seenAt, long arrivedAt, long now) {
+    /** Has faults traced from now on. Any thread. */
+    public void traceFaults(FaultTrace into) {
+        trace = into;
+    }
+
+    void recordFault(int page, long seenAt, long arrivedAt, long now) {
         fault.recordValue(clamp(now - seenAt));
         fetch.recordValue(clamp(arrivedAt - seenAt));
         install.recordValue(clamp(now - arrivedAt));
+        FaultTrace traced = trace;
+        if (traced != null) {
+            traced.record(page, seenAt, arrivedAt, now);
+        }
     }
 
     private static long clamp(long nanos) {

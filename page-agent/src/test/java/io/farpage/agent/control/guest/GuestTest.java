@@ -14,6 +14,7 @@ import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
@@ -418,6 +419,11 @@ final class GuestTest {
         public GuestLatencies latencies(String space) {
             Histogram none = new Histogram(3);
             return new GuestLatencies(space, none, none, none);
+        }
+
+        @Override
+        public List<TracedPager> traced(String space) {
+            return List.of();
         }
 
         @Override

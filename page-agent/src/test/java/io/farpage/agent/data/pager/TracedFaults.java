@@ -1,0 +1,16 @@
+package io.farpage.agent.data.pager;
+
+/** Faults of a pager that does not exist. */
+public final class TracedFaults {
+    private final PagerCounters counters = new PagerCounters();
+
+    /** Of the pager. */
+    public PagerCounters counters() {
+        return counters;
+    }
+
+    /** Has the pager end a fault. */
+    public void record(int page, long seenAt, long arrivedAt, long endedAt) {
+        counters.recordFault(page, seenAt, arrivedAt, endedAt);
+    }
+}

@@ -35,6 +35,7 @@ import picocli.CommandLine.Spec;
             DoctorCommand.class,
             UpgradeCommand.class,
             LibvirtHookCommand.class,
+            CloudHypervisorCommand.class,
             KeeperCommands.Run.class,
             KeeperCommands.Drop.class,
             Main.ConfigReference.class,
@@ -64,7 +65,7 @@ public final class Main implements Callable<Integer> {
     public Integer call() {
         throw new ParameterException(
                 spec.commandLine(),
-                "give a command: run, join, attach, detach, resize, guests, latency, save, load, space, page, doctor, upgrade, libvirt-hook, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
+                "give a command: run, join, attach, detach, resize, guests, latency, save, load, space, page, doctor, upgrade, libvirt-hook, cloud-hypervisor-restore, keeper, keeper-drop, config-reference or metrics-reference (page-agent run --help)");
     }
 
     /** Prints the reference page of the configuration. */

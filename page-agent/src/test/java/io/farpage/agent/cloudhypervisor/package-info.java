@@ -1,0 +1,5 @@
+/** Where RAM is in a space. */
+@NullMarked
+package io.farpage.agent.cloudhypervisor;
+
+import org.jspecify.annotations.NullMarked;

@@ -72,6 +72,10 @@ test-rdma-two-vms: ## the same between two virtual machines
 test-rdma-guests: build ## virtual machines on remote memory over RDMA: stress and demonstration, in the RDMA rig
 	@integration-tests/rig/run --guests
 
+.PHONY: test-rdma-packages
+test-rdma-packages: build ## follow docs/packages.md on two virtual machines with a clean Debian, from apt install to a guest on remote memory over RDMA
+	@status=0; integration-tests/rig/run --packages || status=$$?; [ $$status = 77 ] || exit $$status # 77: skipped, with the reason printed
+
 .PHONY: packages
 packages: build ## build Debian packages and a tarball with their own Java runtime in target/packages
 	@build/packages $(ARGS)

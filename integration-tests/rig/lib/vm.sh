@@ -23,13 +23,13 @@ probe_acceleration() {
   esac
 }
 
-# boot ROLE OUT SECONDS [qemu arguments]: runs guest/main to its end, the console in OUT/console.log. To be run in the background: it
-# becomes the machine's process, so that killing the job ends the machine.
+# boot ROLE OUT SECONDS [qemu arguments]: runs guest/main to its end, or with SYSTEM the Debian in that directory, the console in OUT/console.log. To be
+# run in the background: it becomes the machine's process, so that killing the job ends the machine.
 boot() {
   local role=$1 out=$2 seconds=$3
   shift 3
   exec timeout --kill-after=5 "$seconds" "${qemu[@]}" "${ACCELERATION[@]}" -kernel "$KERNEL" -initrd "$INITRAMFS" \
-    -append "$append rig.main=$rig/guest/main rig.out=$out rig.role=$role" \
+    -append "$append rig.main=$rig/guest/main rig.out=$out rig.role=$role${SYSTEM:+ rig.system=$SYSTEM net.ifnames=0}" \
     -fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap \
     -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -fsdev "local,id=out,path=$out,security_model=none,multidevs=remap" \

@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,9 +33,20 @@ final class LeadRehearsal {
 
     private LeadRehearsal() {}
 
-    /** Begins one in the background. */
-    static void begin(Config configured) {
-        Thread.ofPlatform().daemon().name("lead-rehearsal").start(() -> run(configured));
+    /**
+     * Has one in the background, once the lease of a leader that was killed as this process began would have run out: on one host it would take time from the
+     * coordinator that takes over.
+     *
+     * @param follows whether this process still follows a leader then; otherwise there is none
+     */
+    static void begin(Config configured, BooleanSupplier follows) {
+        Duration pause = configured.get(Settings.ETCD_LEASE).multipliedBy(2);
+        Thread.ofPlatform().daemon().name("lead-rehearsal").start(() -> {
+            LockSupport.parkNanos(pause.toNanos());
+            if (follows.getAsBoolean()) {
+                run(configured);
+            }
+        });
     }
 
     /** Runs one. One that fails costs time later, and nothing else. Returns whether it came to its end. */

@@ -84,9 +84,9 @@ final class SharedRun {
                 out.println("coordinator listening on " + following.url());
                 out.flush();
                 supervision.ready("listening on " + following.url());
-                if (candidacy.leader().isPresent()) { // otherwise this one is elected at once
-                    LeadRehearsal.begin(config);
-                }
+                LeadRehearsal.begin(
+                        config,
+                        () -> leading.get().isEmpty() && candidacy.leader().isPresent());
             }
             LOG.info("{} follows until it is elected", own);
             Term term = candidacy.campaign();

@@ -180,8 +180,8 @@ final class EtcdStore implements Store {
     }
 
     /**
-     * Stages the parts. A delayed copy of an earlier deletion may take them away again, all at once, until the mark moves: each part is put only if the one
-     * before it is there, and the mark moves only if the last one is.
+     * Stages the parts. Until the mark moves, a delayed copy of an earlier deletion may delete all parts that etcd has by then. So etcd puts a part only if it has
+     * the previous part, and moves the mark only if it has the last part.
      */
     private void stage(Mark next, List<Part> parts) {
         check("stage", List.of(deleteStaged()));

@@ -54,7 +54,7 @@ record Announcement(
                 Optional.of(keys.published()),
                 Optional.of(NodeStatus.ACTIVE),
                 domain);
-        return plain.withAdopted(adopts).withFeatures(Feature.PULL);
+        return plain.withAdopted(adopts).withFeatures(Feature.PULL, Feature.PULL_ATTACHED);
     }
 
     Map<String, RegionRequest> regions() {

@@ -34,6 +34,7 @@ public final class AuditedRoutes {
                 .add("DELETE", SPACE + "/attachments/{node}", "space.detach")
                 .add("POST", SPACE + "/attachments/{node}/drops", "space.drop")
                 .add("POST", SPACE + "/attachments/{node}/promotions", "space.promote")
+                .add("POST", SPACE + "/attachments/{node}/pulls", "space.allow-pulls")
                 .add("POST", NODE + "/drain", "node.drain")
                 .add("DELETE", NODE + "/drain", "node.drain-cancel")
                 .add("PUT", REBUILD + "/nodes/{id}", "rebuild.report")

@@ -7,6 +7,7 @@ import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
@@ -45,8 +46,15 @@ final class RepairRoutes {
                         200,
                         this::promote),
                 Route.post(
+                        Api.PREFIX + "/spaces/{id}/attachments/{node}/pulls",
+                        "The node that writes a space notes what it writes to extents, and the home that joins each may copy the pages",
+                        PullRequest.class,
+                        SpaceExtents.class,
+                        200,
+                        this::allowPulls),
+                Route.post(
                         Api.PREFIX + "/nodes/{id}/pulls",
-                        "A node that joins an extent that no node is attached to has copied its pages, or cannot",
+                        "A node that joins an extent has copied its pages from the other homes, or cannot",
                         PullReport.class,
                         SpaceExtents.class,
                         200,
@@ -84,6 +92,14 @@ final class RepairRoutes {
         ctx.json(spaces.extents(space));
     }
 
+    private void allowPulls(Context ctx) throws IOException {
+        String space = ctx.pathParam("id");
+        PullRequest request = Requests.body(ctx, PullRequest.class);
+        RequestAudit.note(ctx, "extents", request.extents().size());
+        repairs.allowPulls(space, ctx.pathParam("node"), request);
+        ctx.json(spaces.extents(space));
+    }
+
     /** As {@link #promote}; only then are the frames of the homes that were replaced given back. */
     private void pulled(Context ctx) throws IOException, InterruptedException {
         PullReport report = Requests.body(ctx, PullReport.class);
@@ -92,8 +108,9 @@ final class RepairRoutes {
         RequestAudit.note(ctx, "space", report.space());
         RequestAudit.note(ctx, "outcome", report.failure().orElse("copied"));
         try {
-            repairs.pulled(ctx.pathParam("id"), report);
-            hosting.awaitAcknowledged(homes);
+            if (repairs.pulled(ctx.pathParam("id"), report)) {
+                hosting.awaitAcknowledged(homes);
+            }
         } finally {
             repairs.settled(report.space());
         }

@@ -109,6 +109,7 @@ public final class Rights {
                 .add("POST", SPACE + "/attachments/{node}/drops", Access.nodeInPath("node"))
                 .add("POST", SPACE + "/attachments/{node}/drops/ack", Access.nodeInPath("node"))
                 .add("POST", SPACE + "/attachments/{node}/promotions", Access.nodeInPath("node"))
+                .add("POST", SPACE + "/attachments/{node}/pulls", Access.nodeInPath("node"))
                 .add("GET", SPACE + "/extents", READ)
                 .add("GET", SPACE + "/pages/{gpa}", READ)
                 // The route refuses nodes that the space does not concern.

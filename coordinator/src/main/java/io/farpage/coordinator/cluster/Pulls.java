@@ -1,5 +1,6 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
@@ -9,16 +10,21 @@ import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Extents of spaces that no node is attached to, and that a home joins: that home reads the pages from the others, since no agent writes them. An attachment
- * ends all pulls of its space in the change that records it, so no WRITE is missed by a home that is promoted.
+ * Extents that a home joins which reads the pages from the others itself. While no node is attached to the space, no agent writes them, and an attachment
+ * ends all pulls of its space in the change that records it, so no WRITE is missed by a home that is promoted. While a node is attached, a pull begins when that
+ * node notes the pages that it writes; it copies these after the pull, and only then asks for the promotion.
  */
 final class Pulls {
 
@@ -38,11 +44,18 @@ final class Pulls {
         return !space.deleting() && Attachments.of(draft, space).isEmpty();
     }
 
-    /** All pulls of a space. */
+    /** All pulls of a space that are under way. */
     static Stream<Pull> of(Draft draft, Space space) {
-        return isUnattended(draft, space)
-                ? Drops.extents(draft, space).stream().flatMap(extent -> of(draft, space, extent).stream())
-                : Stream.empty();
+        boolean unattended = isUnattended(draft, space);
+        return space.deleting()
+                ? Stream.empty()
+                : Drops.extents(draft, space).stream()
+                        .filter(extent -> unattended || isRunning(extent))
+                        .flatMap(extent -> of(draft, space, extent).stream());
+    }
+
+    private static boolean isRunning(Extent extent) {
+        return extent.pull().filter(PullState.RUNNING::equals).isPresent();
     }
 
     private static Optional<Pull> of(Draft draft, Space space, Extent extent) {
@@ -64,6 +77,34 @@ final class Pulls {
     /** The node that has the pool of a home now. */
     private static Optional<Node> owner(Draft draft, ExtentHome home) {
         return draft.nodes.find(home.node()).filter(node -> node.poolId().equals(home.incarnation()));
+    }
+
+    /** Whether a home may pull although a node is attached, which notes what it writes. */
+    static boolean isNoted(Draft draft, Attachment writer) {
+        return draft.nodes
+                .find(writer.node())
+                .filter(node -> node.incarnation().equals(writer.incarnation()))
+                .filter(node -> node.understands(Feature.PULL_ATTACHED))
+                .isPresent();
+    }
+
+    /** The extents that the homes that join them may pull from now on, of those that the attached node names. */
+    static Space allow(Draft draft, Space space, List<ExtentEpoch> named) {
+        List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
+        Set<String> begins = new HashSet<>();
+        for (ExtentEpoch each : named) {
+            int at = Drops.indexOf(after, space, each);
+            Extent extent = Drops.inEpoch(after.get(at), space, each);
+            if (extent.pull().filter(PullState.AWAITED::equals).isPresent()) {
+                after.set(at, extent.withPull(PullState.RUNNING));
+                extent.joining().map(ExtentHome::node).ifPresent(begins::add);
+            }
+        }
+        if (!begins.isEmpty()) {
+            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+            begins.forEach(node -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space));
+        }
+        return space;
     }
 
     /** Whether a node can join an extent that no node is attached to. */
@@ -122,18 +163,25 @@ final class Pulls {
     /**
      * The extent that a node says it has pulled.
      *
-     * @throws ProblemException if a node is attached to the space, the extent is in another epoch, or another home joins it
+     * @throws ProblemException if the pull has ended since a node was attached to the space, the extent is in another epoch, or another home joins it
      */
     static Extent require(Draft draft, Space space, String node, Incarnation incarnation, ExtentEpoch named) {
         Node known = draft.requireNode(node, incarnation);
-        if (!isUnattended(draft, space)) {
+        List<Extent> extents = Drops.extents(draft, space);
+        Extent extent = extents.get(Drops.indexOf(extents, space, named));
+        if (space.deleting() || (!isUnattended(draft, space) && extent.pull().isEmpty())) {
             throw ProblemException.conflict(
                     "attached",
                     "space '%s' (id %d) is attached or being deleted, which has ended the pull of its pages by node '%s'"
                             .formatted(space.name(), space.id(), node));
         }
-        List<Extent> extents = Drops.extents(draft, space);
-        Extent extent = Drops.inEpoch(extents.get(Drops.indexOf(extents, space, named)), space, named);
+        Drops.inEpoch(extent, space, named);
+        if (extent.pull().filter(PullState.AWAITED::equals).isPresent()) {
+            throw ProblemException.conflict(
+                    "not-begun",
+                    "the pull of the extent at page %d of space '%s' has not begun: the node that writes the space has not allowed it"
+                            .formatted(extent.firstPage(), space.name()));
+        }
         if (extent.joining()
                 .filter(home -> home.node().equals(node) && home.incarnation().equals(known.poolId()))
                 .isEmpty()) {

@@ -10,6 +10,8 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullRequest;
+import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
@@ -24,7 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
  * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. Where no node is attached,
- * the home that joins does that itself ({@link Pulls}). If a home joins in
+ * the home that joins does that itself ({@link Pulls}). An attached node that notes what it writes leaves the copying to that home as well, but for these pages. If a home joins in
  * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. {@link Moves}
  * are the same for single extents. Thread-safe.
  */
@@ -32,6 +34,9 @@ public final class Repairs {
 
     /** Extents of one space that have a joining home at a time: each costs another WRITE for every page that is evicted. */
     static final int JOINING_AT_ONCE = 16;
+
+    /** A space in which a home could not pull is copied by the attached node for so long. */
+    static final Duration WITHOUT_PULLS = Duration.ofMinutes(1);
 
     /** A home that was dropped while it joined is not chosen for the same space before so long has passed. */
     static final Duration PAUSE = Duration.ofSeconds(5);
@@ -50,6 +55,9 @@ public final class Repairs {
 
     private long seenAt;
     private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
+
+    /** Spaces in which a home could not pull although a node is attached. */
+    private final Map<Long, Long> pullFailedAt = new ConcurrentHashMap<>();
 
     /** Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a source of pages. */
     private final Map<Long, Integer> settling = new ConcurrentHashMap<>();
@@ -95,6 +103,7 @@ public final class Repairs {
         }
         joined = now;
         failedAt.values().removeIf(at -> time.nanos() - at > PAUSE.toNanos());
+        pullFailedAt.values().removeIf(at -> time.nanos() - at > WITHOUT_PULLS.toNanos());
     }
 
     private static String key(long space, String node) {
@@ -115,9 +124,12 @@ public final class Repairs {
             return 0;
         }
         boolean pulls = Pulls.isUnattended(draft, space);
-        if (!pulls && writer(draft, space).isEmpty()) {
+        Optional<Attachment> writer = writer(draft, space);
+        if (!pulls && writer.isEmpty()) {
             return 0;
         }
+        boolean noted = !pullFailedAt.containsKey(space.id())
+                && writer.filter(w -> Pulls.isNoted(draft, w)).isPresent();
         List<Extent> extents = new ArrayList<>(Drops.extents(draft, space));
         int left = JOINING_AT_ONCE
                 - (int) extents.stream()
@@ -144,7 +156,8 @@ public final class Repairs {
                             || (pulls && !Pulls.mayPull(draft, node))
                             || target.filter(only -> !only.equals(node)).isPresent());
             if (home.isPresent()) {
-                extents.set(i, extent.join(home.get()));
+                boolean pulled = noted && Pulls.mayPull(draft, home.get().node()) && Pulls.hasSource(draft, extent);
+                extents.set(i, pulled ? extent.joinByPull(home.get()) : extent.join(home.get()));
                 draft.extents.put(State.idKey(space.id()), new State.Extents(extents));
                 told.add(home.get().node());
                 left--;
@@ -176,10 +189,14 @@ public final class Repairs {
         List<ExtentHome> staying = staying(draft, space, extent);
         Optional<String> domain = domain(draft, extent.joining().get());
         return extent.state() == ExtentState.LOST
-                || (Pulls.isUnattended(draft, space)
+                || ((Pulls.isUnattended(draft, space) || isPulling(extent))
                         && Pulls.isDead(draft, extent.joining().get()))
                 || staying.size() >= space.copies()
                 || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
+    }
+
+    private static boolean isPulling(Extent extent) {
+        return extent.pull().filter(state -> state != PullState.DONE).isPresent();
     }
 
     private static Optional<String> domain(Draft draft, ExtentHome home) {
@@ -229,6 +246,15 @@ public final class Repairs {
                 .findFirst();
     }
 
+    /** The writer notes what it writes to extents, and the homes that join these may pull. Of all or of none. */
+    public void allowPulls(String idOrName, String node, PullRequest request) {
+        ledger.change(draft -> {
+            Space space =
+                    Drops.requireWriter(draft, Spaces.require(ledger.state(), idOrName), node, request.incarnation());
+            return Pulls.allow(draft, space, request.extents());
+        });
+    }
+
     /** The writer has copied all pages: the joining homes of these extents are homes from now on. Of all or of none. */
     public void promote(String idOrName, String node, PromoteRequest request) {
         ledger.change(draft -> {
@@ -239,22 +265,32 @@ public final class Repairs {
     }
 
     /**
-     * A node that joins an extent that no node is attached to has copied all pages, and its pool is a home from now on; or it gives up and is dropped. The frames of
-     * homes that it replaces stay as they are until {@link #settled}.
+     * A node that joins an extent has copied all pages; or it gives up and is dropped. If no node is attached, its pool is a home from now on, and the frames of
+     * homes that it replaces stay as they are until {@link #settled}. Otherwise the attached node copies what it has written meanwhile.
+     *
+     * @return whether its pool is a home now
      */
-    public void pulled(String node, PullReport report) {
+    public boolean pulled(String node, PullReport report) {
         settling.merge(report.space(), 1, Integer::sum);
-        ledger.change(draft -> {
+        return ledger.change(draft -> {
             Space space = Spaces.require(ledger.state(), Long.toString(report.space()));
             Extent extent = Pulls.require(draft, space, node, report.incarnation(), report.extent());
-            if (report.failure().isEmpty()) {
-                return promote(draft, space, List.of(report.extent()));
+            if (report.failure().isEmpty() && extent.pull().isEmpty()) {
+                promote(draft, space, List.of(report.extent()));
+                return true;
+            }
+            if (report.failure().isPresent() && extent.pull().isPresent()) {
+                pullFailedAt.put(space.id(), time.nanos());
             }
             List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
-            after.set(after.indexOf(extent), extent.drop(extent.joining().orElseThrow()));
+            after.set(
+                    after.indexOf(extent),
+                    report.failure().isEmpty()
+                            ? extent.withPull(PullState.DONE)
+                            : extent.drop(extent.joining().orElseThrow()));
             draft.extents.put(State.idKey(space.id()), new State.Extents(after));
             draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space);
-            return space;
+            return false;
         });
     }
 
@@ -271,7 +307,7 @@ public final class Repairs {
             int at = Drops.indexOf(after, space, named);
             Extent extent = Drops.inEpoch(after.get(at), space, named);
             ExtentHome joining = extent.joining()
-                    .filter(_ -> !isJoiningInVain(draft, space, extent))
+                    .filter(_ -> !isPulling(extent) && !isJoiningInVain(draft, space, extent))
                     .orElseThrow(() -> ProblemException.conflict(
                             "no-such-home",
                             "no home joins the extent at page %d of space '%s'"

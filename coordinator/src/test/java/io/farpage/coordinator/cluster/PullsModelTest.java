@@ -18,6 +18,8 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullRequest;
+import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.Space;
@@ -46,8 +48,8 @@ class PullsModelTest {
     private static final int PAGE = 4096;
     private static final long POOL = 12L * PAGE;
     private static final List<String> HOMES = List.of("h1", "h2", "h3", "h4");
-    private static final int SCHEDULES = 8;
-    private static final int SOAK_SCHEDULES = Math.max(20, Integer.getInteger("farpage.soak.percent", 100));
+    private static final int SCHEDULES = 24;
+    private static final int SOAK_SCHEDULES = Math.max(60, Integer.getInteger("farpage.soak.percent", 100));
     private static final int STEPS = 250;
 
     private final Fixture with = new Fixture();
@@ -60,11 +62,17 @@ class PullsModelTest {
     private final Map<String, Agent> agents = new HashMap<>();
     private final Map<Long, Long> newest = new HashMap<>();
     private final Incarnation writer = new Incarnation(2);
+    /** Extents that the guest has written to since its agent has let the home that joins pull. */
+    private final Set<Place> noted = new HashSet<>();
+
     private SplittableRandom random = new SplittableRandom();
     private long version;
     private long nextIncarnation = 100;
     private int promoted;
+    private int pulledUnderAGuest;
     private int missed;
+
+    private record Place(long space, long firstPage) {}
 
     /** A home: its memory, and what it was told last. */
     private static final class Agent {
@@ -148,10 +156,37 @@ class PullsModelTest {
         }
     }
 
-    /** The guest writes to all homes and to one that joins; one that is gone is dropped by the coordinator itself. */
+    /**
+     * The guest writes to all homes, and to one that joins unless that pulls: then its agent notes the extent. One that is gone is dropped by the coordinator
+     * itself.
+     */
     private void write(Space space) {
         newest.put(space.id(), ++version);
-        extents(space).forEach(extent -> extent.targets().forEach(home -> write(home, version)));
+        for (Extent extent : extents(space)) {
+            extent.homes().forEach(home -> write(home, version));
+            if (extent.pull().filter(state -> state != PullState.DONE).isPresent()) {
+                noted.add(place(space, extent));
+            } else {
+                extent.joining().ifPresent(home -> write(home, version));
+            }
+        }
+    }
+
+    private static Place place(Space space, Extent extent) {
+        return new Place(space.id(), extent.firstPage());
+    }
+
+    /** The agent notes what its guest writes from now on, and then lets the homes that join pull. */
+    private void allowByTheWriter(Space space) {
+        List<Extent> awaited = extents(space).stream()
+                .filter(extent ->
+                        extent.pull().filter(PullState.AWAITED::equals).isPresent())
+                .toList();
+        awaited.forEach(extent -> noted.remove(place(space, extent)));
+        repairs.allowPulls(
+                name(space),
+                "w",
+                new PullRequest(writer, awaited.stream().map(ExtentEpoch::of).toList()));
     }
 
     private void attach(Space space) {
@@ -162,7 +197,10 @@ class PullsModelTest {
 
     private void promoteByTheWriter(Space space) {
         for (Extent extent : extents(space)) {
-            extent.joining().ifPresent(home -> write(home, newest.getOrDefault(space.id(), 0L)));
+            if (extent.pull().isEmpty() || noted.contains(place(space, extent))) {
+                extent.joining().ifPresent(home -> write(home, newest.getOrDefault(space.id(), 0L)));
+            }
+            pulledUnderAGuest += extent.pull().filter(PullState.DONE::equals).isPresent() ? 1 : 0;
             if (extent.joining().isPresent()) {
                 repairs.promote(name(space), "w", new PromoteRequest(writer, List.of(ExtentEpoch.of(extent))));
             }
@@ -252,7 +290,22 @@ class PullsModelTest {
         with.spaces.acknowledge(agent.id, new ReleaseAck(agent.incarnation, done));
     }
 
+    /** What an attached agent does by itself, without haste. */
+    private void actAsTheWriter(Space space) {
+        if (random.nextBoolean()) {
+            allowByTheWriter(space);
+        }
+        boolean isDone = extents(space).stream()
+                .anyMatch(extent -> extent.pull().filter(PullState.DONE::equals).isPresent());
+        if (isDone && random.nextBoolean()) {
+            promoteByTheWriter(space);
+        }
+    }
+
     private void act() {
+        if (random.nextInt(4) == 0) {
+            anySpace().filter(this::isAttached).ifPresent(this::actAsTheWriter);
+        }
         Agent agent = anyAgent();
         int what = random.nextInt(100);
         if (what < 14) {
@@ -297,14 +350,14 @@ class PullsModelTest {
         } else if (what >= 97) {
             with.spaces.delete(name(any.get()), false);
         } else if (!isAttached(any.get())) {
-            if (what < 84) {
+            if (what < 86) {
                 attach(any.get());
             }
-        } else if (what < 86) {
-            write(any.get());
-        } else if (what < 88) {
-            promoteByTheWriter(any.get());
         } else if (what < 89) {
+            write(any.get());
+        } else if (what < 91) {
+            promoteByTheWriter(any.get());
+        } else if (what < 92) {
             dropByTheWriter(any.get());
         } else {
             attachments.detach(name(any.get()), "w", writer, Optional.empty());
@@ -339,7 +392,7 @@ class PullsModelTest {
 
     private void run(long seed) {
         random = new SplittableRandom(seed);
-        with.membership.register("w", Fixture.node(writer.value(), 0));
+        with.membership.register("w", Fixture.node(writer.value(), 0).withFeatures(Feature.PULL_ATTACHED));
         HOMES.forEach(this::start);
         create();
         create();
@@ -368,6 +421,7 @@ class PullsModelTest {
     private static void run(int schedules) {
         long first = Long.getLong("farpage.seed", System.nanoTime());
         int promotions = 0;
+        int underAGuest = 0;
         int refusals = 0;
         for (int i = 0; i < schedules; i++) {
             PullsModelTest schedule = new PullsModelTest();
@@ -377,9 +431,13 @@ class PullsModelTest {
                 throw new AssertionError("seed " + (first + i), e);
             }
             promotions += schedule.promoted;
+            underAGuest += schedule.pulledUnderAGuest;
             refusals += schedule.missed;
         }
-        System.out.printf("seeds from %d: %d pulls promoted, %d refused%n", first, promotions, refusals);
+        System.out.printf(
+                "seeds from %d: %d pulls promoted, %d under a guest, %d refused%n",
+                first, promotions, underAGuest, refusals);
         assertTrue(promotions > schedules / 4, "pulls were done: " + promotions);
+        assertTrue(underAGuest > 0, "no pull was done under a guest");
     }
 }

@@ -34,6 +34,7 @@ import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.PageInfo;
 import io.farpage.coordinator.model.PromoteRequest;
 import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.model.Region;
@@ -388,6 +389,11 @@ public final class CoordinatorClient implements AutoCloseable {
     /** Says that all pages of extents are copied to the homes that join them. Returns the extents as they are then. */
     public SpaceExtents promote(String idOrName, String node, PromoteRequest request) throws CoordinatorException {
         return transport.call("POST", attachmentPath(idOrName, node) + "/promotions", request, SpaceExtents.class);
+    }
+
+    /** Says that the homes that join extents may pull the pages. Returns the extents as they are then. */
+    public SpaceExtents allowPulls(String idOrName, String node, PullRequest request) throws CoordinatorException {
+        return transport.call("POST", attachmentPath(idOrName, node) + "/pulls", request, SpaceExtents.class);
     }
 
     /** Says that a node has nothing under way to homes that were dropped. Returns the extents as they are then. */

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
  * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is gone; empty if there are none
  * @param joining a home that the attached node copies the pages to; it gets every WRITE, is never read from, and becomes one of the homes by {@link #promote}.
  *     Exists only while a node is attached that can copy; empty if there is none
+ * @param pull how far the joining home has come with copying the pages itself; empty if no home joins, if the attached node copies all pages, or if no node is attached
  */
 public record Extent(
         @JsonProperty(required = true) long firstPage,
@@ -27,18 +28,28 @@ public record Extent(
         @JsonProperty(required = true) ExtentState state,
         OptionalLong epoch,
         Optional<List<DroppedHome>> dropped,
-        Optional<ExtentHome> joining) {
+        Optional<ExtentHome> joining,
+        Optional<PullState> pull) {
 
     /** Copies the homes. */
     public Extent {
         homes = List.copyOf(homes);
         Check.range("homes: number of elements", homes.size(), 1, 16);
         dropped = dropped.map(List::copyOf).filter(former -> !former.isEmpty());
+        pull = joining.isEmpty() ? Optional.empty() : pull;
     }
 
     /** An extent whose homes have never changed. */
     public Extent(long firstPage, long count, List<ExtentHome> homes, ExtentState state) {
-        this(firstPage, count, homes, state, OptionalLong.empty(), Optional.empty(), Optional.empty());
+        this(
+                firstPage,
+                count,
+                homes,
+                state,
+                OptionalLong.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty());
     }
 
     /** The home to fetch from first. */
@@ -73,12 +84,23 @@ public record Extent(
 
     /** The same with another state. */
     public Extent withState(ExtentState other) {
-        return new Extent(firstPage, count, homes, other, epoch, dropped, joining);
+        return new Extent(firstPage, count, homes, other, epoch, dropped, joining, pull);
     }
 
     /** The same in the next epoch, with a home that the attached node copies the pages to. */
     public Extent join(ExtentHome fresh) {
-        return new Extent(firstPage, count, homes, state, next(), dropped, Optional.of(fresh));
+        return new Extent(firstPage, count, homes, state, next(), dropped, Optional.of(fresh), Optional.empty());
+    }
+
+    /** The same in the next epoch, with a home that copies the pages itself once the attached node notes what it writes. */
+    public Extent joinByPull(ExtentHome fresh) {
+        return new Extent(
+                firstPage, count, homes, state, next(), dropped, Optional.of(fresh), Optional.of(PullState.AWAITED));
+    }
+
+    /** The same in the same epoch, with a joining home that has come so far. */
+    public Extent withPull(PullState now) {
+        return new Extent(firstPage, count, homes, state, epoch, dropped, joining, Optional.of(now));
     }
 
     /**
@@ -92,7 +114,8 @@ public record Extent(
         now.add(joining.orElseThrow());
         List<DroppedHome> former = new ArrayList<>(droppedHomes());
         replaced.forEach(home -> former.add(DroppedHome.of(home, epochNumber() + 1)));
-        return new Extent(firstPage, count, now, state, next(), Optional.of(former), Optional.empty());
+        return new Extent(
+                firstPage, count, now, state, next(), Optional.of(former), Optional.empty(), Optional.empty());
     }
 
     private OptionalLong next() {
@@ -114,7 +137,8 @@ public record Extent(
     private Extent without(ExtentHome gone, Optional<List<DroppedHome>> former) {
         List<ExtentHome> rest =
                 homes.stream().filter(home -> !home.equals(gone)).toList();
-        return new Extent(firstPage, count, rest, state, next(), former, joining.filter(home -> !home.equals(gone)));
+        return new Extent(
+                firstPage, count, rest, state, next(), former, joining.filter(home -> !home.equals(gone)), pull);
     }
 
     /** The same without the former homes that match. */
@@ -126,6 +150,7 @@ public record Extent(
                 state,
                 epoch,
                 dropped.map(former -> former.stream().filter(which.negate()).toList()),
-                joining);
+                joining,
+                pull);
     }
 }

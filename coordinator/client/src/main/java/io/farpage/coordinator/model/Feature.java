@@ -18,7 +18,12 @@ public enum Feature {
      * The agent copies pages to its own pool where a home joins an extent that no agent is attached to, and grants others the reads for that. No space needs
      * it; a node names it when it registers, and homes of an older agent neither join such an extent nor are copied from.
      */
-    PULL("pull");
+    PULL("pull"),
+    /**
+     * The agent notes the pages that it writes while a home that joins pulls an extent, and copies these alone. No space needs it; a node names it when it registers, and
+     * an older agent copies all pages.
+     */
+    PULL_ATTACHED("pull-attached");
 
     private final String word;
 

@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The pulls of this node. They follow what the coordinator lists; when one is done, this node asks for the promotion of its pool, a compare-and-swap on the epoch,
- * which is refused if a node has attached meanwhile. A pull that gets no page for ten seconds is given up. Thread-safe.
+ * The pulls of this node. They follow what the coordinator lists; when one is done, this node says so, in the epoch of the pull. If no node is attached to the space, its
+ * pool is promoted by that, which is refused if one has attached meanwhile; otherwise the attached node copies what it has written meanwhile. A pull that gets no page for ten seconds is given up. Thread-safe.
  */
 public final class Pulls implements PoolPulls, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Pulls.class);
@@ -281,7 +281,7 @@ public final class Pulls implements PoolPulls, AutoCloseable {
             if (failure.isPresent()) {
                 log.warn("{} is given up: {}", pull, failure.get());
             } else {
-                log.info("{} is done: this node is a home of it", pull);
+                log.info("{} is done", pull);
             }
         } catch (CoordinatorRefusedException e) {
             if (e.problem().status() != CONFLICT && !e.isNotFound()) {

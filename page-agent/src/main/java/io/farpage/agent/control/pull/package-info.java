@@ -1,5 +1,5 @@
 /**
- * Pulls: a home that joins an extent of a space that no agent is attached to reads the pages from the other homes into its own pool. The data moves on a shard's
+ * Pulls: a home that joins an extent reads the pages from the other homes into its own pool. The data moves on a shard's
  * thread; what is to be pulled is what the coordinator lists.
  */
 @NullMarked

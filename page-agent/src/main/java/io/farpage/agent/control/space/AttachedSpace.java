@@ -4,6 +4,7 @@ import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
 import java.util.Map;
@@ -106,7 +107,16 @@ final class AttachedSpace {
                 of.epochNumber(),
                 of.joining()
                         .map(joins -> new SpaceMap.Copy(
-                                joins.node(), joins.incarnation().value(), joins.offset())));
+                                joins.node(), joins.incarnation().value(), joins.offset())),
+                of.pull().map(AttachedSpace::pull).orElse(SpaceMap.Pull.NONE));
+    }
+
+    private static SpaceMap.Pull pull(PullState of) {
+        return switch (of) {
+            case AWAITED -> SpaceMap.Pull.AWAITED;
+            case RUNNING -> SpaceMap.Pull.RUNNING;
+            case DONE -> SpaceMap.Pull.DONE;
+        };
     }
 
     /** Starts a use, unless the space is being detached or is used exclusively. */

@@ -13,6 +13,8 @@ import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.PullRequest;
+import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceExtents;
 import java.time.Duration;
 import java.util.List;
@@ -22,10 +24,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiPredicate;
 import java.util.function.LongFunction;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -96,6 +100,8 @@ public final class Drops implements AutoCloseable {
         private final Set<Long> extents;
         /** Those of them whose pages are at the home that joins. */
         private final Set<ExtentEpoch> copied = ConcurrentHashMap.newKeySet();
+        /** Those of them whose WRITEs this pager notes. */
+        private final Set<ExtentEpoch> noted = ConcurrentHashMap.newKeySet();
 
         private volatile long settled;
 
@@ -111,6 +117,10 @@ public final class Drops implements AutoCloseable {
 
         private boolean hasCopied(ExtentEpoch extent) {
             return !extents.contains(extent.firstPage()) || copied.contains(extent);
+        }
+
+        private boolean notes(ExtentEpoch extent) {
+            return !extents.contains(extent.firstPage()) || noted.contains(extent);
         }
 
         @Override
@@ -141,9 +151,18 @@ public final class Drops implements AutoCloseable {
         }
 
         @Override
+        public void mayPull(long firstPage, long epoch) {
+            add(noted, new ExtentEpoch(firstPage, epoch));
+        }
+
+        @Override
         public void copied(long firstPage, long epoch) {
-            copied.removeIf(earlier -> earlier.firstPage() == firstPage && earlier.epoch() < epoch);
-            copied.add(new ExtentEpoch(firstPage, epoch));
+            add(copied, new ExtentEpoch(firstPage, epoch));
+        }
+
+        private void add(Set<ExtentEpoch> to, ExtentEpoch extent) {
+            to.removeIf(earlier -> earlier.firstPage() == extent.firstPage() && earlier.epoch() < extent.epoch());
+            to.add(extent);
             thread.wake();
         }
 
@@ -191,6 +210,7 @@ public final class Drops implements AutoCloseable {
             AttachedSpace space = attached.apply(writer.space);
             if (space != null) {
                 acknowledge(space);
+                allowPulls(space);
                 promote(space);
             }
         }
@@ -265,16 +285,41 @@ public final class Drops implements AutoCloseable {
                                 && (home.equals(node) || suspicion.by().isUp.test(home)));
     }
 
-    /** Has homes promoted to which every pager of a space has copied its pages. */
-    private void promote(AttachedSpace space) throws CoordinatorException {
-        List<Writer> all =
-                writers.stream().filter(writer -> writer.space == space.id()).toList();
-        List<ExtentEpoch> complete = space.extents().extents().stream()
-                .filter(extent -> extent.joining().isPresent())
+    private List<Writer> writersOf(AttachedSpace space) {
+        return writers.stream().filter(writer -> writer.space == space.id()).toList();
+    }
+
+    /** The extents with a joining home for which a condition holds, in every pager that has pages of them; at least one has. */
+    private static List<ExtentEpoch> joined(
+            Stream<Extent> extents, List<Writer> all, BiPredicate<Writer, ExtentEpoch> condition) {
+        return extents.filter(extent -> extent.joining().isPresent())
                 .map(ExtentEpoch::of)
                 .filter(extent -> all.stream().anyMatch(writer -> writer.extents.contains(extent.firstPage())))
-                .filter(extent -> all.stream().allMatch(writer -> writer.hasCopied(extent)))
+                .filter(extent -> all.stream().allMatch(writer -> condition.test(writer, extent)))
                 .toList();
+    }
+
+    /** Lets homes pull that join an extent whose WRITEs every pager notes. */
+    private void allowPulls(AttachedSpace space) throws CoordinatorException {
+        Stream<Extent> awaited = space.extents().extents().stream()
+                .filter(extent ->
+                        extent.pull().filter(PullState.AWAITED::equals).isPresent());
+        List<ExtentEpoch> noted = joined(awaited, writersOf(space), Writer::notes);
+        if (noted.isEmpty()) {
+            return;
+        }
+        try {
+            use(space, coordinator.allowPulls(Long.toString(space.id()), node, new PullRequest(incarnation, noted)));
+        } catch (CoordinatorRefusedException e) {
+            log.warn("space {}: no home pulls pages: {}", space.name(), e.getMessage());
+            refresh(space);
+        }
+    }
+
+    /** Has homes promoted to which every pager of a space has copied its pages. */
+    private void promote(AttachedSpace space) throws CoordinatorException {
+        List<Writer> all = writersOf(space);
+        List<ExtentEpoch> complete = joined(space.extents().extents().stream(), all, Writer::hasCopied);
         if (complete.isEmpty()) {
             return;
         }
@@ -303,7 +348,7 @@ public final class Drops implements AutoCloseable {
 
     private void use(AttachedSpace space, SpaceExtents now) {
         space.update(now);
-        writers.stream().filter(writer -> writer.space == space.id()).forEach(writer -> writer.wake.run());
+        writersOf(space).forEach(writer -> writer.wake.run());
     }
 
     private void acknowledge(AttachedSpace space) throws CoordinatorException {
@@ -312,9 +357,7 @@ public final class Drops implements AutoCloseable {
                 .filter(extent -> !extent.droppedHomes().isEmpty())
                 .map(ExtentEpoch::of)
                 .toList();
-        boolean settled = writers.stream()
-                .filter(writer -> writer.space == space.id())
-                .allMatch(writer -> writer.settled >= extents.index());
+        boolean settled = writersOf(space).stream().allMatch(writer -> writer.settled >= extents.index());
         if (epochs.isEmpty() || !settled) {
             return;
         }

@@ -189,6 +189,14 @@ final class Homes {
         return joining;
     }
 
+    /** A WRITE of pages of one extent begins. */
+    void writes(int extent, int page, int count) {
+        Joining joining = joinings.of(extent);
+        if (joining != null) {
+            joining.note(page, count);
+        }
+    }
+
     /** Whether the link of a home is down, or it has not answered for so long that it is to be dropped. */
     boolean isAway(Home one) {
         return !one.isUp() || one.isQuietFor(mirroring.dropNanos(), clock.getAsLong());

@@ -5,14 +5,17 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A home that joins an extent, as one pager sees it. As soon as the home can be reached, it gets every WRITE that the homes of the extent get, and the
- * pages that no WRITE brings are copied to it. A bit for each page says whether the home may still lack what the other homes have. When no bit is left, a
+ * A home that joins an extent, as one pager sees it. The home may pull the pages from the other homes first; the pager notes those whose WRITE began before that was done,
+ * since the home may have read them too early. As soon as the home can be reached after that, it gets every WRITE that the homes of the extent get, and the
+ * pages that it may lack and no WRITE brings are copied to it. A bit for each page says whether the home may still lack what the other homes have. When no bit is left, a
  * WRITE counts as completed only if this home has completed it, too, and the home may be promoted. Guests never read from it. The shard's thread only.
  */
 final class Joining {
     /** How far the home has come. */
     enum State {
-        /** It cannot be reached yet and gets no WRITE. */
+        /** It is to copy the pages itself, and gets no WRITE. */
+        PULLING,
+        /** It has copied what it copies itself, cannot be reached yet, and gets no WRITE. */
         WAITING,
         /** It gets every WRITE, and pages are copied to it. */
         COPYING,
@@ -28,9 +31,14 @@ final class Joining {
     private final int end;
     private final int pageBytes;
     private final long origin;
-    private final long since;
+    private long since;
     private long epoch;
-    private State state = State.WAITING;
+    private SpaceMap.Pull pull;
+    private State state;
+    /** Whether this pager has noted all WRITEs since before the pull began. */
+    private final boolean notesAll;
+    /** Whether WRITEs that were under way in the beginning are noted. */
+    private boolean notes;
     /** By page from the first on: whether the home may lack it. */
     private final long[] lacking;
 
@@ -54,17 +62,60 @@ final class Joining {
         origin = map.origin(extent);
         epoch = map.epoch(extent);
         since = now;
+        pull = map.pull(extent);
+        state = pull == SpaceMap.Pull.NONE || pull == SpaceMap.Pull.DONE ? State.WAITING : State.PULLING;
+        notesAll = pull == SpaceMap.Pull.AWAITED;
         lacking = new long[(end - first + Long.SIZE - 1) / Long.SIZE];
     }
 
     /** Whether a later map means the same home of the same extent, which is then in this epoch. */
-    boolean continues(SpaceMap map, int extent, SpaceMap.Copy joins) {
+    boolean continues(SpaceMap map, int extent, SpaceMap.Copy joins, long now) {
         boolean same = joins.equals(at) && map.origin(extent) == origin && map.firstPage(extent) == first;
         if (same && epoch != map.epoch(extent)) {
             epoch = map.epoch(extent);
             told = false;
         }
+        if (same) {
+            follow(map.pull(extent), now);
+        }
         return same;
+    }
+
+    private void follow(SpaceMap.Pull latest, long now) {
+        pull = latest;
+        if (state == State.PULLING && pull == SpaceMap.Pull.DONE) {
+            state = State.WAITING;
+            since = now;
+        }
+    }
+
+    /** Whether the home waits for {@link Mirroring#mayPull}. */
+    boolean awaitsPull() {
+        return state == State.PULLING && pull == SpaceMap.Pull.AWAITED;
+    }
+
+    /** Whether WRITEs that were under way when the home was first seen are still to be noted. */
+    boolean mustNote() {
+        return notesAll && !notes;
+    }
+
+    /** All WRITEs that were under way when the home was first seen are noted. */
+    void noted() {
+        notes = true;
+    }
+
+    /** Whether it has pulled the pages that it does not lack. */
+    boolean hasPulled() {
+        return notes;
+    }
+
+    /** A WRITE to the other homes begins, or is under way: the home may read these pages before it, and lack them. */
+    void note(int page, int count) {
+        if (notesAll && !isWritten()) {
+            for (int i = page - first; i < page - first + count; i++) {
+                lacking[i / Long.SIZE] |= 1L << i;
+            }
+        }
     }
 
     State state() {
@@ -113,7 +164,7 @@ final class Joining {
         return epoch;
     }
 
-    /** When it was first seen, nanoseconds. */
+    /** When it was first seen, or had pulled the pages, nanoseconds. */
     long since() {
         return since;
     }
@@ -123,17 +174,26 @@ final class Joining {
         return left;
     }
 
-    /** From now on the home gets every WRITE; it may lack all pages. */
+    /** From now on the home gets every WRITE; it may lack the pages that were noted while it pulled, or all. */
     void begin() {
         state = State.COPYING;
-        left = end - first;
-        Arrays.fill(lacking, -1L);
-        int rest = left % Long.SIZE;
-        if (rest != 0) {
-            lacking[lacking.length - 1] = (1L << rest) - 1;
+        if (!notes) {
+            lackAll();
+        }
+        left = 0;
+        for (long word : lacking) {
+            left += Long.bitCount(word);
         }
         cursor = 0;
         told = false;
+    }
+
+    private void lackAll() {
+        Arrays.fill(lacking, -1L);
+        int rest = (end - first) % Long.SIZE;
+        if (rest != 0) {
+            lacking[lacking.length - 1] = (1L << rest) - 1;
+        }
     }
 
     /** No page is lacking: from now on no WRITE is completed without this home. */

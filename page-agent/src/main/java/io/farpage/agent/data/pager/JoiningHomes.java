@@ -22,7 +22,7 @@ final class JoiningHomes {
         for (int extent = 0; extent < byExtent.length; extent++) {
             SpaceMap.Copy joins = map.joining(extent);
             if (joins != null) {
-                Joining joining = same(before, map, extent, joins);
+                Joining joining = same(before, map, extent, joins, now);
                 if (joining == null) {
                     long end = extent + 1 < map.extents() ? map.firstPage(extent + 1) : map.pages();
                     joining = new Joining(map, extent, (int) end, joins, homeOn.apply(joins.node()), now);
@@ -33,9 +33,10 @@ final class JoiningHomes {
         }
     }
 
-    private static @Nullable Joining same(List<Joining> before, SpaceMap map, int extent, SpaceMap.Copy joins) {
+    private static @Nullable Joining same(
+            List<Joining> before, SpaceMap map, int extent, SpaceMap.Copy joins, long now) {
         for (Joining known : before) {
-            if (known.continues(map, extent, joins)) {
+            if (known.continues(map, extent, joins, now)) {
                 return known;
             }
         }

@@ -48,6 +48,15 @@ public interface Mirroring {
     default void suspect(String node, long incarnation, boolean silent) {}
 
     /**
+     * The pager notes from now on which pages of an extent it writes, so the home that joins may copy the others from the homes. Told again while the map
+     * says that this is awaited.
+     *
+     * @param firstPage of the extent in the whole space
+     * @param epoch of the extent
+     */
+    default void mayPull(long firstPage, long epoch) {}
+
+    /**
      * All pages of an extent, as far as this pager has them, are at the home that joins it. Told again while that lasts.
      *
      * @param firstPage of the extent in the whole space

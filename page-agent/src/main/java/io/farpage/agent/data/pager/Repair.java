@@ -6,8 +6,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies the pages of an extent to the home that joins it: all that a home alone may be asked for later, so those that are not resident and those that
- * are clean. A run of pages is read from a home to staging frames and written to the joining home. Meanwhile its pages are marked as {@link
+ * Copies the pages of an extent to the home that joins it, all or those that the home may lack after it has pulled the others: all that a home alone may be asked for
+ * later, so those that are not resident and those that are clean. A run of pages is read from a home to staging frames and written to the joining home. Meanwhile its pages are marked as {@link
  * PageTable#WRITING}, so no write-back of them begins, and a page that is being written back is not copied before that has ended: a copy never
  * overtakes a WRITE. Pages that are resident and dirty reach the home by the WRITE that evicts them; zeros are what it joins with, unless they are sealed.
  *
@@ -119,11 +119,28 @@ final class Repair {
 
     private int step(Joining joining, long now) {
         return switch (joining.state()) {
+            case PULLING -> letPull(joining, now);
             case WAITING -> begin(joining, now);
             case COPYING -> copy(joining, now);
             case READY -> tell(joining, now, joining.home() != null && homes.isAway(joining.home()));
             case FAILED -> tell(joining, now, true);
         };
+    }
+
+    /** Notes the WRITEs that are under way, so that from then on all are noted, and lets the home begin. */
+    private int letPull(Joining joining, long now) {
+        if (joining.mustNote()) {
+            for (int page = joining.first(); page < joining.end(); page++) {
+                if (table.has(page, PageTable.WRITING)) {
+                    joining.note(page, 1);
+                }
+            }
+            joining.noted();
+        }
+        if (joining.awaitsPull() && joining.tell(now)) {
+            homes.mirroring().mayPull(joining.origin(), joining.epoch());
+        }
+        return 0;
     }
 
     private int begin(Joining joining, long now) {
@@ -200,7 +217,7 @@ final class Repair {
             if (table.has(page, PageTable.WRITING)) {
                 continue;
             }
-            if (!isNeeded(page)) {
+            if (!isNeeded(joining, page)) {
                 joining.has(page, 1);
                 continue;
             }
@@ -217,12 +234,17 @@ final class Repair {
     }
 
     private boolean isCopied(Joining joining, int page) {
-        return joining.lacks(page) && !table.has(page, PageTable.WRITING) && isNeeded(page);
+        return joining.lacks(page) && !table.has(page, PageTable.WRITING) && isNeeded(joining, page);
     }
 
     /** Whether a home may be asked for the version of a page that it has now. */
-    private boolean isNeeded(int page) {
+    private boolean isNeeded(Joining joining, int page) {
         int state = table.state(page);
+        if (joining.hasPulled()) {
+            // The home may have an earlier version even of a page that is zeros now, or of one that becomes zeros
+            // without a WRITE.
+            return state != PageTable.LOST;
+        }
         boolean atHome = state == PageTable.REMOTE || state == PageTable.FETCHING || state == PageTable.CLEAN;
         // Later attachments open what the homes have of a page that was sealed as zeros.
         boolean sealedZeros = state == PageTable.ZERO && sealing.isSealed(page);

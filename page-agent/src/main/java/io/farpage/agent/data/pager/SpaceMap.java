@@ -20,6 +20,8 @@ public final class SpaceMap {
     private final Copy[][] others;
     /** By extent: the home that joins, or null. */
     private final @Nullable Copy[] joining;
+    /** By extent: how far the home that joins has come with copying the pages itself. */
+    private final Pull[] pull;
     /** By extent: its first page in the whole space, and how often its homes had changed. */
     private final long[] origin;
 
@@ -29,6 +31,18 @@ public final class SpaceMap {
     private final boolean isMirrored;
 
     private static final Copy[] NO_COPIES = {};
+
+    /** How far a home that joins has come with copying the pages from the other homes itself. */
+    public enum Pull {
+        /** It copies none; the pager copies all. */
+        NONE,
+        /** It begins when the pager notes the pages that it writes. */
+        AWAITED,
+        /** It copies pages. */
+        RUNNING,
+        /** It has copied all pages, each as it was at some time since it began. */
+        DONE
+    }
 
     /**
      * Another home of an extent, with the same pages.
@@ -53,6 +67,7 @@ public final class SpaceMap {
      * @param others further homes
      * @param epoch how often the homes have changed
      * @param joining a home that the pages are copied to
+     * @param pull whether that home copies pages itself
      */
     public record Extent(
             long firstPage,
@@ -63,7 +78,8 @@ public final class SpaceMap {
             boolean isLost,
             List<Copy> others,
             long epoch,
-            Optional<Copy> joining) {
+            Optional<Copy> joining,
+            Pull pull) {
         /** Copies the list. */
         public Extent {
             others = List.copyOf(others);
@@ -78,7 +94,7 @@ public final class SpaceMap {
                 long offset,
                 boolean isLost,
                 List<Copy> others) {
-            this(firstPage, count, node, incarnation, offset, isLost, others, 0, Optional.empty());
+            this(firstPage, count, node, incarnation, offset, isLost, others, 0, Optional.empty(), Pull.NONE);
         }
 
         /** With one home. */
@@ -122,6 +138,7 @@ public final class SpaceMap {
         for (int i = 0; i < joining.length; i++) {
             joining[i] = extents.get(i).joining().orElse(null);
         }
+        pull = extents.stream().map(Extent::pull).toArray(Pull[]::new);
         origin = firstPage;
         epoch = extents.stream().mapToLong(Extent::epoch).toArray();
         isMirrored = extents.stream()
@@ -157,6 +174,7 @@ public final class SpaceMap {
         offset = Arrays.copyOfRange(whole.offset, first, end);
         others = new Copy[end - first][];
         joining = Arrays.copyOfRange(whole.joining, first, end);
+        pull = Arrays.copyOfRange(whole.pull, first, end);
         origin = Arrays.copyOfRange(whole.origin, first, end);
         epoch = Arrays.copyOfRange(whole.epoch, first, end);
         revision = whole.revision;
@@ -199,6 +217,7 @@ public final class SpaceMap {
         offset = whole.offset;
         others = whole.others;
         joining = whole.joining;
+        pull = whole.pull;
         origin = whole.origin;
         epoch = whole.epoch;
         revision = whole.revision;
@@ -275,6 +294,11 @@ public final class SpaceMap {
     /** The home that joins an extent; null if there is none. */
     public @Nullable Copy joining(int extent) {
         return joining[extent];
+    }
+
+    /** How far the home that joins an extent has come with copying the pages itself. */
+    public Pull pull(int extent) {
+        return pull[extent];
     }
 
     /** First page of an extent in the whole space, even if this map is a slice that begins behind it. */

@@ -88,6 +88,7 @@ final class WriteBack {
     Outcome write(Transfer.Kind kind, int first, int count, int index) {
         int from = staging.frameOf(frame, index);
         int extent = homes.extent(first);
+        homes.writes(extent, first, count);
         Joining joining = homes.written(extent);
         if (joining != null) {
             return writeJoined(kind, first, count, from, joining);

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager.model;
 
+import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.model.SimulatedNetwork.Transfer;
 import io.farpage.agent.data.pager.model.Step.Kind;
 import io.farpage.agent.data.shard.PeerLink;
@@ -132,6 +133,43 @@ final class Fabric {
         isCopied = isCopiedNow;
     }
 
+    /** The agent notes what it writes, so the home that joins may copy pages. */
+    void noted(boolean isNotedNow) {
+        homes.forEach(home -> home.pull().noted(isNotedNow));
+    }
+
+    boolean canBeginPull(int number) {
+        return isHome(number, home -> home.isJoining() && home.pull().canBegin());
+    }
+
+    /** Whether the home that joins can copy a page from another one. */
+    boolean canPull(int source) {
+        return isHome(source, home -> home.isMember() && !home.isLost())
+                && isAny(home ->
+                        home.isJoining() && !home.isLost() && home.pull().canCopy());
+    }
+
+    void pull(int source) {
+        SimulatedHome to =
+                homes.stream().filter(SimulatedHome::isJoining).findFirst().orElseThrow();
+        to.pull().copy(homes.get(source).network(), to.network());
+    }
+
+    boolean canEndPull(int number) {
+        return isHome(
+                number,
+                home -> home.isJoining() && !home.isLost() && home.pull().canEnd());
+    }
+
+    /** How far the home that joins has come with copying. */
+    SpaceMap.Pull pulled() {
+        return homes.stream()
+                .filter(SimulatedHome::isJoining)
+                .map(home -> home.pull().state())
+                .findFirst()
+                .orElse(SpaceMap.Pull.NONE);
+    }
+
     /** Names of the homes that the pages live on. */
     List<String> members() {
         return names(SimulatedHome::isMember);
@@ -224,6 +262,16 @@ final class Fabric {
             }
             if (canJoin(home)) {
                 to.add(Step.of(Kind.JOIN, home));
+                to.add(new Step(Kind.JOIN, home, 1));
+            }
+            if (canBeginPull(home)) {
+                to.add(Step.of(Kind.PULL_BEGIN, home));
+            }
+            if (canPull(home)) {
+                to.add(Step.of(Kind.PULL, home));
+            }
+            if (canEndPull(home)) {
+                to.add(Step.of(Kind.PULL_END, home));
             }
             if (canPromote(home)) {
                 to.add(Step.of(Kind.PROMOTE, home));
@@ -253,7 +301,7 @@ final class Fabric {
                     .append(home.isLost() ? "lost" : "")
                     .append(home.isSuspected() ? "suspected" : "")
                     .append(home.isDropped() ? "dropped" : "")
-                    .append(home.isJoining() ? "joining" : "");
+                    .append(home.isJoining() ? "joining" + home.pull().shape() : "");
         }
         return shape.toString();
     }

@@ -100,9 +100,11 @@ final class ModelPool {
      *
      * @param homes of all pages on other nodes, at least one
      * @param joining a home that joins
+     * @param pull whether that home copies pages itself
      * @param revision higher for a later map, and the epoch of its extent
      */
-    static SpaceMap mirrored(Setup setup, List<String> homes, Optional<String> joining, long revision) {
+    static SpaceMap mirrored(
+            Setup setup, List<String> homes, Optional<String> joining, SpaceMap.Pull pull, long revision) {
         List<SpaceMap.Extent> extents = new ArrayList<>();
         List<SpaceMap.Copy> others = homes.stream()
                 .skip(1)
@@ -117,7 +119,8 @@ final class ModelPool {
                 false,
                 others,
                 revision,
-                joining.map(node -> new SpaceMap.Copy(node, SimulatedNetwork.INCARNATION, 0))));
+                joining.map(node -> new SpaceMap.Copy(node, SimulatedNetwork.INCARNATION, 0)),
+                pull));
         add(extents, setup, setup.remotePages(), setup.pages(), NODE, INCARNATION);
         return new SpaceMap("model", 1, setup.pages(), setup.pageBytes(), extents, revision);
     }

@@ -211,6 +211,15 @@ final class Quiescence {
             if (world.fabric.canDrop(home)) {
                 world.drop(home);
             }
+            if (world.fabric.canBeginPull(home)) {
+                world.beginPull(home);
+            }
+            while (world.fabric.canPull(home)) {
+                world.fabric.pull(home);
+            }
+            if (world.fabric.canEndPull(home)) {
+                world.endPull(home);
+            }
             if (world.fabric.canPromote(home)) {
                 world.promote(home, 0);
             }

@@ -54,6 +54,9 @@ final class Rules {
             case ANSWER -> fabric.isHome(first, SimulatedHome::isSilent);
             case DROP -> fabric.canDrop(first);
             case JOIN -> fabric.canJoin(first) && world.ended == null && kernel.isAlive();
+            case PULL_BEGIN -> fabric.canBeginPull(first);
+            case PULL -> fabric.canPull(first);
+            case PULL_END -> fabric.canEndPull(first);
             case PROMOTE ->
                 fabric.canPromote(first) && (second == 0 || fabric.isHome(second - 1, SimulatedHome::isMember));
             case RESIZE -> first >= 1 && first <= World.MAX_LIMIT;

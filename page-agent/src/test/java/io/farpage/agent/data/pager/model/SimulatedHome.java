@@ -36,6 +36,7 @@ final class SimulatedHome {
     private boolean isLossKnown;
     private boolean isSuspected;
     private Membership membership = Membership.HOME;
+    private SimulatedPull pull = SimulatedPull.none();
     private long answers;
     private long quietSince;
 
@@ -193,11 +194,17 @@ final class SimulatedHome {
     }
 
     /** The coordinator has it join, with frames of zeros. */
-    void join() {
+    void join(boolean pulls) {
         membership = Membership.JOINING;
+        pull = pulls ? SimulatedPull.awaited(end) : SimulatedPull.none();
         isSuspected = false;
         network.use();
         network.joins(true);
+    }
+
+    /** The copy that it makes itself while it joins. */
+    SimulatedPull pull() {
+        return pull;
     }
 
     /** The coordinator has promoted it. */

@@ -77,8 +77,14 @@ record Step(Kind kind, int first, int second) {
         LOSE('!'),
         /** The coordinator drops one of several homes, as the agent has asked. */
         DROP('-'),
-        /** The coordinator has a home join. */
+        /** The coordinator has a home join; second 1: it copies the pages itself. */
         JOIN('j'),
+        /** The coordinator lets the home that joins begin to copy, as the agent has said that it may. */
+        PULL_BEGIN('A'),
+        /** The home that joins copies the next page from a home. */
+        PULL('n'),
+        /** The home that joins has copied all pages, and the coordinator says so. */
+        PULL_END('N'),
         /** The coordinator promotes the home that joins, as the agent has asked; beside the others, or in place of the one named second, counted from 1. */
         PROMOTE('P'),
         /** The VMM is killed. */

@@ -97,7 +97,7 @@ final class World {
         fabric = new Fabric(setup);
         seal = setup.has(Feature.SEALED) ? new SimulatedSeal(setup.pages()) : null;
         map = setup.isMirrored()
-                ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), 0)
+                ? ModelPool.mirrored(setup, fabric.members(), fabric.joining(), SpaceMap.Pull.NONE, 0)
                 : ModelPool.map(setup, SimulatedHome.name(0), SimulatedHome.name(1));
         shard = newShard();
         fetcher = newFetcher();
@@ -290,6 +290,13 @@ final class World {
         }
 
         @Override
+        public void mayPull(long firstPage, long epoch) {
+            if (epoch == map.revision()) {
+                fabric.noted(true);
+            }
+        }
+
+        @Override
         public void copied(long firstPage, long epoch) {
             if (epoch == map.revision()) {
                 fabric.copied(true);
@@ -317,8 +324,18 @@ final class World {
         homesChanged();
     }
 
-    private void join(int number) {
-        fabric.home(number).join();
+    private void join(int number, boolean pulls) {
+        fabric.home(number).join(pulls);
+        homesChanged();
+    }
+
+    void beginPull(int number) {
+        fabric.home(number).pull().begin();
+        homesChanged();
+    }
+
+    void endPull(int number) {
+        fabric.home(number).pull().end();
         homesChanged();
     }
 
@@ -337,7 +354,8 @@ final class World {
 
     private void homesChanged() {
         fabric.copied(false);
-        map = ModelPool.mirrored(setup, fabric.members(), fabric.joining(), map.revision() + 1);
+        fabric.noted(false);
+        map = ModelPool.mirrored(setup, fabric.members(), fabric.joining(), fabric.pulled(), map.revision() + 1);
     }
 
     /** A duty cycle of the pager. The test, and not the shard, handles what it throws, such as a failed invariant. */
@@ -438,7 +456,10 @@ final class World {
             case SILENCE -> fabric.home(first).fallSilent();
             case ANSWER -> fabric.home(first).answer();
             case DROP -> drop(first);
-            case JOIN -> join(first);
+            case JOIN -> join(first, step.second() == 1);
+            case PULL_BEGIN -> beginPull(first);
+            case PULL -> fabric.pull(first);
+            case PULL_END -> endPull(first);
             case PROMOTE -> promote(first, step.second());
             case EXPIRE -> pass(DEADLINE_NANOS + LONG_NANOS);
             case WAIT -> pass(LONG_NANOS);

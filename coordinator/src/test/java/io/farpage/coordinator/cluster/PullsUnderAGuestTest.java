@@ -1,0 +1,198 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.Feature;
+import io.farpage.coordinator.model.HostedPull;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullRequest;
+import io.farpage.coordinator.model.PullState;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.ProblemException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Homes that join extents of a space that an agent is attached to, which notes the pages that it writes, and copy the pages themselves. */
+class PullsUnderAGuestTest {
+    private static final int PAGE = 4096;
+    private static final long POOL = 16L * PAGE;
+    private static final Incarnation WRITER = new Incarnation(2);
+
+    private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+    private final Drains drains = new Drains(with.ledger);
+    private final Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
+
+    /** Homes h1 to h3, and a guest on node w whose pages live on h1, which is drained. */
+    private void drain(Feature... ofTheWriter) {
+        for (String node : List.of("h1", "h2", "h3")) {
+            with.membership.register(
+                    node, Fixture.node(incarnation(node).value(), POOL).withFeatures(Feature.PULL));
+        }
+        with.membership.register("w", Fixture.node(WRITER.value(), 0).withFeatures(ofTheWriter));
+        with.spaces.create(
+                new SpaceRequest("vm", 8L * PAGE, OptionalInt.empty(), Optional.of(List.of("h1"))).withReplicas(1));
+        attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
+        drains.begin("h1");
+        repairs.step();
+    }
+
+    private static Incarnation incarnation(String node) {
+        return new Incarnation(10 + node.charAt(1));
+    }
+
+    private Extent first() {
+        return with.spaces.extents("vm").extents().getFirst();
+    }
+
+    private String joining() {
+        return first().joining().map(ExtentHome::node).orElseThrow();
+    }
+
+    private static Set<String> names(Extent extent) {
+        return extent.homes().stream().map(ExtentHome::node).collect(Collectors.toSet());
+    }
+
+    private void allow() {
+        repairs.allowPulls("vm", "w", new PullRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+    }
+
+    private void promote() {
+        repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+    }
+
+    private void report(String node, Optional<String> failure) {
+        long space = with.spaces.extents("vm").space().id();
+        try {
+            repairs.pulled(node, new PullReport(incarnation(node), space, ExtentEpoch.of(first()), failure));
+        } finally {
+            repairs.settled(space);
+        }
+    }
+
+    private List<String> pulls(String node) {
+        return hosting.of(node).pulled().stream().map(HostedPull::node).toList();
+    }
+
+    private static boolean refusedAs(String word, Runnable refused) {
+        return assertThrows(ProblemException.class, refused::run).problem("").is(word);
+    }
+
+    @Test
+    void shouldListThePullOnlyWhileItIsAllowedAndNotDone() {
+        drain(Feature.PULL_ATTACHED);
+        String to = joining();
+        assertEquals(Optional.of(PullState.AWAITED), first().pull());
+        assertEquals(List.of(), pulls(to), "the writer may have WRITEs under way that it has not noted");
+        allow();
+        assertEquals(Optional.of(PullState.RUNNING), first().pull());
+        assertEquals(List.of(to), pulls(to));
+        assertEquals(List.of(to), pulls("h1"), "the home grants the reads");
+        report(to, Optional.empty());
+        assertEquals(Optional.of(PullState.DONE), first().pull());
+        assertEquals(List.of(), pulls(to), "a pull that began again would overwrite what the writer has copied");
+        assertEquals(Set.of("h1"), names(first()), "the writer has still to copy what it wrote meanwhile");
+        promote();
+        assertEquals(Set.of(to), names(first()));
+        assertEquals(Optional.empty(), first().pull());
+    }
+
+    @Test
+    void shouldPromoteNoHomeThatIsStillPulling() {
+        drain(Feature.PULL_ATTACHED);
+        assertTrue(refusedAs("no-such-home", this::promote));
+        allow();
+        assertTrue(refusedAs("no-such-home", this::promote));
+    }
+
+    @Test
+    void shouldTakeNoReportOfAPullThatWasNotAllowed() {
+        drain(Feature.PULL_ATTACHED);
+        assertTrue(refusedAs("not-begun", () -> report(joining(), Optional.empty())));
+        assertEquals(Optional.of(PullState.AWAITED), first().pull());
+    }
+
+    @Test
+    void shouldStayDoneWhenAllowedOrReportedAgain() {
+        drain(Feature.PULL_ATTACHED);
+        String to = joining();
+        allow();
+        report(to, Optional.empty());
+        report(to, Optional.empty());
+        allow();
+        assertEquals(Optional.of(PullState.DONE), first().pull());
+    }
+
+    @Test
+    void shouldHaveTheWriterCopyAllPagesIfItDoesNotNoteItsWrites() {
+        drain();
+        assertEquals(Optional.empty(), first().pull());
+        promote();
+    }
+
+    @Test
+    void shouldHaveTheWriterCopyAllPagesAfterAPullHasFailed() {
+        drain(Feature.PULL_ATTACHED);
+        String to = joining();
+        allow();
+        report(to, Optional.of("no page has come"));
+        assertEquals(Optional.empty(), first().joining());
+        with.time.advance(Duration.ofSeconds(2));
+        repairs.step();
+        assertTrue(!joining().equals(to), "another node joins: " + joining());
+        assertEquals(Optional.empty(), first().pull());
+    }
+
+    @Test
+    void shouldDropAHomeThatPullsWhenItsLeaseRunsOut() {
+        drain(Feature.PULL_ATTACHED);
+        String to = joining();
+        allow();
+        with.time.advance(Fixture.LEASE.plusSeconds(1));
+        List.of("h1", "h2", "h3").stream()
+                .filter(node -> !node.equals(to))
+                .forEach(node -> with.membership.heartbeat(node, incarnation(node)));
+        with.membership.heartbeat("w", WRITER);
+        with.membership.expire();
+        repairs.step();
+        assertTrue(first().joining().filter(home -> home.node().equals(to)).isEmpty(), first()::toString);
+    }
+
+    @Test
+    void shouldEndThePullWithTheAttachment() {
+        drain(Feature.PULL_ATTACHED);
+        String to = joining();
+        Extent before = first();
+        allow();
+        attachments.detach("vm", "w", WRITER, Optional.empty());
+        assertEquals(Optional.empty(), first().joining());
+        assertEquals(List.of(), pulls(to));
+        long space = with.spaces.extents("vm").space().id();
+        PullReport late = new PullReport(incarnation(to), space, ExtentEpoch.of(before), Optional.empty());
+        assertTrue(refusedAs("stale-epoch", () -> repairs.pulled(to, late)));
+    }
+
+    @Test
+    void shouldKeepHowFarAPullHasComeOverARestart() {
+        drain(Feature.PULL_ATTACHED);
+        allow();
+        Extent before = first();
+        with.restart();
+        assertEquals(before, first());
+    }
+}

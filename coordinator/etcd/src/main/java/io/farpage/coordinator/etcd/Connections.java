@@ -24,6 +24,13 @@ import javax.net.ssl.SSLException;
 /** Connections to the members that a configuration names. */
 final class Connections {
 
+    static {
+        // jetcd uses Vert.x, which would make a directory vertx-cache-* in java.io.tmpdir for files of the class path
+        // that nothing asks it for. A JVM that is
+        // killed leaves the directory there.
+        System.setProperty("vertx.disableFileCPResolving", "true");
+    }
+
     private Connections() {}
 
     /**

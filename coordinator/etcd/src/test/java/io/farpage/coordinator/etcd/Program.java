@@ -17,12 +17,17 @@ final class Program implements AutoCloseable {
     }
 
     static Program start(Path log, List<String> arguments) {
+        return start(log, List.of(), arguments);
+    }
+
+    static Program start(Path log, List<String> flags, List<String> arguments) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
-                System.getProperty("java.class.path"),
-                "io.farpage.coordinator.Main"));
+                System.getProperty("java.class.path")));
+        command.addAll(flags);
+        command.add("io.farpage.coordinator.Main");
         command.addAll(arguments);
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());

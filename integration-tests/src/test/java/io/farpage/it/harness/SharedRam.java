@@ -69,6 +69,11 @@ public record SharedRam(Path program, Path library) {
         return compileVmm(into, "foreign_vmm");
     }
 
+    /** Compiles {@code src/test/c/firecracker_peer.c}, which resumes a snapshot as Firecracker does; skips the test where there is no C compiler. */
+    public static Path compileFirecrackerPeer(Path into) {
+        return compileVmm(into, "firecracker_peer");
+    }
+
     private static Path compileVmm(Path into, String name) {
         compile(into);
         Path program = into.resolve(name);

@@ -1,0 +1,126 @@
+package io.farpage.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.Main;
+import io.farpage.it.harness.BorrowedHugepages;
+import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.SharedRam;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A program in C that resumes a snapshot as Firecracker's sources do; see {@code src/test/c/firecracker_peer.c}. {@link FirecrackerTest} has Firecracker itself. */
+@NeedsUserfaultfd
+@Timeout(120)
+class FirecrackerPeerTest {
+    private static final int PAGE = 4096;
+    private static final int HUGE = 2 << 20;
+
+    /** Of 4096 bytes, in three regions: below and above the hole for devices, and one of virtio-mem. */
+    private static final int[] REGIONS = {1500, 700, 348};
+
+    @TempDir
+    private static Path built = Path.of("");
+
+    @SuppressWarnings("NullAway.Init") // set before all tests
+    private static Path program;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Cluster cluster;
+
+    @SuppressWarnings("NullAway.Init")
+    private static Guests guests;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @BeforeAll
+    static void start() {
+        program = SharedRam.compileFirecrackerPeer(built);
+        cluster = Cluster.start();
+        cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
+        cluster.launchAgent("b", Map.of("pool.exported", "64MiB", "pool.staging", "8MiB"))
+                .awaitListening();
+        cluster.awaitAllLinks();
+        guests = new Guests(cluster, "a", "b");
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        Optional.ofNullable(cluster).ifPresent(Cluster::close);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"4k", "thp"})
+    void shouldResumeASnapshotInSeveralRegionsWithABalloon(String kind) throws Exception {
+        JsonNode result = resume(kind, PAGE, REGIONS);
+        assertEquals(REGIONS.length, result.get("regions").asInt());
+        assertTrue(result.get("removed").asInt() > 900, result.toString());
+        JsonNode status = guests.awaitEnded(kind);
+        assertTrue(status.get("removedPages").asInt() > 0, status.toString());
+        guests.drop(kind);
+    }
+
+    @Test
+    void shouldResumeASnapshotOnHugepages() throws Exception {
+        try (BorrowedHugepages _ = BorrowedHugepages.take(8)) {
+            resume("2m", HUGE, new int[] {4 * 512, 2 * 512});
+            guests.awaitEnded("2m");
+            guests.drop("2m");
+        }
+    }
+
+    private JsonNode resume(String kind, int pageSize, int... regions) throws Exception {
+        int pages = Arrays.stream(regions).sum();
+        Path memory = directory.resolve("memory");
+        peer("snapshot", memory.toString(), Integer.toString(pages));
+        cluster.makeSpace(kind, pages / (pageSize / PAGE), pageSize, "b");
+        try (ChildJvm load = ChildJvm.start(
+                "load",
+                Main.class,
+                List.of(
+                        "load",
+                        "--agent=" + cluster.agent("a").rest().base(),
+                        "--space=" + kind,
+                        "--file=" + memory))) {
+            assertEquals(0, load.awaitEnd(), load::err);
+        }
+        Path socket = directory.resolve(kind + ".sock");
+        guests.attach(kind, socket, (long) pages * PAGE, Math.max((long) pages, 64L * pageSize / PAGE) * PAGE);
+        List<String> words = new ArrayList<>(List.of("resume", socket.toString(), kind));
+        Arrays.stream(regions).mapToObj(Integer::toString).forEach(words::add);
+        JsonNode result = new JsonMapper().readTree(peer(words.toArray(String[]::new)));
+        assertEquals(pages, result.get("pages").asInt());
+        assertEquals(0, result.get("differences").asInt(), result.toString());
+        JsonNode status = guests.status(kind);
+        assertTrue(status.get("fetchedFaults").asInt() > 0, "its memory came from the home: " + status);
+        assertEquals(0, status.get("lostPages").asInt(), status.toString());
+        return result;
+    }
+
+    private String peer(String... words) {
+        List<String> command = new ArrayList<>(List.of(program.toString()));
+        command.addAll(List.of(words));
+        try (ChildJvm peer = ChildJvm.launch("firecracker-peer", command, Map.of(), directory)) {
+            assertEquals(0, peer.awaitEnd(), () -> peer.out() + peer.err());
+            return peer.out();
+        }
+    }
+}

@@ -45,6 +45,10 @@ final class JoinTokenCommand implements Callable<Integer> {
 
     /** The command that a node's host runs. */
     static String joinCommand(Config config, String node, String token) {
+        return "page-agent join " + joinOptions(config, node, token);
+    }
+
+    private static String joinOptions(Config config, String node, String token) {
         TlsFiles files = TlsKeys.files(config)
                 .orElseThrow(
                         () -> new ConfigException(
@@ -55,7 +59,7 @@ final class JoinTokenCommand implements Callable<Integer> {
                     List.of("tls.ca_key is not set: without the CA's key the coordinator issues no certificates"));
         }
         Tls tls = Tls.read(files);
-        return "page-agent join --coordinator %s --node %s --token %s --ca-hash %s"
+        return "--coordinator %s --node %s --token %s --ca-hash %s"
                 .formatted(
                         StoreAccess.own(config),
                         node,
@@ -67,7 +71,7 @@ final class JoinTokenCommand implements Callable<Integer> {
     @Command(
             name = "create",
             description =
-                    "Makes a token with which one node gets one certificate, and prints the command to run on that node's host.",
+                    "Makes a token with which one node gets one certificate, and prints the command to run on that node's host, and the one of the Debian packages.",
             mixinStandardHelpOptions = true)
     static final class Create implements Callable<Integer> {
         @Mixin
@@ -102,6 +106,11 @@ final class JoinTokenCommand implements Callable<Integer> {
             PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
             out.println(joinCommand(config, node, token));
             out.flush();
+            // Standard output is the one command, for scripts.
+            PrintWriter err = spec.commandLine().getErr();
+            err.println("or, where farpage's Debian packages are installed, as root: farpage-setup node "
+                    + joinOptions(config, node, token));
+            err.flush();
             return 0;
         }
 

@@ -243,9 +243,13 @@ class JoinTest {
         assertRefusedToJoin(
                 "the join token of node 'c' expired at", brief.strip().split(" "));
         // An address that the request does not come from takes a token that names it.
-        String[] far = run("coordinator", "join-token", "create", "d", "--config", yaml.toString())
-                .strip()
-                .split(" ");
+        ChildJvm token = start("coordinator", "join-token", "create", "d", "--config", yaml.toString());
+        assertEquals(0, token.awaitEnd(), token.err());
+        String[] far = token.out().strip().split(" ");
+        String options = token.out().strip().replaceFirst("^page-agent join ", "");
+        assertEquals(
+                "or, where farpage's Debian packages are installed, as root: farpage-setup node " + options,
+                token.err().strip());
         ChildJvm elsewhere = start(with(far, "--dir", directory.resolve("d").toString(), "--address", "192.0.2.9"));
         assertEquals(1, elsewhere.awaitEnd());
         assertFalse(Files.exists(directory.resolve("d").resolve("agent.key")));

@@ -5,6 +5,9 @@ import io.farpage.config.Quantities;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Drain;
+import io.farpage.progress.Progress;
+import io.farpage.progress.ProgressOption;
+import io.farpage.progress.Unit;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Objects;
@@ -53,6 +56,9 @@ final class DrainCommand implements Callable<Integer> {
             description = "How long to wait until the node holds nothing (default: ${DEFAULT-VALUE}).")
     private Duration timeout = Duration.ofMinutes(10);
 
+    @Mixin
+    private final ProgressOption progressOption = new ProgressOption();
+
     @ArgGroup(multiplicity = "0..1")
     private final Choice choice = new Choice();
 
@@ -82,21 +88,21 @@ final class DrainCommand implements Callable<Integer> {
                 out.flush();
                 return 0;
             }
-            return choice.status ? print(out, client.drained(node)) : drain(client, out);
+            return choice.status ? status(client, out) : drain(client, out);
         }
     }
 
+    private int status(CoordinatorClient client, PrintWriter out) throws CoordinatorException {
+        Drain now = client.drained(node);
+        print(out, now);
+        return now.drained() ? 0 : NOT_DRAINED;
+    }
+
     private int drain(CoordinatorClient client, PrintWriter out) throws CoordinatorException, InterruptedException {
-        long end = System.nanoTime() + timeout.toNanos();
         Drain now = client.drain(node);
-        int result = print(out, now);
-        while (!now.drained() && end - System.nanoTime() > 0) {
-            Thread.sleep(POLL);
-            Drain before = now;
-            now = client.drained(node);
-            if (!now.equals(before)) {
-                result = print(out, now);
-            }
+        print(out, now);
+        if (!now.drained()) {
+            now = await(client, now, out);
         }
         if (!now.drained()) {
             out.printf(
@@ -104,10 +110,42 @@ final class DrainCommand implements Callable<Integer> {
                     node, Quantities.format(timeout));
             out.flush();
         }
-        return result;
+        return now.drained() ? 0 : NOT_DRAINED;
     }
 
-    private static int print(PrintWriter out, Drain drain) {
+    /** Waits until the node is drained or the time is over, and prints each change. */
+    private Drain await(CoordinatorClient client, Drain first, PrintWriter out)
+            throws CoordinatorException, InterruptedException {
+        long end = System.nanoTime() + timeout.toNanos();
+        Drain now = first;
+        try (Progress progress = progressOption.start("drain " + node, Unit.BYTES)) {
+            progress.total(first.leftBytes());
+            while (!now.drained() && end - System.nanoTime() > 0) {
+                Thread.sleep(POLL);
+                Drain before = now;
+                Drain after = client.drained(node);
+                if (!isSame(before, after)) {
+                    progress.interrupt(() -> print(out, after));
+                }
+                progress.done(first.leftBytes() - after.leftBytes());
+                now = after;
+            }
+            if (now.drained()) {
+                progress.finish();
+            }
+        }
+        return now;
+    }
+
+    /** Whether there is nothing new to print. */
+    private static boolean isSame(Drain before, Drain after) {
+        return before.drained() == after.drained()
+                && before.extents() == after.extents()
+                && before.bytes() == after.bytes()
+                && before.reasons().equals(after.reasons());
+    }
+
+    private static void print(PrintWriter out, Drain drain) {
         if (drain.drained()) {
             out.printf("node %s is drained: it holds nothing%n", drain.node());
         } else {
@@ -115,6 +153,5 @@ final class DrainCommand implements Callable<Integer> {
             drain.reasons().forEach(reason -> out.println("  " + reason));
         }
         out.flush();
-        return drain.drained() ? 0 : NOT_DRAINED;
     }
 }

@@ -5,9 +5,11 @@ import io.farpage.config.DurationOption;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.progress.ProgressOption;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
@@ -137,26 +139,44 @@ final class SpaceCommand implements Callable<Integer> {
     }
 
     /** {@code coordinator space show}. */
-    @Command(name = "show", description = "Shows a space.", mixinStandardHelpOptions = true)
+    @Command(
+            name = "show",
+            description =
+                    "Shows a space. With --wait it first waits until each extent has as many homes as the space was made with, and ends with 1 if that"
+                            + " takes longer.",
+            mixinStandardHelpOptions = true)
     static final class Show implements Callable<Integer> {
         @Mixin
         private final Target target = new Target();
+
+        @Option(
+                names = "--wait",
+                paramLabel = "DURATION",
+                converter = DurationOption.class,
+                description =
+                        "How long to wait until each extent has all its homes, such as 30m (default: not at all).")
+        private @Nullable Duration wait;
+
+        @Mixin
+        private final ProgressOption progressOption = new ProgressOption();
 
         @Spec
         private @Nullable CommandSpec spec;
 
         @Override
-        public Integer call() throws CoordinatorException {
+        public Integer call() throws CoordinatorException, InterruptedException {
             try (CoordinatorClient client = target.client()) {
-                Space space = client.space(target.space)
-                        .orElseThrow(
-                                () -> new IllegalArgumentException("there is no space '%s'".formatted(target.space)));
+                Optional<Repair> repair = wait == null
+                        ? Optional.empty()
+                        : Optional.of(new RepairWait(client, target.space).await(wait, progressOption));
+                Space space = client.space(target.space).orElseThrow(() -> RepairWait.absent(target.space));
                 PrintWriter out = print(spec, space);
                 client.extents(Long.toString(space.id()))
                         .filter(of -> space.copies() > 1 || of.isMoving())
                         .ifPresent(of -> of.extents().forEach(extent -> out.println(of.describe(extent))));
+                repair.ifPresent(state -> RepairWait.explain(state).forEach(out::println));
                 out.flush();
-                return 0;
+                return repair.map(Repair::whole).orElse(true) ? 0 : 1;
             }
         }
     }

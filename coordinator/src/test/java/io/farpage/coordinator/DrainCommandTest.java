@@ -2,9 +2,13 @@ package io.farpage.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.coordinator.model.CopyReport;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -53,6 +57,35 @@ class DrainCommandTest {
         assertTrue(running.client.drained("a").reasons().getFirst().contains("is too old to have pages copied"));
         running.client.deleteSpace("vm");
         assertFalse(running.client.drained("a").drained(), "the pages are not zeroed");
+    }
+
+    @Test
+    void shouldWaitForTheHomesOfASpaceAndSayWhyTheyAreMissing() throws Exception {
+        running.client.register("a", Fixture.node(1, 1 << 20));
+        running.client.createSpace(new SpaceRequest("vm", 4096, OptionalInt.empty(), Optional.of(List.of("a"))));
+        String[] show = {
+            "space", "show", "vm", "--coordinator", running.coordinator.url().toString(), "--wait", "300ms"
+        };
+        assertEquals(0, Commands.run(show).code());
+        running.client.drain("a");
+        Commands.Outcome waited = Commands.run(show);
+        assertEquals(1, waited.code(), waited.err());
+        assertTrue(waited.out().startsWith("space vm (id "), waited.out());
+        assertTrue(waited.out().contains("copies of 4096 bytes are missing, 0 of them copied"), waited.out());
+        assertTrue(waited.out().contains("1 extents: "), waited.out());
+    }
+
+    @Test
+    void shouldTakeReportsOfCopiesOfTheNodeItself() throws Exception {
+        running.client.register("a", Fixture.node(1, 1 << 20));
+        running.client.reportCopies("a", new CopyReport(new Incarnation(1), List.of()));
+        assertThrows(
+                CoordinatorRefusedException.class,
+                () -> running.client.reportCopies("a", new CopyReport(new Incarnation(2), List.of())));
+        assertThrows(
+                CoordinatorRefusedException.class,
+                () -> running.client.reportCopies("b", new CopyReport(new Incarnation(1), List.of())));
+        assertTrue(running.client.repair("absent").isEmpty());
     }
 
     @Test

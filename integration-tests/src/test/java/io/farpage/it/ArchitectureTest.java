@@ -241,7 +241,11 @@ class ArchitectureTest {
                 .areNotAnnotatedWith(Command.class)
                 .and()
                 .resideOutsideOfPackages(
-                        "io.farpage.agent", "io.farpage.coordinator", "io.farpage.bench..", "io.farpage.guest..")
+                        "io.farpage.agent",
+                        "io.farpage.coordinator",
+                        "io.farpage.progress",
+                        "io.farpage.bench..",
+                        "io.farpage.guest..")
                 .should(GeneralCodingRules.ACCESS_STANDARD_STREAMS)
                 .check(ALL);
     }

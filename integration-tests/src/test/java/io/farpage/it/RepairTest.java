@@ -16,6 +16,7 @@ import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
+import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.Soak;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -149,6 +150,32 @@ class RepairTest {
     @Test
     void shouldEmptyANodeUnderAGuestWhosePagesHaveNoOtherHome() throws Exception {
         drain(1, "b");
+    }
+
+    @Test
+    void shouldTellHowMuchTheAgentOfTheGuestHasCopied() throws Exception {
+        String before = cluster.incarnation("a");
+        cluster.agent("a").process().terminate();
+        assertEquals(0, cluster.agent("a").process().awaitEnd());
+        cluster.startAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", "512KiB"));
+        cluster.awaitActive("a", before);
+        cluster.awaitAllLinks();
+        try (PagedRam ram = attach(1, "b")) {
+            for (int page = 0; page < PAGES; page++) {
+                ram.write(page, Pages.of(5, page, PAGE));
+            }
+            cluster.client().drain("b");
+            await("a part that is copied")
+                    .atMost(Cluster.TIMEOUT)
+                    .pollInterval(Duration.ofMillis(20))
+                    .until(() -> {
+                        long copied =
+                                cluster.client().drained("b").copiedBytes().orElseThrow();
+                        return copied > 0 && copied < (long) PAGES * PAGE;
+                    });
+            assertTrue(cluster.client().repair("vm").orElseThrow().copiedBytes() > 0);
+        }
+        guests.awaitEnded("vm");
     }
 
     @Test

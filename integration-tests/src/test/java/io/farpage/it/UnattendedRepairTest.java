@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.Main;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
@@ -184,6 +188,39 @@ class UnattendedRepairTest {
         awaitHomes("b", "d");
         cluster.agent("c").process().kill();
         compare();
+    }
+
+    @Test
+    void shouldTellHowMuchOfAPullIsCopied() throws Exception {
+        slowDown("c", "d");
+        create(1, "b");
+        assertTrue(cluster.client().repair(VM).orElseThrow().whole());
+        cluster.client().drain("b");
+        await("a part that is copied")
+                .atMost(Cluster.TIMEOUT)
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> {
+                    Repair repair = cluster.client().repair(VM).orElseThrow();
+                    return repair.copiedBytes() > 0 && repair.copiedBytes() < repair.bytes();
+                });
+        Drain drain = cluster.client().drained("b");
+        assertTrue(drain.copiedBytes().orElseThrow() > 0, drain.toString());
+        assertEquals((long) PAGES * PAGE, drain.bytes());
+        try (ChildJvm waits = ChildJvm.start(
+                "waits",
+                Main.class,
+                List.of(
+                        "space",
+                        "show",
+                        VM,
+                        "--wait=30s",
+                        "--coordinator=" + cluster.coordinator().rest().base()))) {
+            assertEquals(0, waits.awaitEnd(), waits.err());
+            assertTrue(waits.out().startsWith("space vm (id "), waits.out());
+            assertEquals("", waits.err(), "no progress, since this is no terminal");
+        }
+        assertTrue(cluster.client().repair(VM).orElseThrow().whole());
+        awaitDrained("b");
     }
 
     @Test

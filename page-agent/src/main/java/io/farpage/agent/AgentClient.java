@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 
 /** Sends requests to an agent. The body of an answer is read as it comes. */
 interface AgentClient extends AutoCloseable {
@@ -31,8 +32,9 @@ interface AgentClient extends AutoCloseable {
      * What a file holds.
      *
      * @param file that is read while it is sent
+     * @param sent is told how many more bytes have been sent, by a thread of the client
      */
-    record Content(Path file) implements Body {}
+    record Content(Path file, LongConsumer sent) implements Body {}
 
     /** The answer to a request. Closing it gives up the rest of its body. */
     interface Answer extends AutoCloseable {

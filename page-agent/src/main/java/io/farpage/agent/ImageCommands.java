@@ -1,5 +1,8 @@
 package io.farpage.agent;
 
+import io.farpage.progress.Progress;
+import io.farpage.progress.ProgressOption;
+import io.farpage.progress.Unit;
 import io.farpage.tls.TlsException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -11,9 +14,11 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code page-agent save} and {@code load}: the whole memory of a space, to and from a file, through a running agent. */
@@ -47,6 +52,9 @@ final class ImageCommands {
         @Option(names = "--force", description = "Also save a torn space, which holds a mix of older and newer pages")
         private boolean force;
 
+        @Mixin
+        private final ProgressOption progressOption = new ProgressOption();
+
         @Override
         public Integer call() throws InterruptedException {
             Path part = file.resolveSibling(file.getFileName() + ".part");
@@ -57,9 +65,8 @@ final class ImageCommands {
                         return refuse(AgentTarget.detail(
                                 answer.status(), answer.body().readAllBytes()));
                     }
-                    write(answer.body(), part);
+                    save(answer, part);
                 }
-                Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
                 return 0;
             } catch (IOException e) {
                 delete(part);
@@ -69,7 +76,16 @@ final class ImageCommands {
             }
         }
 
-        private static void write(InputStream from, Path to) throws IOException {
+        private void save(AgentClient.Answer answer, Path part) throws IOException {
+            try (Progress progress = progressOption.start("save " + target.name(), Unit.BYTES)) {
+                answer.header("Content-Length").map(Long::valueOf).ifPresent(progress::total);
+                write(answer.body(), part, progress);
+                Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+                progress.finish();
+            }
+        }
+
+        private static void write(InputStream from, Path to, Progress progress) throws IOException {
             byte[] zeros = new byte[BLOCK];
             long length = 0;
             try (FileChannel channel = FileChannel.open(
@@ -80,6 +96,7 @@ final class ImageCommands {
                     if (last || !Arrays.equals(block, zeros)) {
                         writeAll(channel, ByteBuffer.wrap(block), length - block.length);
                     }
+                    progress.done(length);
                 }
                 if (length > 0 && channel.size() < length) {
                     writeAll(channel, ByteBuffer.allocate(1), length - 1);
@@ -116,17 +133,38 @@ final class ImageCommands {
         @Option(names = "--file", required = true, description = "File to read")
         private Path file = Path.of("");
 
+        @Mixin
+        private final ProgressOption progressOption = new ProgressOption();
+
         @Override
         public Integer call() throws InterruptedException {
-            try (AgentClient client = target.caller().open(TIMEOUT);
-                    AgentClient.Answer answer = client.send(
-                            "PUT", target.space() + "/memory", AgentTarget.BYTES, new AgentClient.Content(file))) {
-                byte[] content = answer.body().readAllBytes();
-                return answer.status() / 100 == 2 ? 0 : refuse(AgentTarget.detail(answer.status(), content));
+            try (AgentClient client = target.caller().open(TIMEOUT)) {
+                return load(client).map(ImageCommands::refuse).orElse(0);
             } catch (IOException e) {
                 return refuse("space " + target.name() + " is not loaded: " + e);
             } catch (NoAgentException | TlsException e) {
                 return refuse(String.valueOf(e.getMessage()));
+            }
+        }
+
+        /** Loads the file. Returns why the agent has refused it, if it has. */
+        private Optional<String> load(AgentClient client) throws IOException, InterruptedException {
+            long size = Files.size(file);
+            try (Progress progress = progressOption.start("load " + target.name(), Unit.BYTES)) {
+                progress.total(size);
+                try (AgentClient.Answer answer = client.send(
+                        "PUT",
+                        target.space() + "/memory",
+                        AgentTarget.BYTES,
+                        new AgentClient.Content(file, progress::advance))) {
+                    byte[] content = answer.body().readAllBytes();
+                    if (answer.status() / 100 != 2) {
+                        return Optional.of(AgentTarget.detail(answer.status(), content));
+                    }
+                    progress.done(size);
+                    progress.finish();
+                    return Optional.empty();
+                }
             }
         }
     }

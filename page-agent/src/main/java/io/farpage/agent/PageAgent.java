@@ -22,6 +22,7 @@ import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.link.LinkControl;
 import io.farpage.agent.control.link.LinkEncryption;
 import io.farpage.agent.control.member.CertificateRenewal;
+import io.farpage.agent.control.member.CopyReports;
 import io.farpage.agent.control.member.Ending;
 import io.farpage.agent.control.member.EventWatch;
 import io.farpage.agent.control.member.Fences;
@@ -170,6 +171,10 @@ public final class PageAgent implements AutoCloseable {
                 AgentOptions.guests(config, keeping.guests(node, incarnation))));
         guests.onChange(audit);
         FigureReports figures = movers.add(new FigureReports(self, guests));
+        CopyReports copies = movers.add(new CopyReports(
+                self,
+                () -> Stream.concat(guests.copies().stream(), pulls.copies().stream())
+                        .toList()));
         HomeGrants given = new HomeGrants(self, transports);
         hosting = movers.add(new Hosting(coordinator, node, incarnation, given, pulls));
         hosting.succeed(keeping.hosted(), keeping::hosts);
@@ -265,6 +270,7 @@ public final class PageAgent implements AutoCloseable {
         membership.start();
         guests.adopt(membership::isKnown);
         figures.start();
+        copies.start();
         latencyLog.ifPresent(LatencyLog::start);
         faultTraces.ifPresent(FaultTraces::start);
         links.start();

@@ -69,7 +69,9 @@ final class SocketClient implements AgentClient {
         switch (body) {
             case Bytes(byte[] bytes) when bytes.length == 0 -> {}
             case Bytes(byte[] bytes) -> request.body(new BytesRequestContent(type, bytes));
-            case Content(var file) -> request.body(new PathRequestContent(type, file));
+            case Content(var file, var sent) ->
+                request.body(new PathRequestContent(type, file))
+                        .onRequestContent((_, bytes) -> sent.accept(bytes.remaining()));
         }
         InputStreamResponseListener answer = new InputStreamResponseListener();
         request.send(answer);

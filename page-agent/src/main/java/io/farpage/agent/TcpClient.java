@@ -60,7 +60,7 @@ final class TcpClient implements AgentClient {
         BodyPublisher content = switch (body) {
             case Bytes(byte[] bytes) when bytes.length == 0 -> BodyPublishers.noBody();
             case Bytes(byte[] bytes) -> BodyPublishers.ofByteArray(bytes);
-            case Content(var file) -> BodyPublishers.ofFile(file);
+            case Content(var file, var sent) -> new CountingPublisher(BodyPublishers.ofFile(file), sent);
         };
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(address.url() + path))
                 .timeout(timeout)

@@ -5,7 +5,6 @@ import io.farpage.bench.process.Children;
 import io.farpage.bench.process.Cpus;
 import io.farpage.bench.process.Installation;
 import io.farpage.bench.process.Programs;
-import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.Conditions;
 import io.farpage.bench.report.FetchReport;
 import io.farpage.bench.report.FetchRun;
@@ -15,6 +14,8 @@ import io.farpage.guest.command.CommandException;
 import io.farpage.guest.command.UsageException;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
+import io.farpage.progress.Progress;
+import io.farpage.progress.Unit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -92,15 +93,19 @@ public abstract class MeasuringCommand<P extends Plan> implements Callable<Integ
         try (Children children =
                         Children.open(Programs.ofThisJvm(), plan.run().report().resolve("logs"), startTimeout);
                 HugepageReservation hugepages = HugepageReservation.additional(HugepageSize.TWO_MIB, plan.hugepages());
-                Progress progress = Progress.onStandardOutput()) {
+                Progress progress =
+                        plan.run().progress().startForMeasuring(plan.subject().label(), Unit.of("rounds"))) {
             children.borrowed(hugepages.borrowed());
             if (!hugepages.isSufficient()) {
-                System.out.println(hugepages.description());
+                progress.interrupt(() -> System.out.println(hugepages.description()));
             }
-            progress.show("starting the coordinator");
+            progress.total(plan.sides());
+            progress.label("starting the coordinator");
             try (Coordinator coordinator = Coordinator.start(children)) {
-                return new FetchReport(
-                        plan.subject(), conditions, measure(plan, new Running(children, coordinator, progress)));
+                List<FetchRun> runs = measure(plan, new Running(children, coordinator, progress));
+                progress.label(plan.subject().label());
+                progress.finish();
+                return new FetchReport(plan.subject(), conditions, runs);
             } catch (CommandException e) {
                 if (children.isEnding()) {
                     // The signal that is ending this process has ended the others: no news.

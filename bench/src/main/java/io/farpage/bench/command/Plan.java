@@ -15,6 +15,9 @@ public interface Plan {
     /** Why cases that were not asked for by name are left out, a line each. */
     List<String> skipped();
 
+    /** Rounds of one side, of farpage or of the baseline, in all scenarios together. */
+    long sides();
+
     /** Hugepages of 2 MiB that all programs take together. */
     long hugepages();
 

@@ -4,12 +4,14 @@ import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.process.Cpus;
 import io.farpage.bench.process.Installation;
 import io.farpage.guest.command.TimeSpan;
+import io.farpage.progress.ProgressOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Options of every command that measures, as given; those that can be wrong say so when they are asked for. */
@@ -63,6 +65,9 @@ public final class RunOptions {
 
     @Option(names = "--no-baseline", description = "Do not run the C or perftest baseline")
     private boolean noBaseline;
+
+    @Mixin
+    private final ProgressOption progress = new ProgressOption();
 
     @Option(
             names = "--report",
@@ -149,6 +154,10 @@ public final class RunOptions {
 
     public Transport transport() {
         return transport;
+    }
+
+    public ProgressOption progress() {
+        return progress;
     }
 
     public boolean noBaseline() {

@@ -12,9 +12,9 @@ import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.command.Rounds;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.bench.process.Children;
-import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.guest.command.CommandException;
+import io.farpage.progress.Progress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -45,7 +45,7 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
 
     @Override
     protected List<FetchRun> measure(FaultPlan plan, Running running) throws InterruptedException {
-        running.progress().show("building the C programs");
+        running.progress().label("building the C programs");
         FaultToucher toucher = new FaultToucher(build(BaselineProgram.TOUCHER, plan), running.children());
         Map<Idle, List<FaultScenario>> byIdle = plan.scenarios().stream()
                 .collect(Collectors.groupingBy(FaultScenario::idle, LinkedHashMap::new, Collectors.toList()));
@@ -71,12 +71,12 @@ public final class FaultCommand extends MeasuringCommand<FaultPlan> {
         String idle = first.idle().label();
         Progress progress = running.progress();
         List<FetchRun> runs = new ArrayList<>();
-        progress.show(idle + ": starting agents, filling " + plan.given().pages + " pages");
+        progress.label(idle + ": starting agents, filling " + plan.given().pages + " pages");
         try (FaultAgents agents = new FaultAgents(running, plan, first, toucher)) {
             List<FaultMeasurement> measurements = scenarios.stream()
                     .map(scenario -> new FaultMeasurement(plan, scenario, agents))
                     .toList();
-            progress.show(idle + ": warming up");
+            progress.label(idle + ": warming up");
             warmUp(plan, measurements);
             boolean needsHandler = !plan.run().noBaseline()
                     && scenarios.stream().anyMatch(scenario -> scenario.kind().isAgainstC());

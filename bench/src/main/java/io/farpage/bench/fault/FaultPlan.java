@@ -6,6 +6,7 @@ import io.farpage.bench.baseline.FaultToucher.Backing;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
+import io.farpage.bench.command.Rounds;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.report.Subject;
 import io.farpage.linux.crypto.LibCrypto;
@@ -107,6 +108,11 @@ record FaultPlan(FaultOptions given, List<FaultScenario> scenarios, List<String>
     }
 
     /** For all agents' pools and the baseline's pages. */
+    @Override
+    public long sides() {
+        return Rounds.of(scenarios.size(), rounds);
+    }
+
     @Override
     public long hugepages() {
         long second = hasSecondHome() ? AgentFlags.hugepages(bytes(), FaultAgents.STAGING) : 0;

@@ -3,8 +3,8 @@ package io.farpage.bench.fetch;
 import io.farpage.bench.command.BaselineRunner;
 import io.farpage.bench.command.MeasuringCommand;
 import io.farpage.bench.command.Rounds;
-import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.FetchRun;
+import io.farpage.progress.Progress;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -30,16 +30,16 @@ public final class FetchCommand extends MeasuringCommand<FetchPlan> {
     @Override
     protected List<FetchRun> measure(FetchPlan plan, Running running) throws InterruptedException {
         Progress progress = running.progress();
-        progress.show("building the baseline");
+        progress.label("building the baseline");
         Baselines baselines = Baselines.prepare(plan, running.children());
         List<FetchRun> runs = new ArrayList<>();
         for (Scenario scenario : plan.scenarios()) {
-            progress.show(scenario.name() + ": starting");
+            progress.label(scenario.name() + ": starting");
             try (Pair pair = Pair.start(running.children(), plan, scenario, running.coordinator())) {
                 FetchMeasurement measurement = new FetchMeasurement(plan, scenario, pair);
-                progress.show(scenario.name() + ": filling and checking " + options.pages + " pages");
+                progress.label(scenario.name() + ": filling and checking " + options.pages + " pages");
                 measurement.fill();
-                progress.show(scenario.name() + ": warming up");
+                progress.label(scenario.name() + ": warming up");
                 measurement.warmUp();
                 try (BaselineRunner baseline = baselines.start(scenario, pair)) {
                     runs.add(Rounds.measure(measurement, baseline, plan.rounds(), progress));

@@ -5,6 +5,7 @@ import static io.farpage.bench.command.Plan.require;
 import io.farpage.bench.cluster.AgentFlags;
 import io.farpage.bench.cluster.Idle;
 import io.farpage.bench.command.Plan;
+import io.farpage.bench.command.Rounds;
 import io.farpage.bench.command.RunOptions;
 import io.farpage.bench.command.RunOptions.Transport;
 import io.farpage.bench.fetch.FetchOptions.ModeChoice;
@@ -148,6 +149,11 @@ record FetchPlan(FetchOptions given, List<Scenario> scenarios, List<String> skip
     }
 
     /** For the pools of one scenario, which follow one another, and for the baseline's pages. */
+    @Override
+    public long sides() {
+        return Rounds.of(scenarios.size(), rounds);
+    }
+
     @Override
     public long hugepages() {
         long most = scenarios.stream()

@@ -2,12 +2,12 @@ package io.farpage.bench.command;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.farpage.bench.process.Progress;
 import io.farpage.bench.report.Baseline;
 import io.farpage.bench.report.Cost;
 import io.farpage.bench.report.FetchRound;
 import io.farpage.bench.report.FetchRun;
 import io.farpage.bench.report.RunSettings;
+import io.farpage.progress.Progress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +20,7 @@ final class RoundsTest {
 
     @Test
     void shouldSwapTheOrderOfBothSidesWithEveryRound() throws InterruptedException {
-        FetchRun run = Rounds.measure(new Workload(), new Reference(), 3, Progress.onStandardOutput());
+        FetchRun run = Rounds.measure(new Workload(), new Reference(), 3, Progress.none());
 
         assertEquals(List.of("farpage 0", "baseline 0", "baseline 1", "farpage 1", "farpage 2", "baseline 2"), order);
         assertEquals(3, run.rounds().size());
@@ -28,7 +28,7 @@ final class RoundsTest {
 
     @Test
     void shouldTellTheBaselineHowManyFetchesFarpageDidLast() throws InterruptedException {
-        Rounds.measure(new Workload(), new Reference(), 2, Progress.onStandardOutput());
+        Rounds.measure(new Workload(), new Reference(), 2, Progress.none());
 
         assertEquals(
                 List.of(1L, 1L),
@@ -37,8 +37,7 @@ final class RoundsTest {
 
     @Test
     void shouldRunAllRoundsOfFarpageWhenTheBaselineIsAbsent() throws InterruptedException {
-        FetchRun run =
-                Rounds.measure(new Workload(), BaselineRunner.absent("no compiler"), 3, Progress.onStandardOutput());
+        FetchRun run = Rounds.measure(new Workload(), BaselineRunner.absent("no compiler"), 3, Progress.none());
 
         assertEquals(List.of("farpage 0", "farpage 1", "farpage 2"), order);
         assertEquals(new Baseline.Absent("no compiler"), run.baseline());

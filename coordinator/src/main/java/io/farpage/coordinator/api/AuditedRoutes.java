@@ -43,6 +43,7 @@ public final class AuditedRoutes {
                 // Agents repeat these all the time; the agents' own audits tell of their links.
                 .routine("POST", NODE + "/heartbeat")
                 .routine("POST", NODE + "/figures")
+                .routine("POST", NODE + "/copies")
                 .routine("PUT", NODE + "/endpoints/{peer}")
                 .routine("DELETE", NODE + "/endpoints/{peer}")
                 .routine("PUT", NODE + "/regions/{name}")

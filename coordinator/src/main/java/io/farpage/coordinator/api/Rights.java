@@ -64,6 +64,7 @@ public final class Rights {
                 .add("DELETE", NODE, SELF.or(ADMIN))
                 .add("POST", NODE + "/heartbeat", SELF)
                 .add("POST", NODE + "/figures", SELF)
+                .add("POST", NODE + "/copies", SELF)
                 .add("POST", NODE + "/certificate", SELF)
                 .add("GET", NODE + "/endpoints", SELF.or(ADMIN))
                 .add("GET", NODE + "/offers", SELF.or(ADMIN))
@@ -111,6 +112,7 @@ public final class Rights {
                 .add("POST", SPACE + "/attachments/{node}/promotions", Access.nodeInPath("node"))
                 .add("POST", SPACE + "/attachments/{node}/pulls", Access.nodeInPath("node"))
                 .add("GET", SPACE + "/extents", READ)
+                .add("GET", SPACE + "/repair", READ)
                 .add("GET", SPACE + "/pages/{gpa}", READ)
                 // The route refuses nodes that the space does not concern.
                 .add("POST", SPACE + "/heat", Access.anyNode());

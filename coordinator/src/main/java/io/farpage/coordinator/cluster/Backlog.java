@@ -15,13 +15,17 @@ public final class Backlog {
         long bytes = 0;
         for (Space space : state.spaces().values()) {
             for (Extent extent : state.extentsOf(space)) {
-                int missing = space.copies() - Repairs.kept(view, extent).size();
-                if (extent.state() == ExtentState.OK && missing > 0) {
-                    bytes += missing * extent.count() * space.pageSize();
-                }
+                bytes += missing(view, space, extent) * extent.count() * space.pageSize();
             }
         }
         return bytes;
+    }
+
+    /** Homes that an extent is short of; 0 if its pages are lost. */
+    static int missing(Draft view, Space space, Extent extent) {
+        return extent.state() == ExtentState.OK
+                ? Math.max(0, space.copies() - Repairs.kept(view, extent).size())
+                : 0;
     }
 
     /** Extents that a home joins and whose pages it copies itself, since no node is attached. */

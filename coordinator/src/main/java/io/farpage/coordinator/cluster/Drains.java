@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Nodes that are to be emptied under running guests. No extent is placed on such a node; {@link Repairs} has another home join each extent that the node
@@ -18,10 +19,12 @@ import java.util.List;
 public final class Drains {
 
     private final Ledger ledger;
+    private final Copies copies;
 
     /** Works on a ledger. */
-    public Drains(Ledger ledger) {
+    public Drains(Ledger ledger, Copies copies) {
         this.ledger = ledger;
+        this.copies = copies;
     }
 
     static boolean isDraining(Draft draft, String node) {
@@ -57,10 +60,15 @@ public final class Drains {
         Draft view = new Draft(ledger.state());
         Node node = view.requireNode(id);
         long extents = 0;
+        long left = 0;
         List<String> reasons = new ArrayList<>();
         for (Space space : view.spaces.values()) {
             List<Extent> held = held(view, space, node);
             extents += held.size();
+            left += held.stream()
+                    .filter(extent -> isHome(extent, node))
+                    .mapToLong(extent -> extent.count() * space.pageSize() - copies.copied(view, space, extent))
+                    .sum();
             if (!held.isEmpty()) {
                 reasons.add("space '%s' (id %d), %d extents: %s"
                         .formatted(space.name(), space.id(), held.size(), reason(view, space, held)));
@@ -73,7 +81,20 @@ public final class Drains {
         if (!isDraining(view, id)) {
             reasons.addFirst("the node is not being drained; coordinator drain %s begins that".formatted(id));
         }
-        return new Drain(id, isDraining(view, id) && bytes == 0, extents, bytes, reasons);
+        return new Drain(
+                id,
+                isDraining(view, id) && bytes == 0,
+                extents,
+                bytes,
+                OptionalLong.of(Math.max(0, bytes - left)),
+                reasons);
+    }
+
+    /** Whether a node's pool has a copy of an extent that may be read, rather than one that was dropped and is not zeroed yet. */
+    private static boolean isHome(Extent extent, Node node) {
+        return extent.homes().stream()
+                .anyMatch(home ->
+                        home.node().equals(node.id()) && home.incarnation().equals(node.poolId()));
     }
 
     private static List<Extent> held(Draft draft, Space space, Node node) {
@@ -85,7 +106,7 @@ public final class Drains {
                 .toList();
     }
 
-    private static String reason(Draft draft, Space space, List<Extent> held) {
+    static String reason(Draft draft, Space space, List<Extent> held) {
         if (space.deleting()) {
             return "the space is being deleted";
         }

@@ -57,7 +57,7 @@ class PullsModelTest {
     private final Moves moves = new Moves(with.time);
     private final Repairs repairs = new Repairs(with.ledger, with.time, moves);
     private final Drops drops = new Drops(with.ledger);
-    private final Drains drains = new Drains(with.ledger);
+    private final Drains drains = new Drains(with.ledger, new Copies(with.time));
     private final Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
     private final Map<String, Agent> agents = new HashMap<>();
     private final Map<Long, Long> newest = new HashMap<>();

@@ -39,7 +39,7 @@ class PullsTest {
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
-    private final Drains drains = new Drains(with.ledger);
+    private final Drains drains = new Drains(with.ledger, new Copies(with.time));
     private final Grants grants = new Grants(with.ledger);
     private final Hosting hosting = new Hosting(with.ledger, grants);
 

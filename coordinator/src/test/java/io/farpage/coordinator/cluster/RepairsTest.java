@@ -39,7 +39,7 @@ class RepairsTest {
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Drops drops = new Drops(with.ledger);
     private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
-    private final Drains drains = new Drains(with.ledger);
+    private final Drains drains = new Drains(with.ledger, new Copies(with.time));
 
     private void homes(String... nodes) {
         for (String node : nodes) {

@@ -5,6 +5,7 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.Cluster;
 import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.DropAck;
 import io.farpage.coordinator.model.DropRequest;
@@ -42,6 +43,7 @@ import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -433,6 +435,16 @@ public final class CoordinatorClient implements AutoCloseable {
      */
     public FiguresWanted reportFigures(String node, FiguresReport report) throws CoordinatorException {
         return transport.call("POST", nodePath(node) + "/figures", report, FiguresWanted.class);
+    }
+
+    /** Reports how far a node has copied pages. Refused as not found by a coordinator that is older than this request. */
+    public void reportCopies(String node, CopyReport report) throws CoordinatorException {
+        transport.call("POST", nodePath(node) + "/copies", report);
+    }
+
+    /** How far a space is from having all its homes; empty if there is no such space. */
+    public Optional<Repair> repair(String idOrName) throws CoordinatorException {
+        return transport.find(spacePath(idOrName) + "/repair", Repair.class);
     }
 
     /** How the guests of nodes have faulted, of all nodes. */

@@ -8,6 +8,7 @@ import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import java.time.Duration;
 import java.util.List;
@@ -413,6 +414,12 @@ final class Guest {
         return now == null || last != null
                 ? Optional.empty()
                 : Optional.of(new GuestSample(spaceId(), now.status().where(), now.recentFaults(), map.take()));
+    }
+
+    /** How far the copying of its pages to homes that join is. */
+    List<CopyReport.Copy> copies() {
+        Paging now = paging;
+        return now == null || last != null ? List.of() : now.copies(spaceId());
     }
 
     /** Has its pages counted, for a sample a moment later. */

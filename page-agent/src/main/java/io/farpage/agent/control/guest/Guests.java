@@ -22,6 +22,7 @@ import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Space;
 import java.io.IOException;
@@ -386,6 +387,13 @@ public final class Guests implements AutoCloseable, SampledGuests {
     public List<TracedPager> traced() {
         return guests.values().stream()
                 .flatMap(guest -> guest.traced().stream())
+                .toList();
+    }
+
+    /** How far the copying of pages to homes that join is, of all guests. */
+    public List<CopyReport.Copy> copies() {
+        return guests.values().stream()
+                .flatMap(guest -> guest.copies().stream())
                 .toList();
     }
 

@@ -4,6 +4,7 @@ import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
 import java.time.Duration;
@@ -51,6 +52,9 @@ interface Paging {
 
     /** Its faults since the last call, for one caller. Any thread. */
     GuestSample.Faults recentFaults();
+
+    /** How far the copying of its pages to homes that join is, of each extent. Any thread. */
+    List<CopyReport.Copy> copies(long space);
 
     /** Where its pages are, over the address space. */
     PageMap map();

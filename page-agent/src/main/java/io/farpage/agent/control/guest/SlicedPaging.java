@@ -15,12 +15,15 @@ import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.seal.PageSeal;
 import io.farpage.agent.data.seal.SealedSpace;
+import io.farpage.coordinator.model.CopyReport;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.PageMap;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -324,6 +327,19 @@ final class SlicedPaging implements Paging {
                     .toList();
         }
         return new HeatReport(ranges);
+    }
+
+    @Override
+    public List<CopyReport.Copy> copies(long space) {
+        Map<ExtentEpoch, Long> left = pagers.stream()
+                .flatMap(one -> one.pager().copies().stream())
+                .collect(Collectors.groupingBy(
+                        copy -> new ExtentEpoch(copy.firstPage(), copy.epoch()),
+                        Collectors.summingLong(copy -> copy.left().get())));
+        int pageSize = pagers.getFirst().pager().status().pageSize();
+        return left.entrySet().stream()
+                .map(each -> new CopyReport.Copy(space, each.getKey(), each.getValue() * pageSize))
+                .toList();
     }
 
     @Override

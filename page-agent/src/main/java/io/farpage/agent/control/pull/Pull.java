@@ -19,7 +19,7 @@ final class Pull {
     private final List<Source> sources;
     private final BitSet begun = new BitSet();
     private int next;
-    private int left;
+    private volatile int left;
     private int reader;
     private boolean stopped;
     private volatile boolean copied;
@@ -124,9 +124,15 @@ final class Pull {
     /** A chunk is in the pool. Returns whether it was the last one. */
     boolean arrived() {
         blocked = false;
-        left--;
-        copied = left == 0;
+        int now = left - 1;
+        left = now;
+        copied = now == 0;
         return copied;
+    }
+
+    /** Bytes that are not in the pool yet, to a chunk. Any thread. */
+    long leftBytes() {
+        return Math.min(target.length(), (long) left * target.chunk());
     }
 
     void stop() {

@@ -9,6 +9,7 @@ import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
@@ -120,6 +121,16 @@ public final class Pulls implements PoolPulls, AutoCloseable {
     /** The reads that pulls under way need. Any thread. */
     public List<Wanted> wanted() {
         return wanted;
+    }
+
+    /** How far the pulls under way are. Any thread. */
+    public List<CopyReport.Copy> copies() {
+        return snapshot().stream()
+                .map(each -> new CopyReport.Copy(
+                        each.pull().key().space(),
+                        each.pull().key().extent(),
+                        each.pull().leftBytes()))
+                .toList();
     }
 
     /** Has a task run whenever {@link #wanted} has changed. It must not wait. */

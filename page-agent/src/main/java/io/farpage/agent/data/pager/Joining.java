@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.Counter;
 import io.farpage.agent.data.shard.FetchStatus;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +43,7 @@ final class Joining {
     /** By page from the first on: whether the home may lack it. */
     private final long[] lacking;
 
-    private int left;
+    private final Counter left = new Counter();
     private int cursor;
     private long toldAt;
     private boolean told;
@@ -66,6 +67,7 @@ final class Joining {
         state = pull == SpaceMap.Pull.NONE || pull == SpaceMap.Pull.DONE ? State.WAITING : State.PULLING;
         notesAll = pull == SpaceMap.Pull.AWAITED;
         lacking = new long[(end - first + Long.SIZE - 1) / Long.SIZE];
+        left.add(end - first);
     }
 
     /** Whether a later map means the same home of the same extent, which is then in this epoch. */
@@ -171,7 +173,12 @@ final class Joining {
 
     /** Pages that the home may lack. */
     int left() {
-        return left;
+        return (int) left.get();
+    }
+
+    /** How far it has come, for any thread. */
+    CopyProgress progress() {
+        return new CopyProgress(origin, epoch, left);
     }
 
     /** From now on the home gets every WRITE; it may lack the pages that were noted while it pulled, or all. */
@@ -180,10 +187,11 @@ final class Joining {
         if (!notes) {
             lackAll();
         }
-        left = 0;
+        int lacks = 0;
         for (long word : lacking) {
-            left += Long.bitCount(word);
+            lacks += Long.bitCount(word);
         }
+        left.add(lacks - left.get());
         cursor = 0;
         told = false;
     }
@@ -227,13 +235,15 @@ final class Joining {
 
     /** The home has what the other homes have of these pages. */
     void has(int page, int count) {
+        int had = 0;
         for (int i = page - first; i < page - first + count; i++) {
             long bit = 1L << i;
             if ((lacking[i / Long.SIZE] & bit) != 0) {
                 lacking[i / Long.SIZE] &= ~bit;
-                left--;
+                had++;
             }
         }
+        left.add(-had);
     }
 
     /** The next page that the home may lack, behind the page of the latest call and then from the first page on; -1 behind the last. */

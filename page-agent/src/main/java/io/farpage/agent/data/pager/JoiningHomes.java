@@ -5,10 +5,11 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The homes that join extents of one map, as one pager sees them. The shard's thread only. Lookups allocate nothing; a new map does. */
+/** The homes that join extents of one map, as one pager sees them. The shard's thread only, but for {@link #progress}. Lookups allocate nothing; a new map does. */
 final class JoiningHomes {
     private @Nullable Joining[] byExtent = {};
     private final List<Joining> all = new ArrayList<>(0);
+    private volatile List<CopyProgress> progress = List.of();
 
     /**
      * Follows a new map. A home that joins the same extent as before stays as far as it has come.
@@ -31,6 +32,12 @@ final class JoiningHomes {
                 all.add(joining);
             }
         }
+        progress = all.stream().map(Joining::progress).toList();
+    }
+
+    /** How far each has come. Any thread. */
+    List<CopyProgress> progress() {
+        return progress;
     }
 
     private static @Nullable Joining same(

@@ -233,6 +233,11 @@ public final class Pager implements DutyCycle {
         return context.counters();
     }
 
+    /** How far the copying of pages to homes that join is. Any thread. */
+    public List<CopyProgress> copies() {
+        return homes.joinings().progress();
+    }
+
     /** How many pages are in which state. Any thread. */
     public PagerStatus status() {
         return new PagerStatus(

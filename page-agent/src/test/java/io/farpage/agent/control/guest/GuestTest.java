@@ -19,6 +19,7 @@ import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.SpaceMap;
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
@@ -471,6 +472,11 @@ final class GuestTest {
         @Override
         public HeatReport heat() {
             return new HeatReport(List.of());
+        }
+
+        @Override
+        public List<CopyReport.Copy> copies(long space) {
+            return List.of();
         }
 
         @Override

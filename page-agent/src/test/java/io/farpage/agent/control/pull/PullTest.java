@@ -29,8 +29,10 @@ class PullTest {
     void shouldBeCopiedWhenEachChunkHasArrivedOnce() {
         assertEquals(List.of(0, 1, 2, Pull.NONE), List.of(begin(), begin(), begin(), begin()));
         assertEquals(4096, pull.target().bytes(2), "the last chunk is shorter");
+        assertEquals(2 * CHUNK + 4096, pull.leftBytes());
         assertFalse(pull.arrived());
         assertFalse(pull.arrived());
+        assertEquals(CHUNK, pull.leftBytes(), "the last chunk counts as a whole one");
         assertFalse(pull.isCopied());
         assertTrue(pull.arrived());
         assertTrue(pull.isCopied());

@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.progress;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,50 @@
+package io.farpage.coordinator.api;
+
+import io.farpage.coordinator.cluster.Copies;
+import io.farpage.coordinator.cluster.Links;
+import io.farpage.coordinator.cluster.Membership;
+import io.farpage.coordinator.cluster.SpaceRepairs;
+import io.farpage.coordinator.model.CopyReport;
+import io.farpage.coordinator.model.Repair;
+import io.farpage.rest.Requests;
+import io.farpage.rest.Route;
+import io.javalin.http.Context;
+import java.io.IOException;
+import java.util.List;
+
+/** How far the copying of pages is: what agents report, and what is told of a space. */
+final class CopyRoutes {
+    private final Membership membership;
+    private final Links links;
+    private final Copies copies;
+    private final SpaceRepairs repairs;
+
+    CopyRoutes(Membership membership, Links links, Copies copies, SpaceRepairs repairs) {
+        this.membership = membership;
+        this.links = links;
+        this.copies = copies;
+        this.repairs = repairs;
+    }
+
+    List<Route> routes() {
+        return List.of(
+                Route.post(
+                        Api.PREFIX + "/nodes/{id}/copies",
+                        "Report how far a node has copied pages to homes that join",
+                        CopyReport.class,
+                        this::report),
+                Route.get(
+                        Api.PREFIX + "/spaces/{id}/repair",
+                        "How far a space is from having all its homes",
+                        Repair.class,
+                        ctx -> ctx.json(repairs.of(ctx.pathParam("id")))));
+    }
+
+    private void report(Context ctx) throws IOException {
+        String node = ctx.pathParam("id");
+        links.requireKnown(node);
+        CopyReport report = Requests.body(ctx, CopyReport.class);
+        membership.require(node, report.incarnation());
+        copies.report(node, report);
+    }
+}

@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  *
  * <ol>
  *   <li>Pressure: a node with more than {@value #HYSTERESIS} over the mean load gives away its hottest extents, as long as the node that takes the reads has no more
- *       load afterwards than the one that gave them.
+ *       load afterwards than the one that gave them. The mean is that of the nodes that can come up to it: those with room, and those that have more.
  *   <li>Near: an extent that is read from another failure domain than that of the node that asks for it moves there, if no pressure arises.
  *   <li>Capacity: a pool that is used less than the mean by more than {@value #POINTS} of its bytes gets the coldest extents of the fullest, and a pool
  *       that is used more than the mean by as much gives them away.
@@ -40,6 +40,9 @@ final class Balance {
     private final Map<String, Host> hosts = new HashMap<>();
     private final List<Placed> pieces;
     private final long idle;
+    /** Bytes of the smallest extent. */
+    private final long smallest;
+
     private final Map<String, Long> load = new HashMap<>();
     private final Map<String, Long> free = new HashMap<>();
     private final Map<String, Long> used = new HashMap<>();
@@ -138,6 +141,7 @@ final class Balance {
         });
         this.pieces = pieces.stream().map(Placed::new).toList();
         this.idle = idle;
+        smallest = pieces.stream().mapToLong(Piece::bytes).min().orElse(0);
         for (Placed placed : this.pieces) {
             homesOfSpace
                     .computeIfAbsent(placed.piece.space(), _ -> new HashSet<>())
@@ -178,8 +182,27 @@ final class Balance {
 
     /** Load above which a node is under pressure. */
     private double limit() {
-        double mean = takers().mapToLong(host -> load(host.id())).average().orElse(0);
-        return Math.max((double) idle, mean * (1 + HYSTERESIS));
+        return Math.max((double) idle, mean() * (1 + HYSTERESIS));
+    }
+
+    /**
+     * The load that each node would have if the load were even. A node that has less and no room for an extent cannot come up to that, so it does not count: its
+     * share is left to the others, which would all be under pressure otherwise, with no bound within which nothing moves.
+     */
+    private double mean() {
+        List<Host> counted = new ArrayList<>(takers().toList());
+        double mean;
+        boolean fewer;
+        do {
+            double of = mean(counted);
+            fewer = counted.removeIf(host -> load(host.id()) < of && free(host) < smallest);
+            mean = of;
+        } while (fewer);
+        return mean;
+    }
+
+    private double mean(List<Host> counted) {
+        return counted.stream().mapToLong(host -> load(host.id())).average().orElse(0);
     }
 
     private boolean relieve(Set<String> lasting) {

@@ -113,6 +113,42 @@ class BalanceTest {
     }
 
     @Test
+    void shouldMoveNothingIfTheLoadOfTheNodesWithRoomIsUniform() {
+        host("b", 100, 50);
+        host("c", 100, 50);
+        host("d", 100, 50);
+        hosts.add(new Balance.Host("small", "small", BYTES / 2, BYTES / 2, 0, true));
+        hosts.add(new Balance.Host("full", "full", 50 * BYTES, 0, 25 * BYTES, true));
+        for (String home : List.of("b", "c", "d")) {
+            for (int i = 0; i < 20; i++) {
+                piece(50_000, home);
+            }
+        }
+        // A tenth more than the mean of those that can take an extent, and well above that of all five.
+        piece(50_000, "b");
+        piece(50_000, "b");
+        piece(100, "full");
+        assertEquals(List.of(), told());
+        assertEquals(Set.of(), new Balance(hosts, pieces, idle).pressed());
+    }
+
+    @Test
+    void shouldCountAFullNodeThatHasMoreThanTheMean() {
+        host("b", 100, 50);
+        host("c", 100, 50);
+        hosts.add(new Balance.Host("full", "full", 50 * BYTES, 0, 25 * BYTES, true));
+        for (int i = 0; i < 10; i++) {
+            piece(10_000, "b");
+            piece(10_000, "c");
+            piece(13_000, "full");
+        }
+        assertEquals(List.of(), told(), "it has 118 % of the mean");
+        piece(13_000, "full");
+        piece(13_000, "full");
+        assertTrue(told().stream().anyMatch(move -> move.startsWith("13000: full to ")), told().toString());
+    }
+
+    @Test
     void shouldMoveNothingThatOnlyMakesAnotherHomeTheHottest() {
         host("b", 100, 50);
         host("c", 100, 50);

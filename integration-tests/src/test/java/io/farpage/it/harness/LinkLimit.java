@@ -3,7 +3,8 @@ package io.farpage.it.harness;
 import java.util.Optional;
 
 /**
- * Limits what some loopback addresses send, each for itself, as the port of a host does. Source: tc-htb(8), tc-u32(8). One at a time on a machine.
+ * Limits what some loopback addresses send, and what they receive, each for itself and both ways at once, as the port of a host does. Source: tc-htb(8),
+ * tc-u32(8). One at a time on a machine.
  */
 public final class LinkLimit implements AutoCloseable {
     /** Two pages: a larger burst would pass as though there were no limit. */
@@ -14,7 +15,7 @@ public final class LinkLimit implements AutoCloseable {
     /** Why nothing can be limited here; empty if it can. */
     public static Optional<String> cannotLimit() {
         if (!"root".equals(System.getProperty("user.name"))) {
-            return Optional.of("limiting what an address sends (tc) takes root");
+            return Optional.of("limiting what an address sends and receives (tc) takes root");
         }
         try {
             of(1).close();
@@ -27,14 +28,15 @@ public final class LinkLimit implements AutoCloseable {
     /**
      * Begins.
      *
-     * @param mbitPerSecond of each address
+     * @param mbitPerSecond of each address and direction
      */
     public static LinkLimit of(int mbitPerSecond, String... addresses) {
         Net.run("tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb");
         LinkLimit limit = new LinkLimit();
         try {
             for (int i = 0; i < addresses.length; i++) {
-                limit.add(mbitPerSecond + "mbit", addresses[i], "1:" + (10 + i));
+                limit.add(mbitPerSecond + "mbit", "src", addresses[i], "1:" + (10 + 2 * i));
+                limit.add(mbitPerSecond + "mbit", "dst", addresses[i], "1:" + (11 + 2 * i));
             }
             return limit;
         } catch (RuntimeException e) {
@@ -43,7 +45,7 @@ public final class LinkLimit implements AutoCloseable {
         }
     }
 
-    private void add(String rate, String address, String id) {
+    private void add(String rate, String end, String address, String id) {
         Net.run(
                 "tc", "class", "add", "dev", "lo", "parent", "1:", "classid", id, "htb", "rate", rate, "burst", BURST,
                 "cburst", BURST, "quantum", "5000");
@@ -60,7 +62,7 @@ public final class LinkLimit implements AutoCloseable {
                 "u32",
                 "match",
                 "ip",
-                "src",
+                end,
                 address + "/32",
                 "flowid",
                 id);

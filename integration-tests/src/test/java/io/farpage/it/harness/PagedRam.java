@@ -71,6 +71,11 @@ public final class PagedRam implements AutoCloseable {
         return buffer.toArray(ValueLayout.JAVA_BYTE);
     }
 
+    /** Reads as much of a page as {@code into} has room for. Any thread, several at once. */
+    public void read(int page, MemorySegment into) {
+        PagedAccess.read(address(page), into);
+    }
+
     /** Gives a page up, as a balloon does. Any thread. */
     public void remove(int page) {
         PagedAccess.remove(address(page), memory.pageBytes());

@@ -117,7 +117,7 @@ final class CoordinatorMetrics {
                 () -> Backlog.joining(ledger.get().state()));
         gauge(
                 "extents_pulled",
-                "Extents that a home joins and copies itself, since no node is attached",
+                "Extents whose pages the home that joins copies itself",
                 () -> Backlog.pulled(ledger.get().state()));
         gauge(
                 "nodes_draining",

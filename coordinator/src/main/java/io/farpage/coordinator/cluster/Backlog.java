@@ -28,7 +28,7 @@ public final class Backlog {
                 : 0;
     }
 
-    /** Extents that a home joins and whose pages it copies itself, since no node is attached. */
+    /** Extents that a home joins and whose pages it copies itself now. */
     public static long pulled(State state) {
         Draft view = new Draft(state);
         return state.spaces().values().stream()

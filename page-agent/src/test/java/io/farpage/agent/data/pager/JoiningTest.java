@@ -1,0 +1,89 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** What a home lacks that joins an extent, and pulls the pages itself or not. */
+class JoiningTest {
+    private static final int PAGES = 70;
+    private static final SpaceMap.Copy JOINS = new SpaceMap.Copy("d", 9, 0);
+
+    private static SpaceMap map(SpaceMap.Pull pull) {
+        return new SpaceMap(
+                "vm",
+                1,
+                PAGES,
+                4096,
+                List.of(new SpaceMap.Extent(0, PAGES, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), pull)));
+    }
+
+    private static Joining seen(SpaceMap.Pull pull) {
+        return new Joining(map(pull), 0, PAGES, JOINS, null, 0);
+    }
+
+    private static void follow(Joining joining, SpaceMap.Pull pull) {
+        assertTrue(joining.continues(map(pull), 0, JOINS, 1));
+    }
+
+    private static List<Integer> lacking(Joining joining) {
+        return IntStream.range(0, PAGES).filter(joining::lacks).boxed().toList();
+    }
+
+    @Test
+    void shouldLackAllPagesWhenThePagerCopiesThem() {
+        Joining joining = seen(SpaceMap.Pull.NONE);
+        assertEquals(Joining.State.WAITING, joining.state());
+        joining.note(5, 1);
+        joining.begin();
+        assertEquals(PAGES, joining.left());
+        assertEquals(PAGES, lacking(joining).size());
+        assertFalse(joining.hasPulled());
+    }
+
+    @Test
+    void shouldLackThePagesWrittenUntilTheHomeGetsWrites() {
+        Joining joining = seen(SpaceMap.Pull.AWAITED);
+        assertTrue(joining.awaitsPull() && joining.mustNote());
+        joining.note(3, 2);
+        joining.noted();
+        assertFalse(joining.mustNote());
+        joining.note(60, 8);
+        follow(joining, SpaceMap.Pull.RUNNING);
+        assertFalse(joining.awaitsPull());
+        assertEquals(Joining.State.PULLING, joining.state());
+        follow(joining, SpaceMap.Pull.DONE);
+        assertEquals(Joining.State.WAITING, joining.state());
+        joining.note(69, 1);
+        joining.begin();
+        joining.note(20, 1);
+        assertEquals(List.of(3, 4, 60, 61, 62, 63, 64, 65, 66, 67, 69), lacking(joining));
+        assertEquals(11, joining.left());
+        assertTrue(joining.hasPulled());
+    }
+
+    @Test
+    void shouldGetNoWriteDuringThePull() {
+        Joining joining = seen(SpaceMap.Pull.AWAITED);
+        assertFalse(joining.isWritten());
+        follow(joining, SpaceMap.Pull.RUNNING);
+        assertFalse(joining.isWritten());
+    }
+
+    @Test
+    void shouldLackAllPagesWhenThePagerSeesItAfterThePullBegan() {
+        for (SpaceMap.Pull first : List.of(SpaceMap.Pull.RUNNING, SpaceMap.Pull.DONE)) {
+            Joining joining = seen(first);
+            assertFalse(joining.awaitsPull() || joining.mustNote());
+            joining.note(1, 1);
+            follow(joining, SpaceMap.Pull.DONE);
+            joining.begin();
+            assertEquals(PAGES, joining.left(), first::toString);
+        }
+    }
+}

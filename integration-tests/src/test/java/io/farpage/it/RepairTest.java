@@ -18,14 +18,8 @@ import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.Soak;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +28,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.Collectors;
-import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -42,8 +35,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Extents get another home under a guest that runs: in place of one that was killed, or of one on a node that is drained. */
 @Timeout(180)
@@ -112,10 +103,6 @@ class RepairTest {
 
     /** The guest reads what it has stored, and its homes have that when it has ended. */
     private void compare(PagedRam ram, CheckedPages load) throws CoordinatorException {
-        compare(ram, load, PAGES);
-    }
-
-    private void compare(PagedRam ram, CheckedPages load, int pages) throws CoordinatorException {
         load.stop();
         assertEquals(List.of(), load.faults());
         for (Extent extent : extents()) {
@@ -124,7 +111,7 @@ class RepairTest {
         ram.close();
         guests.awaitEnded("vm");
         assertTrue(cluster.client().space("vm").orElseThrow().torn().isEmpty());
-        for (int page = 0; page < pages; page += pages / 91) {
+        for (int page = 0; page < PAGES; page += PAGES / 91) {
             assertArrayEquals(
                     load.content(page),
                     cluster.agent("a").page("vm", page).expect(200).body(),
@@ -153,13 +140,10 @@ class RepairTest {
     }
 
     @Test
-    void shouldTellHowMuchTheAgentOfTheGuestHasCopied() throws Exception {
-        String before = cluster.incarnation("a");
-        cluster.agent("a").process().terminate();
-        assertEquals(0, cluster.agent("a").process().awaitEnd());
-        cluster.startAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", "512KiB"));
-        cluster.awaitActive("a", before);
-        cluster.awaitAllLinks();
+    void shouldTellHowMuchAHomeThatJoinsUnderAGuestHasCopied() throws Exception {
+        for (String target : List.of("c", "d")) {
+            restart(target, Map.of("pool.exported", "4MiB", "mirror.repair_rate", "512KiB"));
+        }
         try (PagedRam ram = attach(1, "b")) {
             for (int page = 0; page < PAGES; page++) {
                 ram.write(page, Pages.of(5, page, PAGE));
@@ -217,11 +201,15 @@ class RepairTest {
     }
 
     private void restart(String node, String drainTimeout) throws CoordinatorException {
+        Map<String, String> settings = new HashMap<>(LARGE);
+        settings.putAll(Map.of("drain.on_stop", "true", "drain.timeout", drainTimeout));
+        restart(node, settings);
+    }
+
+    private void restart(String node, Map<String, String> settings) throws CoordinatorException {
         String before = cluster.incarnation(node);
         cluster.agent(node).process().terminate();
         assertEquals(0, cluster.agent(node).process().awaitEnd());
-        Map<String, String> settings = new HashMap<>(LARGE);
-        settings.putAll(Map.of("drain.on_stop", "true", "drain.timeout", drainTimeout));
         cluster.startAgent(node, settings);
         cluster.awaitActive(node, before);
         cluster.awaitAllLinks();
@@ -300,106 +288,6 @@ class RepairTest {
                 .atMost(Cluster.TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.client().drained(node).drained());
-    }
-
-    /** Prints how fast the pages of a killed home are copied, at the rate of the configuration and without a limit, and how long accesses take meanwhile. */
-    @ParameterizedTest
-    @ValueSource(strings = {"100MiB", "16GiB"})
-    @Timeout(300)
-    @Tag("soak")
-    @Tag("measurement")
-    void shouldRepairManyPagesUnderLoad(String limit) throws Exception {
-        int pages = Math.max(32_768, Soak.part(131_072));
-        cluster.close();
-        cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", limit));
-        String pool = (long) pages * PAGE + (2L << 20) + "B";
-        HOMES.forEach(node -> cluster.launchAgent(node, Map.of("pool.exported", pool, "mirror.repair_rate", limit)));
-        cluster.agents().forEach(agent -> agent.awaitListening());
-        cluster.awaitAllLinks();
-        guests = new Guests(cluster, "a", "b");
-        cluster.client()
-                .createSpace(new SpaceRequest(
-                                "vm", (long) pages * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b", "c")))
-                        .withReplicas(2));
-        guests.attach("vm", directory.resolve("vm"), (long) pages * PAGE, pages / 4L * PAGE);
-        PagedRam ram = PagedRam.handOver(directory.resolve("vm"), pages);
-        try (CheckedPages load = CheckedPages.start(ram, pages, 5)) {
-            for (int i = 0; i < 8; i++) {
-                load.awaitAccesses(pages / 2);
-            }
-            load.takeLatencies();
-            load.awaitAccesses(pages / 4);
-            Histogram usual = load.takeLatencies();
-            double loopback = medianLoopbackBytesPerSecond();
-            cluster.agent("b").process().kill();
-            await("the drop of b")
-                    .atMost(Cluster.TIMEOUT)
-                    .pollInterval(Duration.ofMillis(2))
-                    .until(() ->
-                            extents().stream().noneMatch(extent -> names(extent).contains("b")));
-            long begun = System.nanoTime();
-            load.takeLatencies();
-            awaitHomes("c", "d");
-            double seconds = (System.nanoTime() - begun) / 1e9;
-            Histogram meanwhile = load.takeLatencies();
-            long again = guests.status("vm").get("repairedPages").asLong();
-            double rate = pages * (double) PAGE / seconds;
-            System.out.printf(
-                    "repair of %d pages at most %s/s, %d of them copied again since the guest's agent wrote them: %.2f s from the drop of the home to the last promotion: %.0f MiB/s, %.2fx"
-                            + " of the %.0f MiB/s that the loopback moves (TCP, one connection, 128 KiB, median of 5); transport tcp, page 4096, one host, guest load beside%n",
-                    pages, limit, again, seconds, rate / 1048576, rate / loopback, loopback / 1048576);
-            print("before", usual);
-            print("during", meanwhile);
-            compare(ram, load, pages);
-        }
-    }
-
-    private static void print(String when, Histogram accesses) {
-        System.out.printf(
-                "accesses %s: p50 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.1f ms, count %d%n",
-                when,
-                accesses.getValueAtPercentile(50) / 1e3,
-                accesses.getValueAtPercentile(99) / 1e3,
-                accesses.getValueAtPercentile(99.9) / 1e3,
-                accesses.getMaxValue() / 1e6,
-                accesses.getTotalCount());
-    }
-
-    private static double medianLoopbackBytesPerSecond() throws Exception {
-        double[] rates = new double[5];
-        for (int i = 0; i < rates.length; i++) {
-            rates[i] = loopbackBytesPerSecond();
-        }
-        Arrays.sort(rates);
-        return rates[rates.length / 2];
-    }
-
-    /** What one TCP connection on the loopback moves, with the load of the guest beside it. */
-    private static double loopbackBytesPerSecond() throws Exception {
-        long bytes = 256L << 20;
-        byte[] chunk = new byte[128 << 10];
-        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-                Socket client = new Socket(InetAddress.getLoopbackAddress(), server.getLocalPort());
-                Socket accepted = server.accept()) {
-            client.setSoTimeout(30_000);
-            long begun = System.nanoTime();
-            Thread sender = Thread.ofPlatform().start(() -> {
-                try {
-                    for (long sent = 0; sent < bytes; sent += chunk.length) {
-                        accepted.getOutputStream().write(chunk);
-                    }
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
-            byte[] into = new byte[chunk.length];
-            for (long got = 0; got < bytes; ) {
-                got += client.getInputStream().read(into);
-            }
-            sender.join();
-            return bytes * 1e9 / (System.nanoTime() - begun);
-        }
     }
 
     private void drain(int replicas, String... homes) throws Exception {

@@ -224,10 +224,11 @@ class MigrationLatencyTest {
 
     /**
      * A guest on each of three homes, all with the same load, and links without a limit, so that whatever migration costs is missing from the reads. Rounds
-     * with and without it take turns, each with spaces that were made as the coordinator then was: in pieces, or in one.
+     * with and without it take turns, each with spaces that were made as the coordinator then was: in pieces, or in one. Agents report heat every five seconds,
+     * so decisions each 500 ms see the same noise several times; no home counts as under pressure here, and what is measured is counting, reporting and deciding.
      */
     @Test
-    void shouldCostAnEvenLoadLittleAndMoveNothing() throws Exception {
+    void shouldCostAnEvenLoadLittle() throws Exception {
         start(false, Duration.ofSeconds(10));
         List<PagedRam> whole = attachEven("-whole");
         become(true);
@@ -266,7 +267,13 @@ class MigrationLatencyTest {
         cluster().coordinator().process().kill();
         cluster()
                 .coordinator()
-                .restart(Map.of("rebalance.enabled", Boolean.toString(rebalances), "rebalance.interval", "500ms"));
+                .restart(Map.of(
+                        "rebalance.enabled",
+                        Boolean.toString(rebalances),
+                        "rebalance.interval",
+                        "500ms",
+                        "rebalance.idle_faults",
+                        "1000000"));
     }
 
     private Round round(boolean rebalances, List<PagedRam> guests) throws InterruptedException {

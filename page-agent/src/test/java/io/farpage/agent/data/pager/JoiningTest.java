@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.data.shard.FetchStatus;
+import io.farpage.agent.data.shard.PeerLink;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -73,6 +75,21 @@ class JoiningTest {
         assertFalse(joining.isWritten());
         follow(joining, SpaceMap.Pull.RUNNING);
         assertFalse(joining.isWritten());
+    }
+
+    @Test
+    void shouldCompleteNoWriteThatAReadyHomeHasMissed() {
+        Home home = new Home(1, new PeerLink("d"));
+        Joining joining = new Joining(map(SpaceMap.Pull.NONE), 0, PAGES, JOINS, home, 0);
+        joining.begin();
+        joining.ready();
+        Transfer write = new Transfer(0);
+        write.begin(Transfer.Kind.EVICTION, 2, 1, 0, home, 1);
+        assertEquals(FetchStatus.UNREACHABLE, joining.judge(write, FetchStatus.OK), "begun before the home got WRITEs");
+        write.addLeg(write, home, JOINS.incarnation());
+        write.legEnded(0, FetchStatus.DEADLINE);
+        assertEquals(FetchStatus.DEADLINE, joining.judge(write, FetchStatus.OK));
+        assertEquals(Joining.State.READY, joining.state());
     }
 
     @Test

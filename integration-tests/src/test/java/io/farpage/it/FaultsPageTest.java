@@ -206,6 +206,27 @@ class FaultsPageTest {
         reachByTab("/dashboard/guest.html?space=");
     }
 
+    /** Agents report every five seconds, but one that starts again may do so in the second of its last report. */
+    @Test
+    void shouldShowTheLaterOfTwoReportsOfASecond() throws CoordinatorException {
+        open("/");
+        browser()
+                .evaluate(
+                        "import('/dashboard/histories.js').then(module => { window.histories = new module.Histories('figures/nodes', 'nodes', 'node'); })");
+        // More than one round, since a new second may begin between the two reports.
+        for (int round = 0; round < 3; round++) {
+            for (int sample = 0; sample < 2; sample++) {
+                report(sample);
+                assertEquals(
+                        70_000 + sample * 9_000,
+                        browser()
+                                .evaluate(
+                                        "histories.refresh({prefix: 'node-00'}).then(() => histories.get('node-00').history.faultP99Ns.at(-1))")
+                                .asInt());
+            }
+        }
+    }
+
     @Test
     void shouldShowAClusterWithinASecondOfOpeningThePage() throws CoordinatorException {
         report(0);

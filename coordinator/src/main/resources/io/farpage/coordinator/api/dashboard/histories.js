@@ -29,23 +29,24 @@ export class Histories {
       this.#seen = 0;
       this.#all = new Map();
     }
-    const answer = await read(path(this.#resource, {...parameters, since: this.#seen || ""}));
+    const seen = this.#seen;
+    const answer = await read(path(this.#resource, {...parameters, since: seen || ""}));
     this.#asked = asked;
     this.now = answer.now;
     this.since = answer.since;
     // Samples of the second in which the coordinator has answered may still come.
     this.#seen = Math.max(0, answer.now - 1);
-    this.#all = new Map(answer[this.#items].map(item => [item[this.#name], {...item, history: this.#merged(item)}]));
+    this.#all = new Map(answer[this.#items].map(item => [item[this.#name], {...item, history: this.#merged(item, seen)}]));
   }
 
-  #merged(item) {
+  /** What is kept up to the time that was seen, and then the answer, which has all after that: a second may have two samples. */
+  #merged(item, seen) {
     const before = this.#all.get(item[this.#name])?.history;
-    const last = before?.at.at(-1) ?? 0;
     const oldest = this.now - KEPT_SECONDS;
     const merged = Object.fromEntries(LISTS.map(list => [list, []]));
-    for (const [source, from] of [[before, oldest], [item.history, Math.max(last, oldest)]]) {
+    for (const [source, until] of [[before, seen], [item.history, Infinity]]) {
       source?.at.forEach((at, i) => {
-        if (at > from) {
+        if (at > oldest && at <= until) {
           LISTS.forEach(list => merged[list].push(source[list][i]));
         }
       });

@@ -18,6 +18,7 @@ import io.farpage.it.harness.Pause;
 import io.farpage.it.harness.ShadowedRam;
 import io.farpage.it.harness.Soak;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,9 +98,8 @@ class StandbyTest {
     }
 
     /** The log of a process from its takeover on: its time stamps tell where the pause went. */
-    private static void printTakeover(ChildJvm successor) {
+    private static void printTakeover(String successor) {
         successor
-                .err()
                 .lines()
                 .dropWhile(line -> !line.contains("the agent has ended"))
                 .forEach(System.out::println);
@@ -127,9 +127,10 @@ class StandbyTest {
                     standby.process().err());
             Pause pause = Pause.begin(ram);
             active.kill();
+            awaitLog(standby.process(), "adopted, ");
             System.out.println("killed, with a warm standby: " + pause.await());
             standby.awaitListening();
-            printTakeover(standby.process());
+            printTakeover(standby.process().err());
             assertNotEquals(before, cluster.incarnation("a"));
             awaitOperations(ram, 500);
             ram.stop();
@@ -153,6 +154,9 @@ class StandbyTest {
                 awaitOperations(ram, 300 + random.nextInt(300));
                 Pause pause = Pause.begin(ram);
                 active.kill();
+                await("a standby adopts the guest")
+                        .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                        .until(() -> standbys.stream().anyMatch(one -> one.err().contains("adopted, ")));
                 System.out.println(pause.await());
                 pauses.add(pause);
                 List<ChildJvm> took = standbys.stream()
@@ -186,12 +190,13 @@ class StandbyTest {
             awaitOperations(ram, 300);
 
             Pause pause = Pause.begin(ram);
-            ChildJvm upgrade =
-                    upgrade("--log", directory.resolve("successor.log").toString());
+            Path successor = directory.resolve("successor.log");
+            ChildJvm upgrade = upgrade("--log", successor.toString());
             awaitOut(upgrade, "is the agent of 'a'");
             assertEquals(0, upgrade.awaitEnd(), upgrade.err());
             assertEquals(0, active.awaitEnd());
             System.out.println("upgraded: " + pause.await());
+            printTakeover(Files.readString(successor));
             awaitOperations(ram, 500);
             ram.stop();
             assertEquals(List.of(), ram.mismatches());

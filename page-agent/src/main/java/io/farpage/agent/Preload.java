@@ -30,8 +30,12 @@ final class Preload {
     private static final String SUFFIX = ".class";
 
     /** One class of each jar, and the package of it whose classes are loaded. */
-    private static final List<Class<?>> SOURCES =
-            List.of(PageAgent.class, Node.class, io.farpage.linux.ProcessFd.class, io.farpage.pool.PagePool.class);
+    private static final List<Class<?>> SOURCES = List.of(
+            PageAgent.class,
+            Node.class,
+            io.farpage.linux.ProcessFd.class,
+            io.farpage.pool.PagePool.class,
+            io.farpage.verbs.VerbsProvider.class);
 
     /** What a takeover reads and a rehearsal does not: Jackson makes the parser of a record when a reader for it is asked for. */
     private static final List<Class<?>> READ =

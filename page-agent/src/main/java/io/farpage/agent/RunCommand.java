@@ -68,12 +68,14 @@ final class RunCommand implements Callable<Integer> {
             CompletableFuture<Ending> ended = new CompletableFuture<>();
             try {
                 Config config = load();
+                Providers providers = Providers.of(config);
                 // An agent that is opened again has kept its place at the keeper.
                 Optional<KeptMemory> claimed = first
-                        ? WarmStart.await(config, () -> supervision.ready("a warm standby of this node's agent"))
+                        ? WarmStart.await(
+                                config, providers, () -> supervision.ready("a warm standby of this node's agent"))
                         : Optional.empty();
                 first = false;
-                open(new PageAgent.Start(config, Providers.of(config), ended::complete, claimed));
+                open(new PageAgent.Start(config, providers, ended::complete, claimed));
             } catch (ConfigException
                     | PoolException
                     | VerbsException

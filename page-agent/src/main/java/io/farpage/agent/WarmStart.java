@@ -27,12 +27,13 @@ final class WarmStart {
     /**
      * Waits until this process is the agent.
      *
+     * @param providers of this process
      * @param onWarm called when this process has become a standby that is warm
      * @return what it is the holder of; empty if standbys are not configured
      * @throws ConfigException if the configuration has no keeper
      * @throws io.farpage.agent.control.keeper.KeeperException if this process cannot succeed the agent, or no keeper answers
      */
-    static Optional<KeptMemory> await(Config config, Runnable onWarm) throws InterruptedException {
+    static Optional<KeptMemory> await(Config config, Providers providers, Runnable onWarm) throws InterruptedException {
         if (!config.get(AgentKeys.KEEPER_STANDBY)) {
             return Optional.empty();
         }
@@ -49,8 +50,8 @@ final class WarmStart {
         }
         log.info("another process is the agent of '{}': this one becomes its standby", node);
         // Loads the native libraries, and reports now what is wrong with the devices.
-        Providers.of(config).rdma().probe();
-        Rehearsal.run();
+        providers.rdma().probe();
+        Rehearsal.run(config, providers);
         onWarm.run();
         KeptMemory given = standby.await();
         log.info("the agent has ended: this process takes over");

@@ -2,10 +2,10 @@ package io.farpage.it.harness;
 
 import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.guest.vmm.Handoff;
-import io.farpage.guest.vmm.PagedAccess;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.linux.uffd.PagedAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

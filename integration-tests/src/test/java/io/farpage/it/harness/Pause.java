@@ -1,6 +1,7 @@
 package io.farpage.it.harness;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.awaitility.Awaitility;
 
@@ -15,6 +16,7 @@ public final class Pause {
     private final long[] operations;
     private final long[] since;
     private final long[] longest;
+    private final Instant[] endedAt;
     private final long[] resumedAt;
 
     private volatile boolean over;
@@ -26,6 +28,7 @@ public final class Pause {
         operations = new long[threads];
         since = new long[threads];
         longest = new long[threads];
+        endedAt = new Instant[threads];
         resumedAt = new long[threads];
         long now = System.nanoTime();
         for (int i = 0; i < threads; i++) {
@@ -58,6 +61,7 @@ public final class Pause {
             if (seen.get(i) != operations[i]) {
                 if (now - since[i] > longest[i]) {
                     longest[i] = now - since[i];
+                    endedAt[i] = Instant.now();
                     resumedAt[i] = operations[i];
                 }
                 operations[i] = seen.get(i);
@@ -86,12 +90,16 @@ public final class Pause {
     }
 
     /** The longest pause of any thread. */
-    public synchronized Duration longest() {
-        long max = 0;
-        for (long one : longest) {
-            max = Math.max(max, one);
+    public Duration longest() {
+        return Duration.ofNanos(longest[ofLongest()]);
+    }
+
+    private synchronized int ofLongest() {
+        int thread = 0;
+        for (int i = 1; i < longest.length; i++) {
+            thread = longest[i] > longest[thread] ? i : thread;
         }
-        return Duration.ofNanos(max);
+        return thread;
     }
 
     /** Median, longest and count of several. */
@@ -104,7 +112,7 @@ public final class Pause {
 
     @Override
     public String toString() {
-        return "the guest's threads paused for %d ms at most (TCP, 4096, one host)"
-                .formatted(longest().toMillis());
+        return "the guest's threads paused for %d ms at most, until %s (TCP, 4096, one host)"
+                .formatted(longest().toMillis(), endedAt[ofLongest()]);
     }
 }

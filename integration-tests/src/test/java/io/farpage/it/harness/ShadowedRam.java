@@ -6,10 +6,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.guest.vmm.Handoff;
-import io.farpage.guest.vmm.PagedAccess;
 import io.farpage.linux.Errno;
 import io.farpage.linux.Libc;
 import io.farpage.linux.uffd.MemoryFile;
+import io.farpage.linux.uffd.PagedAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;

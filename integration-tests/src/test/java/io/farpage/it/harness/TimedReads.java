@@ -19,7 +19,7 @@ public final class TimedReads implements AutoCloseable {
     private static final int PAGE = 4096;
     private static final long HIGHEST_NANOS = 100_000_000_000L;
 
-    private final List<PagedRam> rams;
+    private volatile List<PagedRam> rams;
     private final Choice choice;
     private final Recorder latencies = new Recorder(HIGHEST_NANOS, 3);
     private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
@@ -68,7 +68,8 @@ public final class TimedReads implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment found = arena.allocate(PAGE, Long.BYTES);
             while (!over) {
-                PagedRam ram = rams.get(random.nextInt(rams.size()));
+                List<PagedRam> of = rams;
+                PagedRam ram = of.get(random.nextInt(of.size()));
                 int page = choice.page(random);
                 long begun = System.nanoTime();
                 ram.read(page, found);
@@ -86,6 +87,12 @@ public final class TimedReads implements AutoCloseable {
                 return;
             }
         }
+    }
+
+    /** Lets the reads be of other memories from now on. */
+    public TimedReads of(List<PagedRam> others) {
+        rams = others;
+        return this;
     }
 
     /** Waits so long, and returns how long the reads that ended meanwhile took, nanoseconds; those of resident pages included. */

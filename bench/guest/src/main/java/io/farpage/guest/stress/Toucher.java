@@ -1,6 +1,6 @@
 package io.farpage.guest.stress;
 
-import io.farpage.guest.vmm.PagedAccess;
+import io.farpage.linux.uffd.PagedAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.SplittableRandom;

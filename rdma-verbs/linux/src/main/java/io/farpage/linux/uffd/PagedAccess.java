@@ -1,4 +1,4 @@
-package io.farpage.guest.vmm;
+package io.farpage.linux.uffd;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;

@@ -9,9 +9,22 @@ final class Addresses {
     private final List<URI> all;
     private volatile URI current;
 
+    /** @throws IllegalArgumentException if there is none, or one is no http URL with a host */
     Addresses(List<URI> all) {
+        all.forEach(Addresses::check);
+        if (all.isEmpty()) {
+            throw new IllegalArgumentException("no coordinator URL is given; for example http://127.0.0.1:7400");
+        }
         this.all = List.copyOf(all);
         this.current = this.all.getFirst();
+    }
+
+    private static void check(URI base) {
+        if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
+            throw new IllegalArgumentException(
+                    "coordinator URL '%s' must be http://host:port or https://host:port, for example http://127.0.0.1:7400"
+                            .formatted(base));
+        }
     }
 
     URI current() {

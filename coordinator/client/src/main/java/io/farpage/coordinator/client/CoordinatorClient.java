@@ -112,16 +112,13 @@ public final class CoordinatorClient implements AutoCloseable {
      * @throws IllegalArgumentException as the other constructors do
      */
     public CoordinatorClient(List<URI> bases, Duration deadline, Allegiance allegiance, Credentials credentials) {
-        bases.forEach(CoordinatorClient::check);
-        if (bases.isEmpty()) {
-            throw new IllegalArgumentException("no coordinator URL is given; for example http://127.0.0.1:7400");
-        }
+        this.addresses = new Addresses(bases);
         if (deadline.isNegative() || deadline.isZero()) {
             throw new IllegalArgumentException("deadline " + deadline + " is not positive");
         }
-        this.addresses = new Addresses(bases);
         this.allegiance = allegiance;
-        this.transport = new Transport(addresses, deadline, allegiance, credentials);
+        this.transport =
+                new Transport(addresses, deadline, new Connections(credentials, deadline), allegiance, credentials);
     }
 
     /**
@@ -132,18 +129,9 @@ public final class CoordinatorClient implements AutoCloseable {
      * @throws IllegalArgumentException as the other constructors do
      */
     public CoordinatorClient(URI base, Duration deadline, HttpClient shared) {
-        check(base);
         this.addresses = new Addresses(List.of(base));
-        this.transport = new Transport(addresses, deadline, shared);
-        this.allegiance = transport.allegiance();
-    }
-
-    private static void check(URI base) {
-        if (!("http".equals(base.getScheme()) || "https".equals(base.getScheme())) || base.getHost() == null) {
-            throw new IllegalArgumentException(
-                    "coordinator URL '%s' must be http://host:port or https://host:port, for example http://127.0.0.1:7400"
-                            .formatted(base));
-        }
+        this.allegiance = new Allegiance();
+        this.transport = new Transport(addresses, deadline, new Connections(shared), allegiance, Credentials.NONE);
     }
 
     /** Which coordinator this client obeys. */

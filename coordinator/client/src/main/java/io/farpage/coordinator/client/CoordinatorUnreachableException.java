@@ -1,5 +1,7 @@
 package io.farpage.coordinator.client;
 
+import java.net.URI;
+
 /**
  * No answer that makes sense came in time: nothing listens, the deadline passed, the connection broke, or it is no coordinator that
  * answers. Whether the call took effect is unknown; trying again later is right, since all operations that agents use are idempotent.
@@ -8,11 +10,24 @@ public final class CoordinatorUnreachableException extends CoordinatorException 
 
     private static final long serialVersionUID = 1L;
 
-    CoordinatorUnreachableException(String message, Throwable cause) {
+    private CoordinatorUnreachableException(String message, Throwable cause) {
         super(message, cause);
     }
 
     CoordinatorUnreachableException(String message) {
         super(message);
+    }
+
+    /** @param reason why there is no answer from the coordinator that was called */
+    static CoordinatorUnreachableException of(URI coordinator, Call call, String reason) {
+        return new CoordinatorUnreachableException(message(coordinator, call, reason));
+    }
+
+    static CoordinatorUnreachableException of(URI coordinator, Call call, String reason, Throwable cause) {
+        return new CoordinatorUnreachableException(message(coordinator, call, reason), cause);
+    }
+
+    private static String message(URI coordinator, Call call, String reason) {
+        return "coordinator at %s not reached (%s): %s".formatted(coordinator, call.operation(), reason);
     }
 }

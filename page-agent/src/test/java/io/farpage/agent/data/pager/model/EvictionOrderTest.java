@@ -28,7 +28,7 @@ final class EvictionOrderTest {
     }
 
     private static void requireTableAgrees(World world) {
-        assertEquals(world.resident(), world.pager.status().residentPages(), world::toString);
+        assertEquals(world.resident(), world.agent.pager().status().residentPages(), world::toString);
     }
 
     @Test
@@ -81,7 +81,7 @@ final class EvictionOrderTest {
                         .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
                         .write(LIMIT - SLACK, LIMIT - SLACK + 1)
                         .then(world -> assertTrue(
-                                world.pager.status().writtenBackPages() > 0, "pages have reached their home"))
+                                world.agent.pager().status().writtenBackPages() > 0, "pages have reached their home"))
                         .then(world -> assertEquals(LIMIT - SLACK + 1, world.resident()))
                         .then(EvictionOrderTest::requireTableAgrees));
     }
@@ -105,7 +105,8 @@ final class EvictionOrderTest {
                         .write(0, PAGES)
                         .read(0, PAGES)
                         .read(0, PAGES)
-                        .then(world -> assertEquals(0, world.pager.status().dirtyPages()))
+                        .then(world ->
+                                assertEquals(0, world.agent.pager().status().dirtyPages()))
                         .then(EvictionOrderTest::requireTableAgrees)
                         .then(world -> world.kernel().host().refuseHoles(-Errno.EPERM))
                         .read(0, SLACK)

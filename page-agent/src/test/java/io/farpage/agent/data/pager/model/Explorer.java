@@ -129,16 +129,16 @@ final class Explorer implements Schedule {
         }
         world.fabric.addSteps(steps);
         world.pins.addSteps(steps);
-        if (world.kills() > 0) {
+        if (world.agent.kills() > 0) {
             world.fabric.addLinks(steps);
         }
         if (ends && world.kernel().isAlive()) {
             steps.add(Step.of(Kind.END));
         }
-        if (setup.has(Feature.KEPT) && world.kills() == 0 && world.ended == null) {
+        if (setup.has(Feature.KEPT) && world.agent.kills() == 0 && world.agent.ended() == null) {
             steps.add(Step.of(Kind.KILL));
         }
-        if (!inCycle && !world.kernel().isAlive() && world.ended == null) {
+        if (!inCycle && !world.kernel().isAlive() && world.agent.ended() == null) {
             steps.add(Step.of(Kind.PROBE));
         }
         steps.add(Step.AGENT);

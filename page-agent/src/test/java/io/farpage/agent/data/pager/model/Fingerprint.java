@@ -54,14 +54,14 @@ final class Fingerprint {
         fingerprint.add(world.threads.toString().hashCode());
         fingerprint.add(world.pins.shape().hashCode());
         fingerprint.add(progress.hashCode());
-        fingerprint.add(world.ended == null ? 0 : 1);
-        fingerprint.add(world.kills());
+        fingerprint.add(world.agent.ended() == null ? 0 : 1);
+        fingerprint.add(world.agent.kills());
         for (int frame = 0; frame < World.MAX_FRAMES; frame++) {
             boolean free = world.pool.stagingFrames().isFree(frame);
             fingerprint.add(free ? -1 : Memory.version(world.pool.stagingAddress() + world.pool.offset(frame)));
         }
-        fingerprint.visit(world.pager);
-        fingerprint.visit(world.fetcher);
+        fingerprint.visit(world.agent.pager());
+        fingerprint.visit(world.agent.fetcher());
         world.fabric.homes().forEach(home -> fingerprint.visit(home.link()));
         return fingerprint.hash;
     }

@@ -130,7 +130,7 @@ final class Invariants {
         }
         heldInCycle |= world.pins.pollHeld();
         notePartialRemovals(now);
-        long held = world.pager.held();
+        long held = world.agent.pager().held();
         letIn = heldInCycle || besideSilentHome ? held : Math.min(letIn, held);
         besideSilentHome = world.isHomeSilentBesideOthers();
         if (isOver(heldInCycle, now)) {
@@ -154,7 +154,7 @@ final class Invariants {
     }
 
     private boolean isOver(boolean isHeld, long now) {
-        boolean canEvict = world.ended == null
+        boolean canEvict = world.agent.ended() == null
                 && world.kernel().isAlive()
                 && !world.guest.hasForked()
                 && !world.pins.isLasting()
@@ -179,7 +179,7 @@ final class Invariants {
 
     /** The guest has ended: its memory is at its homes, and nothing is left over. */
     void checkEnd() {
-        PagerEnd end = world.ended;
+        PagerEnd end = world.agent.ended();
         if (end == null) {
             throw new AssertionError("the pager has not ended");
         }

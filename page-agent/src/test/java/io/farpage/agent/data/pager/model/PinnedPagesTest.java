@@ -63,7 +63,7 @@ final class PinnedPagesTest {
                 .write(0, PAGES)
                 .read(0, PAGES)
                 .read(0, PAGES)
-                .then(world -> assertEquals(0, world.pager.status().dirtyPages(), world::toString));
+                .then(world -> assertEquals(0, world.agent.pager().status().dirtyPages(), world::toString));
     }
 
     private static void run(CalmSchedule schedule) {
@@ -85,7 +85,7 @@ final class PinnedPagesTest {
                 .read(0, PAGES)
                 .then(world -> assertTrue(world.resident() < LIMIT, world::toString))
                 .write(0, PAGES)
-                .then(world -> assertEquals(PAGES, world.pager.status().dirtyPages(), world::toString)));
+                .then(world -> assertEquals(PAGES, world.agent.pager().status().dirtyPages(), world::toString)));
     }
 
     @Test
@@ -113,10 +113,11 @@ final class PinnedPagesTest {
                 .then(world -> {
                     assertTrue(world.pins.isHeld());
                     assertTrue(world.kernel().isCached(PAGES - 1), "a pinned page was evicted");
-                    assertTrue(world.pager.status().dirtyPages() > 1, world::toString);
+                    assertTrue(world.agent.pager().status().dirtyPages() > 1, world::toString);
                     assertTrue(
                             world.resident()
-                                    <= Math.max(LIMIT, world.pager.status().dirtyPages()),
+                                    <= Math.max(
+                                            LIMIT, world.agent.pager().status().dirtyPages()),
                             world::toString);
                 })
                 .then(world -> world.guest.goOn(world.threads.get(1)))

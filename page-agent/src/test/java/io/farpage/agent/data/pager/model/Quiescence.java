@@ -59,7 +59,7 @@ final class Quiescence {
         }
         quiesce(
                 () -> world.isPrivate()
-                        || world.resident() <= world.limit()
+                        || world.resident() <= world.agent.limit()
                         || !world.kernel().isAlive()
                         || isDirectReadStuck(),
                 World.LONG_NANOS,
@@ -73,10 +73,10 @@ final class Quiescence {
         if (world.kernel().isAlive()) {
             world.guest.end();
         }
-        if (world.ended == null) {
-            world.pager.probe();
+        if (world.agent.ended() == null) {
+            world.agent.pager().probe();
         }
-        quiesce(() -> world.ended != null && isQuiet(), World.LONG_NANOS, "the pager does not end");
+        quiesce(() -> world.agent.ended() != null && isQuiet(), World.LONG_NANOS, "the pager does not end");
         world.invariants().checkEnd();
     }
 
@@ -117,7 +117,7 @@ final class Quiescence {
 
     /** A successor has no link to the silent home, and gives it time for that before it has the home dropped. */
     private long silenceNanos() {
-        return SILENCE_NANOS + (world.kills() > 0 && world.setup.isMirrored() ? Mirroring.FIRST_LINK_NANOS : 0);
+        return SILENCE_NANOS + (world.agent.kills() > 0 && world.setup.isMirrored() ? Mirroring.FIRST_LINK_NANOS : 0);
     }
 
     private int idleThread() {
@@ -141,7 +141,7 @@ final class Quiescence {
     /** Whether no thread waits, and nothing is under way. */
     private boolean isQuiet() {
         return world.fabric.isIdle()
-                && world.fetcher.inUse() == 0
+                && world.agent.fetcher().inUse() == 0
                 && world.threads.stream().allMatch(this::isQuiet);
     }
 
@@ -175,7 +175,7 @@ final class Quiescence {
     private boolean areLostPagesPoisoned() {
         if (world.setup.has(Feature.NO_POISON)
                 || world.guest.hasForked()
-                || world.kills() > 0
+                || world.agent.kills() > 0
                 || !world.kernel().isAlive()) {
             return true;
         }
@@ -183,8 +183,8 @@ final class Quiescence {
         for (int page = 0; page < world.setup.pages(); page++) {
             poisoned += world.kernel().isPoisoned(page) ? 1 : 0;
         }
-        long lost = world.pager.status().lostPages();
-        if (poisoned != lost && !world.pager.needsPolling()) {
+        long lost = world.agent.pager().status().lostPages();
+        if (poisoned != lost && !world.agent.pager().needsPolling()) {
             throw new AssertionError(
                     lost + " pages count as lost, " + poisoned + " are poisoned, and the pager has no work\n" + world);
         }
@@ -204,24 +204,24 @@ final class Quiescence {
     private void quiesceRound(int round, long pauseNanos) {
         for (SimulatedHome home : world.fabric.homes()) {
             if (home.canConnect()) {
-                home.connect(world.shard);
+                home.connect(world.agent.shard());
             }
         }
         for (int home = 0; home < world.setup.homes(); home++) {
             if (world.fabric.canDrop(home)) {
-                world.drop(home);
+                world.coordinator.drop(home);
             }
             if (world.fabric.canBeginPull(home)) {
-                world.beginPull(home);
+                world.coordinator.beginPull(home);
             }
             while (world.fabric.canPull(home)) {
                 world.fabric.pull(home);
             }
             if (world.fabric.canEndPull(home)) {
-                world.endPull(home);
+                world.coordinator.endPull(home);
             }
             if (world.fabric.canPromote(home)) {
-                world.promote(home, 0);
+                world.coordinator.promote(home, 0);
             }
         }
         world.fabric.completeAll();
@@ -229,8 +229,8 @@ final class Quiescence {
         world.runCycle();
         if (round % 10 == 9) {
             world.pass(pauseNanos);
-            if (world.guest.hasForked() && world.ended == null) {
-                world.pager.probe();
+            if (world.guest.hasForked() && world.agent.ended() == null) {
+                world.agent.pager().probe();
             }
         }
     }

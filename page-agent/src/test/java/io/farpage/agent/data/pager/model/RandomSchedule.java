@@ -118,7 +118,7 @@ final class RandomSchedule implements Schedule {
         boolean promotes = random.nextInt(4) == 0;
         possible.removeIf(step -> (step.kind() == Kind.JOIN && !joins) || (step.kind() == Kind.PROMOTE && !promotes));
         world.pins.addSteps(possible);
-        if (world.kills() > 0) {
+        if (world.agent.kills() > 0) {
             world.fabric.addLinks(possible);
         }
         return possible;

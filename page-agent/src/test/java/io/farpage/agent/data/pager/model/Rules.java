@@ -27,8 +27,9 @@ final class Rules {
                 fabric.isHome(first, home -> !home.isLost())
                         && kernel.isAlive()
                         && (world.isPrivate() || !guest.hasChild());
-            case PROBE -> !inCycle && world.ended == null;
-            case KILL -> setup.has(Feature.KEPT) && world.ended == null && world.kills() < World.MAX_KILLS;
+            case PROBE -> !inCycle && world.agent.ended() == null;
+            case KILL ->
+                setup.has(Feature.KEPT) && world.agent.ended() == null && world.agent.kills() < Agent.MAX_KILLS;
             case FORK ->
                 !setup.has(Feature.KEPT) && (world.isPrivate() || !world.isAnyHomeLost()) && guest.canFork(first);
             case CHILD_END -> guest.hasChild();
@@ -53,7 +54,7 @@ final class Rules {
                 !world.setup.has(Feature.JOINING) && fabric.isHome(first, home -> !home.isSilent() && !home.isLost());
             case ANSWER -> fabric.isHome(first, SimulatedHome::isSilent);
             case DROP -> fabric.canDrop(first);
-            case JOIN -> fabric.canJoin(first) && world.ended == null && kernel.isAlive();
+            case JOIN -> fabric.canJoin(first) && world.agent.ended() == null && kernel.isAlive();
             case PULL_BEGIN -> fabric.canBeginPull(first);
             case PULL -> fabric.canPull(first);
             case PULL_END -> fabric.canEndPull(first);

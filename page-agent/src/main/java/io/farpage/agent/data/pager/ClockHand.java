@@ -20,6 +20,8 @@ final class ClockHand {
     private final PageTable table;
     private final GuestLayout layout;
     private final Homes homes;
+    private final RemoteHomes remotes;
+    private final WrittenHomes writtenHomes;
     private final Pins pins;
     private final int maxWriting;
 
@@ -38,6 +40,8 @@ final class ClockHand {
         table = memory.table();
         layout = memory.layout();
         homes = memory.context().homes();
+        remotes = homes.remotes();
+        writtenHomes = memory.context().writtenHomes();
         pins = memory.context().pins();
     }
 
@@ -139,8 +143,8 @@ final class ClockHand {
             Home home = homes.home(extent);
             return home == null || home.isUp();
         }
-        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, homes.count())));
-        return homes.takeWrites(extent, most);
+        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, remotes.count())));
+        return writtenHomes.takeWrites(extent, most);
     }
 
     private boolean isVictim(int page) {

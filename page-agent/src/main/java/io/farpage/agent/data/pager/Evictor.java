@@ -19,7 +19,7 @@ final class Evictor {
     private final PageTable table;
     private final PageOut pageOut;
     private final Residency residency;
-    private final Homes homes;
+    private final RemoteHomes remotes;
     private final Pins pins;
     private final LongSupplier clock;
     private final ClockHand hand;
@@ -41,7 +41,7 @@ final class Evictor {
         this.residency = residency;
         table = memory.table();
         PagerContext context = memory.context();
-        homes = context.homes();
+        remotes = context.homes().remotes();
         pins = context.pins();
         clock = context.clock();
         hand = new ClockHand(memory, pageOut.maxWriting());
@@ -80,7 +80,7 @@ final class Evictor {
         if (!evicting || isPaused()) {
             return work;
         }
-        long leaving = Math.max(0, table.count(PageTable.EVICTING) - homes.stuckWrites());
+        long leaving = Math.max(0, table.count(PageTable.EVICTING) - remotes.stuckWrites());
         long surplus = resident - leaving - (limit - 2L * slack);
         work += evict(surplus);
         if (pageOut.hasProtected()) {

@@ -23,6 +23,7 @@ final class Flush {
     private final PageTable table;
     private final GuestLayout layout;
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
     private final Transfers transfers;
     private final WriteBack writeBack;
     private final long deadlineNanos;
@@ -45,6 +46,7 @@ final class Flush {
         PagerContext context = memory.context();
         space = context.space();
         homes = context.homes();
+        writtenHomes = context.writtenHomes();
         transfers = context.transfers();
         deadlineNanos = context.options().flushDeadline().toNanos();
         clock = context.clock();
@@ -163,7 +165,7 @@ final class Flush {
 
     /** Starts to write a run of pages. Returns how many, 0 if slots or frames run short or the link is down. */
     private int write(int of, int first) {
-        if (!homes.takeWrites(of, Integer.MAX_VALUE)) {
+        if (!writtenHomes.takeWrites(of, Integer.MAX_VALUE)) {
             return 0;
         }
         int count = 1;

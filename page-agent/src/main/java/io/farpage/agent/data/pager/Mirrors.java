@@ -11,6 +11,7 @@ final class Mirrors {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
     private final Transfers transfers;
     private final Staging staging;
     private final PagerCounters counters;
@@ -24,6 +25,7 @@ final class Mirrors {
 
     Mirrors(PagerContext context) {
         homes = context.homes();
+        writtenHomes = context.writtenHomes();
         transfers = context.transfers();
         staging = context.staging();
         counters = context.counters();
@@ -120,7 +122,7 @@ final class Mirrors {
         if (now - write.startedAt() > dropNanos) {
             for (int copy = 0; copy < homes.copies(extent); copy++) {
                 if (homes.home(extent, copy) == to) {
-                    homes.suspect(extent, copy, true);
+                    writtenHomes.suspect(extent, copy, true);
                 }
             }
             Joining joining = homes.joinings().of(extent);

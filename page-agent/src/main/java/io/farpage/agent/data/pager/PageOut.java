@@ -22,6 +22,7 @@ final class PageOut {
     private final Residency residency;
     private final WriteBack writeBack;
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
     private final Transfers transfers;
     private final Pins pins;
     private final PagerCounters counters;
@@ -38,6 +39,7 @@ final class PageOut {
         table = memory.table();
         PagerContext context = memory.context();
         homes = context.homes();
+        writtenHomes = context.writtenHomes();
         transfers = context.transfers();
         pins = context.pins();
         counters = context.counters();
@@ -162,7 +164,7 @@ final class PageOut {
     /** Whether the homes of a page take writes. If not, the page stays dirty, and others are written. */
     private boolean mayWrite(int page) {
         int extent = homes.extent(page);
-        return !homes.isLost(extent) && homes.doAllAnswer(extent);
+        return !homes.isLost(extent) && writtenHomes.doAllAnswer(extent);
     }
 
     /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */

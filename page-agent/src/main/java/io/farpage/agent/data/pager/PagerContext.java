@@ -17,6 +17,7 @@ final class PagerContext {
     private final PagerOptions options;
     private final LongSupplier clock;
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
     private final Staging staging;
     private final Transfers transfers;
     private final Sealing sealing;
@@ -32,9 +33,10 @@ final class PagerContext {
         kept = guest.kept();
         pool = backing.pool();
         homes = new Homes(backing, clock);
+        writtenHomes = new WrittenHomes(homes, clock);
         staging = new Staging(pool, guest.pageBytes());
         sealing = new Sealing(guest.seal(), staging);
-        transfers = new Transfers(backing.fetcher(), homes, staging, clock);
+        transfers = new Transfers(backing.fetcher(), homes, writtenHomes, staging, clock);
         heat = new Heat(pages(), clock);
     }
 
@@ -86,6 +88,10 @@ final class PagerContext {
 
     Homes homes() {
         return homes;
+    }
+
+    WrittenHomes writtenHomes() {
+        return writtenHomes;
     }
 
     Staging staging() {

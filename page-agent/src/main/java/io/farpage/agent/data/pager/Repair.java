@@ -27,6 +27,7 @@ final class Repair {
     private final Children children;
     private final boolean isShared;
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
     private final JoiningHomes joinings;
     private final Transfers transfers;
     private final Staging staging;
@@ -59,6 +60,7 @@ final class Repair {
         PagerContext context = memory.context();
         isShared = context.isShared();
         homes = context.homes();
+        writtenHomes = context.writtenHomes();
         joinings = homes.joinings();
         transfers = context.transfers();
         staging = context.staging();
@@ -122,7 +124,7 @@ final class Repair {
             case PULLING -> letPull(joining, now);
             case WAITING -> begin(joining, now);
             case COPYING -> copy(joining, now);
-            case READY -> tell(joining, now, joining.home() != null && homes.isAway(joining.home()));
+            case READY -> tell(joining, now, joining.home() != null && writtenHomes.isAway(joining.home()));
             case FAILED -> tell(joining, now, true);
         };
     }
@@ -156,7 +158,7 @@ final class Repair {
 
     private int copy(Joining joining, long now) {
         Home home = joining.home();
-        if (home != null && homes.isAway(home)) {
+        if (home != null && writtenHomes.isAway(home)) {
             joining.fail();
             return 1;
         }

@@ -9,6 +9,7 @@ final class Residency {
     private final PagerContext context;
     private final PageTable table;
     private final Homes homes;
+    private final RemoteHomes remotes;
     private final Installer installer;
     private final Arrivals arrivals;
     private final Children children;
@@ -25,6 +26,7 @@ final class Residency {
         context = memory.context();
         table = memory.table();
         homes = context.homes();
+        remotes = homes.remotes();
         reserve = new PinReserve(context.pins(), table.pages(), memory.layout().pageBytes());
         limit = context.options().localPages();
     }
@@ -79,11 +81,11 @@ final class Residency {
             return Math.clamp(free, 1, PagerOptions.MAX_RUN);
         }
         Home home = homes.home(extent);
-        boolean answers = home == null || homes.answers(home);
+        boolean answers = home == null || remotes.answers(home);
         if (answers && free <= 0 && homes.isAnySilent()) {
             free += silentReserve(limit);
         }
-        if (home != null && homes.areSeveral()) {
+        if (home != null && remotes.areSeveral()) {
             free = answers
                     ? Math.min(free, (free + home.incoming() + 1) / 2 - home.incoming())
                     : free - silentReserve(limit);

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 final class Transfers {
     private final Fetcher fetcher;
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
+    private final RemoteHomes remotes;
     private final Staging staging;
     private final LongSupplier clock;
     /** By slot of the fetcher. */
@@ -17,10 +19,12 @@ final class Transfers {
     /** Slots in use for pages with several homes. */
     private int mirrored;
 
-    Transfers(Fetcher fetcher, Homes homes, Staging staging, LongSupplier clock) {
+    Transfers(Fetcher fetcher, Homes homes, WrittenHomes writtenHomes, Staging staging, LongSupplier clock) {
         this.clock = clock;
         this.fetcher = fetcher;
         this.homes = homes;
+        this.writtenHomes = writtenHomes;
+        remotes = homes.remotes();
         this.staging = staging;
         all = new Transfer[fetcher.capacity()];
         for (int slot = 0; slot < all.length; slot++) {
@@ -54,7 +58,7 @@ final class Transfers {
                     : beginWrites(kind, extent, page, pages, frame);
         }
         Home home = homes.remote(extent);
-        if (!homes.mayTransfer(home)) {
+        if (!remotes.mayTransfer(home)) {
             return null;
         }
         long incarnation = homes.incarnation(extent, 0);
@@ -70,14 +74,14 @@ final class Transfers {
     private Transfer begun(int slot, Transfer.Kind kind, int page, int pages, int frame, Home home) {
         Transfer begun = all[slot];
         begun.begin(kind, page, pages, frame, home, homes.version());
-        homes.begin(home, pages, begun.isWrite());
+        remotes.begin(home, pages, begun.isWrite());
         return begun;
     }
 
     /** Reads from one of several homes. If its link breaks, another one is asked at once; if none is up, the transfer waits for this one. */
     private @Nullable Transfer beginRead(Transfer.Kind kind, int extent, int copy, int page, int pages, int frame) {
         Home home = Objects.requireNonNull(homes.home(extent, copy));
-        if (!homes.mayTransfer(home)) {
+        if (!remotes.mayTransfer(home)) {
             return null;
         }
         long incarnation = homes.incarnation(extent, copy);
@@ -112,7 +116,7 @@ final class Transfers {
     @Nullable
     Transfer beginCopyWrite(Joining to, int page, int pages, int frame) {
         Home home = Objects.requireNonNull(to.home());
-        if (!homes.mayTransfer(home)) {
+        if (!remotes.mayTransfer(home)) {
             return null;
         }
         int slot = fetcher.writeFailingFast(
@@ -156,7 +160,7 @@ final class Transfers {
             lead = lead == null ? leg : lead;
             lead.addLeg(leg, home, incarnation);
         }
-        Joining joining = homes.written(extent);
+        Joining joining = writtenHomes.joining(extent);
         Home joins = joining == null ? null : joining.home();
         if (joining != null && joins != null) {
             int slot =
@@ -174,24 +178,24 @@ final class Transfers {
         if (!homes.isMirrored(extent)) {
             return mayBegin(page);
         }
-        Joining joining = homes.written(extent);
+        Joining joining = writtenHomes.joining(extent);
         Home joins = joining == null ? null : joining.home();
-        int writers = homes.writers(extent) + (joins == null ? 0 : 1);
+        int writers = writtenHomes.count(extent) + (joins == null ? 0 : 1);
         if (writers == 0 || fetcher.capacity() - fetcher.inUse() < writers) {
             return false;
         }
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home home = homes.home(extent, copy);
-            if (home != null && !homes.isLost(extent, copy) && !homes.mayTransfer(home)) {
+            if (home != null && !homes.isLost(extent, copy) && !remotes.mayTransfer(home)) {
                 return false;
             }
         }
-        return joins == null || homes.mayTransfer(joins);
+        return joins == null || remotes.mayTransfer(joins);
     }
 
     /** Whether a slot is free for a transfer with the only home of a page, which is another node. */
     private boolean mayBegin(int page) {
-        return fetcher.inUse() < fetcher.capacity() && homes.mayTransfer(homes.remote(homes.extent(page)));
+        return fetcher.inUse() < fetcher.capacity() && remotes.mayTransfer(homes.remote(homes.extent(page)));
     }
 
     /** The next transfer that has completed, or null. It keeps its frames until {@link #end}. */
@@ -203,7 +207,7 @@ final class Transfers {
             FetchStatus how = fetcher.status(slot);
             completed.polled();
             if (home != null) {
-                homes.completed(home, how == FetchStatus.OK);
+                remotes.completed(home, how == FetchStatus.OK);
             }
             Transfer whole = mirrored == 0 ? completed : ended(completed, how);
             if (whole != null) {
@@ -244,7 +248,7 @@ final class Transfers {
     private void endLeg(Transfer leg) {
         Home home = leg.home();
         if (home != null) {
-            homes.end(home, leg.count(), true);
+            remotes.end(home, leg.count(), true);
         }
         mirrored--;
         int slot = leg.slot();
@@ -269,7 +273,7 @@ final class Transfers {
             }
             FetchStatus its = completed.writtenTo(home, homes.incarnation(extent, copy));
             if (its != FetchStatus.OK) {
-                homes.suspect(extent, copy, its == FetchStatus.DEADLINE);
+                writtenHomes.suspect(extent, copy, its == FetchStatus.DEADLINE);
                 status = its;
             }
         }
@@ -297,7 +301,7 @@ final class Transfers {
     void endKeepingFrames(Transfer completed) {
         Home home = completed.home();
         if (home != null) {
-            homes.end(home, completed.count(), completed.isWrite());
+            remotes.end(home, completed.count(), completed.isWrite());
         }
         mirrored -= completed.isMirrored() ? 1 : 0;
         int slot = completed.slot();

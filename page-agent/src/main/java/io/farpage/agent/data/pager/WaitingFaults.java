@@ -9,11 +9,13 @@ import java.util.function.IntConsumer;
  */
 final class WaitingFaults {
     private final Homes homes;
+    private final RemoteHomes remotes;
     private FaultQueue[] queues = {new FaultQueue()};
     private int size;
 
     WaitingFaults(Homes homes) {
         this.homes = homes;
+        remotes = homes.remotes();
     }
 
     boolean isEmpty() {
@@ -47,14 +49,14 @@ final class WaitingFaults {
 
     /** Whether the home of a queue answers, or another home of the page at its head does. */
     private boolean isServed(int number) {
-        if (number == 0 || homes.answers(homes.numbered(number))) {
+        if (number == 0 || remotes.answers(remotes.numbered(number))) {
             return true;
         }
         if (!homes.isMirrored()) {
             return false;
         }
         Home reader = homes.home(homes.extent(queues[number].page()));
-        return reader == null || homes.answers(reader);
+        return reader == null || remotes.answers(reader);
     }
 
     void add(int page, boolean write, long seenNanos) {

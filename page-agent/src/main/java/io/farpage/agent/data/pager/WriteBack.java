@@ -13,6 +13,7 @@ final class WriteBack {
     private final GuestFile file;
     private final GuestLayout layout;
     private final Homes homes;
+    private final WrittenHomes writtenHomes;
     private final Staging staging;
     private final Transfers transfers;
     private final Sealing sealing;
@@ -35,6 +36,7 @@ final class WriteBack {
         layout = memory.layout();
         PagerContext context = memory.context();
         homes = context.homes();
+        writtenHomes = context.writtenHomes();
         staging = context.staging();
         transfers = context.transfers();
         sealing = context.sealing();
@@ -88,13 +90,13 @@ final class WriteBack {
     Outcome write(Transfer.Kind kind, int first, int count, int index) {
         int from = staging.frameOf(frame, index);
         int extent = homes.extent(first);
-        homes.writes(extent, first, count);
-        Joining joining = homes.written(extent);
+        writtenHomes.begin(extent, first, count);
+        Joining joining = writtenHomes.joining(extent);
         if (joining != null) {
             return writeJoined(kind, first, count, from, joining);
         }
         boolean isLocal = homes.localCopy(extent) >= 0;
-        if (isLocal && homes.writers(extent) == 0) {
+        if (isLocal && writtenHomes.count(extent) == 0) {
             sealing.seal(first, count, from);
             staging.copyToExported(from, count, homes.localOffset(extent, first));
             staging.free(from, count);

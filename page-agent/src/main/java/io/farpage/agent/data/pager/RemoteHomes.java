@@ -1,0 +1,113 @@
+package io.farpage.agent.data.pager;
+
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * The homes on other nodes, by number, and how they share the transfer slots of a pager. Each of several homes is guaranteed a share of the slots; a
+ * home that does not answer gets no more than its share, so that it delays only its own pages. The shard's thread only. Allocates nothing, but for
+ * a new home.
+ */
+final class RemoteHomes {
+    private final Fetcher fetcher;
+    private final LongSupplier clock;
+    /** By number. A home stays in the list when no extent lives there any more. */
+    private final List<Home> all = new ArrayList<>();
+    /** Slots that each home is guaranteed, and how many guaranteed slots are free over all homes. */
+    private int share;
+
+    private int reserved;
+
+    /** @param clock monotonic nanoseconds */
+    RemoteHomes(Fetcher fetcher, LongSupplier clock) {
+        this.fetcher = fetcher;
+        this.clock = clock;
+    }
+
+    /** The home that a link leads to, which is numbered if it is new. {@link #divideSlots} must follow. */
+    Home at(PeerLink link) {
+        for (Home known : all) {
+            if (known.link() == link) {
+                return known;
+            }
+        }
+        Home fresh = new Home(all.size() + 1, link);
+        all.add(fresh);
+        return fresh;
+    }
+
+    /** Divides the slots among all homes. */
+    void divideSlots() {
+        share = all.size() < 2 ? 0 : Math.max(1, fetcher.capacity() / (2 * all.size()));
+        reserved = 0;
+        for (Home one : all) {
+            reserved += Math.max(0, share - one.transfers());
+        }
+    }
+
+    /** The highest number of a home. */
+    int count() {
+        return all.size();
+    }
+
+    /** A home by its number, from 1 on. */
+    Home numbered(int number) {
+        return all.get(number - 1);
+    }
+
+    /** Whether there are several. */
+    boolean areSeveral() {
+        return all.size() > 1;
+    }
+
+    /** Whether a home's link is up and it completes transfers. */
+    boolean answers(Home one) {
+        return one.answers(clock.getAsLong());
+    }
+
+    /** Whether all of them answer. */
+    boolean doAllAnswer() {
+        boolean doAllAnswer = true;
+        for (int i = 0; i < all.size(); i++) {
+            doAllAnswer &= answers(all.get(i));
+        }
+        return doAllAnswer;
+    }
+
+    /** Whether a transfer with a home leaves the guaranteed slots of the other homes free. */
+    boolean mayTransfer(Home with) {
+        return share == 0
+                || with.transfers() < share
+                || (with.answers(clock.getAsLong()) && fetcher.capacity() - fetcher.inUse() > reserved);
+    }
+
+    /** Pages on their way to homes that do not answer. */
+    int stuckWrites() {
+        int stuck = 0;
+        for (int i = 0; i < all.size(); i++) {
+            Home one = all.get(i);
+            stuck += one.writing() > 0 && !answers(one) ? one.writing() : 0;
+        }
+        return stuck;
+    }
+
+    /** A transfer of so many pages has begun. */
+    void begin(Home with, int pages, boolean write) {
+        reserved -= with.transfers() < share ? 1 : 0;
+        with.begin(pages, write, clock.getAsLong());
+    }
+
+    /** A transfer of so many pages has ended. */
+    void end(Home with, int pages, boolean write) {
+        with.end(pages, write);
+        reserved += with.transfers() < share ? 1 : 0;
+    }
+
+    /** A transfer with a home has completed. */
+    void completed(Home one, boolean succeeded) {
+        one.completed(succeeded, clock.getAsLong());
+    }
+}

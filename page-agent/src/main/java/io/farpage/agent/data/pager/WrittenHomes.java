@@ -1,0 +1,132 @@
+package io.farpage.agent.data.pager;
+
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The homes that the pages of an extent are written to: all of its homes, and the one that joins. One of several homes that takes no WRITEs is reported,
+ * so that it is dropped. The shard's thread only. Allocates nothing.
+ */
+final class WrittenHomes {
+    private final Homes homes;
+    private final RemoteHomes remotes;
+    private final JoiningHomes joinings;
+    private final Mirroring mirroring;
+    private final LongSupplier clock;
+    private final long startedAt;
+
+    /** @param clock monotonic nanoseconds */
+    WrittenHomes(Homes homes, LongSupplier clock) {
+        this.homes = homes;
+        this.clock = clock;
+        remotes = homes.remotes();
+        joinings = homes.joinings();
+        mirroring = homes.mirroring();
+        startedAt = clock.getAsLong();
+    }
+
+    /** How many homes on other nodes a page of an extent is written to, without one that joins. */
+    int count(int extent) {
+        int count = 0;
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            count += homes.home(extent, copy) != null && !homes.isLost(extent, copy) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /**
+     * The home that joins an extent and gets its WRITEs now; null if there is none. One whose link is down, or that has not answered for long, gets none
+     * from now on.
+     */
+    @Nullable
+    Joining joining(int extent) {
+        Joining joining = joinings.of(extent);
+        if (joining == null || !joining.isWritten()) {
+            return null;
+        }
+        Home on = joining.home();
+        if (on != null && joining.state() == Joining.State.COPYING && isAway(on)) {
+            joining.fail();
+            return null;
+        }
+        return joining;
+    }
+
+    /** A WRITE of pages of one extent begins. */
+    void begin(int extent, int page, int count) {
+        Joining joining = joinings.of(extent);
+        if (joining != null) {
+            joining.note(page, count);
+        }
+    }
+
+    /** Whether the link of a home is down, or it has not answered for so long that it is to be dropped. */
+    boolean isAway(Home one) {
+        return !one.isUp() || one.isQuietFor(mirroring.dropNanos(), clock.getAsLong());
+    }
+
+    /**
+     * Whether all homes of an extent take WRITEs now. A home of several that does not is reported, so that it is dropped, if another one does.
+     *
+     * @param most pages that may be on their way to each
+     */
+    boolean takeWrites(int extent, int most) {
+        boolean all = true;
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            Home one = homes.home(extent, copy);
+            if (one == null || homes.isLost(extent, copy)) {
+                continue;
+            }
+            report(extent, copy, one);
+            all &= one.isUp() && one.writing() < most && remotes.mayTransfer(one);
+        }
+        return all;
+    }
+
+    /** Whether all homes of an extent that are not lost answer. */
+    boolean doAllAnswer(int extent) {
+        boolean all = true;
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            Home one = homes.home(extent, copy);
+            if (one != null && !homes.isLost(extent, copy)) {
+                report(extent, copy, one);
+                all &= remotes.answers(one);
+            }
+        }
+        return all;
+    }
+
+    /** Reports a home of several whose link is down, or that has not answered for long. */
+    private void report(int extent, int copy, Home one) {
+        if (homes.copies(extent) > 1) {
+            if (!one.isUp()) {
+                suspect(extent, copy, false);
+            } else if (one.isQuietFor(mirroring.dropNanos(), clock.getAsLong())) {
+                suspect(extent, copy, true);
+            }
+        }
+    }
+
+    /** Reports a home that does not take WRITEs, if another home of the extent does and this one had time to come up. */
+    void suspect(int extent, int copy, boolean silent) {
+        Home one = homes.home(extent, copy);
+        long now = clock.getAsLong();
+        if (one == null
+                || (one.link().connections() == 0 && now - startedAt < Mirroring.FIRST_LINK_NANOS)
+                || !isAnotherWell(extent, one, now)
+                || !one.suspect(now, Mirroring.REPEAT_NANOS)) {
+            return;
+        }
+        mirroring.suspect(homes.name(extent, copy), homes.incarnation(extent, copy), silent);
+    }
+
+    private boolean isAnotherWell(int extent, Home than, long now) {
+        for (int copy = 0; copy < homes.copies(extent); copy++) {
+            Home one = homes.home(extent, copy);
+            if (one != than && !homes.isLost(extent, copy) && (one == null || one.answers(now))) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

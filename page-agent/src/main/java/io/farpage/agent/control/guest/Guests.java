@@ -4,29 +4,20 @@ import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.guest.GuestException.Obstacle;
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinPolicy;
-import io.farpage.agent.control.seal.SealException;
 import io.farpage.agent.control.seal.Seals;
-import io.farpage.agent.control.seal.SpaceSeal;
-import io.farpage.agent.control.space.Claim;
 import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.space.SpaceInUseException;
 import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.control.trace.TracedPager;
-import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
-import io.farpage.agent.data.pager.SpaceMap;
-import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.coordinator.model.CopyReport;
-import io.farpage.coordinator.model.HeatReport;
 import io.farpage.coordinator.model.Space;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -38,13 +29,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** All guests of this agent, by the id of their space. A request may name the space by name or id. Thread-safe. */
 public final class Guests implements AutoCloseable, SampledGuests {
-    private static final Logger log = LoggerFactory.getLogger(Guests.class);
-    private static final int DEFAULT_PREFETCH = 32;
     private static final Duration FENCING_TIMEOUT = Duration.ofSeconds(3);
     private static final Duration FENCING_PAUSE = Duration.ofMillis(50);
 
@@ -52,15 +39,12 @@ public final class Guests implements AutoCloseable, SampledGuests {
     private final SpaceCreation creation;
     private final Spaces spaces;
     private final PagerHosts hosts;
-    private final Options options;
-    private volatile GuestWatch watch = GuestWatch.NONE;
+    private final GuestEvents events;
+    private final GuestOpening opening;
     private final Map<Long, Guest> guests = new ConcurrentHashMap<>();
     private final Adoptions adoptions;
     /** Another process takes over: no guest may begin that this process would take along. Guarded by this. */
     private boolean leaving;
-
-    /** Working sets of spaces whose guests have ended. */
-    private final WorkingSets workingSets = new WorkingSets();
 
     /**
      * @param shards that guests are spread over
@@ -69,7 +53,6 @@ public final class Guests implements AutoCloseable, SampledGuests {
     public Guests(LocalNode node, Spaces spaces, List<ShardLoop> shards, ShardLinks links, Options options) {
         this.coordinator = node.coordinator();
         creation = new SpaceCreation(node, options.seals());
-        this.options = options;
         this.spaces = spaces;
         List<PagerHost> each = new ArrayList<>();
         for (ShardLoop shard : shards) {
@@ -77,6 +60,9 @@ public final class Guests implements AutoCloseable, SampledGuests {
             each.add(new PagerHost(number, node, shard, peer -> links.link(peer, number), options, spaces.drops()));
         }
         hosts = new PagerHosts(each, options.pins());
+        WorkingSets workingSets = new WorkingSets();
+        events = new GuestEvents(coordinator, spaces, workingSets);
+        opening = new GuestOpening(spaces, hosts, options, workingSets, events);
         adoptions = new Adoptions(options.keeping(), options.seals(), spaces, new Adopting());
     }
 
@@ -141,7 +127,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
             creation.awaitDeletion(name);
         }
         // Outside the lock: a file system that does not answer delays this attach alone.
-        HandoffSocket socket = listen(request);
+        HandoffSocket socket = GuestOpening.listen(request);
         boolean accepted = false;
         try {
             GuestStatus status = attachWhenFenced(name, request, socket);
@@ -167,14 +153,6 @@ public final class Guests implements AutoCloseable, SampledGuests {
                 }
                 LockSupport.parkNanos(FENCING_PAUSE.toNanos());
             }
-        }
-    }
-
-    private static HandoffSocket listen(GuestRequest request) throws GuestException {
-        try {
-            return HandoffSocket.listen(request.path(), request.access());
-        } catch (IOException | IllegalArgumentException e) {
-            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }
     }
 
@@ -213,11 +191,12 @@ public final class Guests implements AutoCloseable, SampledGuests {
         Optional<Space> created = creation.createIfAbsent(name, request);
         OptionalLong id = created.isPresent() ? OptionalLong.of(created.get().id()) : spaces.resolve(name);
         try {
-            Optional<SpaceUse> exclusive =
-                    id.isPresent() ? spaces.useExclusively(id.getAsLong(), claim(request)) : Optional.empty();
+            Optional<SpaceUse> exclusive = id.isPresent()
+                    ? spaces.useExclusively(id.getAsLong(), GuestOpening.claim(request))
+                    : Optional.empty();
             SpaceUse use = exclusive.orElseThrow(() -> new GuestException(
                     Obstacle.NOT_FOUND, "there is no space '" + name + "'; give sizeBytes (--size) to create it"));
-            Guest guest = open(use, created.isPresent(), request, socket);
+            Guest guest = opening.open(use, created.isPresent(), request, socket);
             guests.values().removeIf(g -> g.hasEnded() && g.space().equals(guest.space()));
             guests.put(guest.spaceId(), guest);
             guest.start();
@@ -225,81 +204,6 @@ public final class Guests implements AutoCloseable, SampledGuests {
         } catch (SpaceInUseException e) {
             throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
         }
-    }
-
-    private static Claim claim(GuestRequest request) {
-        return new Claim(
-                request.force().orElse(false) || isReset(request),
-                request.takeover().orElse(false));
-    }
-
-    private static boolean isReset(GuestRequest request) {
-        return request.reset().orElse(false);
-    }
-
-    private Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket) throws GuestException {
-        boolean done = false;
-        Optional<SpaceSeal> seal = Optional.empty();
-        try {
-            if (use.map().pages() > Integer.MAX_VALUE) {
-                throw new GuestException(
-                        Obstacle.INVALID,
-                        "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
-            }
-            hosts.requireStaging(use.map().pageSize());
-            seal = seal(use.space(), request);
-            HandoffAdmission admission = new HandoffAdmission(
-                    use,
-                    new HandoffAdmission.Past(
-                            seal.map(SpaceSeal::hasPages).orElse(!fresh),
-                            request.replay().orElse(true)
-                                    ? workingSets.of(use.map().id())
-                                    : WorkingSet.EMPTY,
-                            seal),
-                    options(request, use.map().pageSize()),
-                    hosts,
-                    new HandoffAdmission.Keeping(options.keeping(), socket.path()));
-            Guest guest = new Guest(use, socket, admission, new GuestListener(), System::nanoTime);
-            done = true;
-            return guest;
-        } catch (IllegalArgumentException e) {
-            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
-        } finally {
-            if (!done) {
-                seal.ifPresent(SpaceSeal::close);
-                use.close();
-                spaces.detachWhenUnused(use.map().id());
-            }
-        }
-    }
-
-    private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {
-        if (request.encrypted().orElse(false) && space.encryption().isEmpty()) {
-            throw new GuestException(
-                    Obstacle.CONFLICT,
-                    "space '%s' (id %d) is not encrypted; create another one with encrypted: true (--encrypted)"
-                            .formatted(space.name(), space.id()));
-        }
-        try {
-            return options.seals().open(space, new Seals.Trust(request.force().orElse(false), isReset(request)));
-        } catch (SealException e) {
-            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
-        }
-    }
-
-    private PagerOptions options(GuestRequest request, int pageSize) {
-        int local = request.localBytes().isPresent()
-                ? pages(request.localBytes().getAsLong(), pageSize)
-                : Integer.MAX_VALUE;
-        return new PagerOptions(
-                local,
-                request.prefetchPages().orElse(DEFAULT_PREFETCH),
-                PagerOptions.CYCLE_PAGES,
-                options.flushDeadline());
-    }
-
-    private static int pages(long bytes, int pageSize) {
-        return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
     }
 
     /** Creates a space, for a guest of any node. */
@@ -336,7 +240,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
                     Obstacle.CONFLICT, "space '" + name + "' has no guest whose VMM runs; wait until it has attached");
         }
         try {
-            guest.resize(new PagerOptions(pages(localBytes, pageSize), 1).localPages());
+            guest.resize(new PagerOptions(GuestOpening.pages(localBytes, pageSize), 1).localPages());
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }
@@ -443,7 +347,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
 
     /** Has what happens to guests from now on told to a watch. Any thread. */
     public void onChange(GuestWatch next) {
-        watch = next;
+        events.watch(next);
     }
 
     private final class Adopting implements Adoptions.Server {
@@ -452,24 +356,11 @@ public final class Guests implements AutoCloseable, SampledGuests {
             GuestRecord record = left.record().orElseThrow();
             boolean done = false;
             try {
-                Paging paging = left.serve(
-                        use,
-                        new PagerOptions(
-                                record.localPages(),
-                                record.prefetchPages(),
-                                PagerOptions.CYCLE_PAGES,
-                                options.flushDeadline()),
-                        hosts);
-                Guest guest = new Guest(
-                        use,
-                        HandoffSocket.ended(Path.of(record.socket())),
-                        new AdoptedMemory(paging, left.seal()),
-                        new GuestListener(),
-                        System::nanoTime);
+                Guest guest = opening.adopt(left, use);
                 guests.put(guest.spaceId(), guest);
                 guest.start();
                 done = true;
-                watch.adopted(record.name(), record.pid(), Optional.empty());
+                events.adopted(record.name(), record.pid(), Optional.empty());
             } finally {
                 if (!done) {
                     use.tear("the guest that an earlier process has left cannot be served");
@@ -481,38 +372,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
 
         @Override
         public void refused(LeftGuest left, String why) {
-            watch.adopted(left.name(), left.pid(), Optional.of(why));
-        }
-    }
-
-    private final class GuestListener implements Guest.Listener {
-        @Override
-        public void handoff(SpaceMap map, HandoffPeer peer, Optional<String> refusal) {
-            watch.handoff(map.name(), peer, refusal);
-        }
-
-        @Override
-        public void ended(SpaceMap map, PagerEnd end) {
-            watch.ended(map.name(), end.reason(), end.saved());
-        }
-
-        @Override
-        public void heat(SpaceMap map, HeatReport heat) {
-            try {
-                coordinator.reportHeat(Long.toString(map.id()), heat);
-            } catch (CoordinatorException e) {
-                log.debug("the heat of space {} is not reported: {}", map.name(), e.toString());
-            }
-        }
-
-        @Override
-        public void left(SpaceMap map, WorkingSet workingSet) {
-            workingSets.keep(map.id(), workingSet);
-        }
-
-        @Override
-        public void released(SpaceMap map) {
-            spaces.detachWhenUnused(map.id());
+            events.adopted(left.name(), left.pid(), Optional.of(why));
         }
     }
 }

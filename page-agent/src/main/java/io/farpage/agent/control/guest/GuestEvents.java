@@ -1,0 +1,68 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.PagerEnd;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.HeatReport;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Passes what happens to all guests on: to the watch, to the coordinator, and to what a later guest of the same space needs. Thread-safe. */
+final class GuestEvents implements Guest.Listener {
+    private static final Logger log = LoggerFactory.getLogger(GuestEvents.class);
+
+    private final CoordinatorClient coordinator;
+    private final Spaces spaces;
+    private final WorkingSets workingSets;
+    private volatile GuestWatch watch = GuestWatch.NONE;
+
+    /** @param workingSets keeps those of the guests that end */
+    GuestEvents(CoordinatorClient coordinator, Spaces spaces, WorkingSets workingSets) {
+        this.coordinator = coordinator;
+        this.spaces = spaces;
+        this.workingSets = workingSets;
+    }
+
+    /** Is told what happens from now on. */
+    void watch(GuestWatch next) {
+        watch = next;
+    }
+
+    /** A guest that an earlier process has served is served, or the reason why it is not. */
+    void adopted(String space, int pid, Optional<String> refusal) {
+        watch.adopted(space, pid, refusal);
+    }
+
+    @Override
+    public void handoff(SpaceMap map, HandoffPeer peer, Optional<String> refusal) {
+        watch.handoff(map.name(), peer, refusal);
+    }
+
+    @Override
+    public void ended(SpaceMap map, PagerEnd end) {
+        watch.ended(map.name(), end.reason(), end.saved());
+    }
+
+    @Override
+    public void heat(SpaceMap map, HeatReport heat) {
+        try {
+            coordinator.reportHeat(Long.toString(map.id()), heat);
+        } catch (CoordinatorException e) {
+            log.debug("the heat of space {} is not reported: {}", map.name(), e.toString());
+        }
+    }
+
+    @Override
+    public void left(SpaceMap map, WorkingSet workingSet) {
+        workingSets.keep(map.id(), workingSet);
+    }
+
+    @Override
+    public void released(SpaceMap map) {
+        spaces.detachWhenUnused(map.id());
+    }
+}

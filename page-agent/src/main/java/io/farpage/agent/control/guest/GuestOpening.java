@@ -1,0 +1,153 @@
+package io.farpage.agent.control.guest;
+
+import io.farpage.agent.control.guest.GuestException.Obstacle;
+import io.farpage.agent.control.seal.SealException;
+import io.farpage.agent.control.seal.Seals;
+import io.farpage.agent.control.seal.SpaceSeal;
+import io.farpage.agent.control.space.Claim;
+import io.farpage.agent.control.space.SpaceUse;
+import io.farpage.agent.control.space.Spaces;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.coordinator.model.Space;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Makes guests of what they need: the use of a space, its seal, and a socket for the VMM, or memory that an earlier process has served. Thread-safe. */
+final class GuestOpening {
+    private static final int DEFAULT_PREFETCH = 32;
+
+    private final Spaces spaces;
+    private final PagerHosts hosts;
+    private final Guests.Options options;
+    private final WorkingSets workingSets;
+    private final Guest.Listener listener;
+
+    /**
+     * Opens nothing yet.
+     *
+     * @param workingSets of earlier guests
+     * @param listener of every guest
+     */
+    GuestOpening(
+            Spaces spaces, PagerHosts hosts, Guests.Options options, WorkingSets workingSets, Guest.Listener listener) {
+        this.spaces = spaces;
+        this.hosts = hosts;
+        this.options = options;
+        this.workingSets = workingSets;
+        this.listener = listener;
+    }
+
+    /** The socket on which the VMM is to hand its memory over. */
+    static HandoffSocket listen(GuestRequest request) throws GuestException {
+        try {
+            return HandoffSocket.listen(request.path(), request.access());
+        } catch (IOException | IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** How a guest claims its space. */
+    static Claim claim(GuestRequest request) {
+        return new Claim(
+                request.force().orElse(false) || isReset(request),
+                request.takeover().orElse(false));
+    }
+
+    private static boolean isReset(GuestRequest request) {
+        return request.reset().orElse(false);
+    }
+
+    /**
+     * Makes a guest that waits for its VMM once it is started.
+     *
+     * @param use of its space; closed if this throws
+     * @param fresh whether the space was created for it
+     */
+    Guest open(SpaceUse use, boolean fresh, GuestRequest request, HandoffSocket socket) throws GuestException {
+        boolean done = false;
+        Optional<SpaceSeal> seal = Optional.empty();
+        try {
+            if (use.map().pages() > Integer.MAX_VALUE) {
+                throw new GuestException(
+                        Obstacle.INVALID,
+                        "space '" + use.map().name() + "' has more pages than a guest may have, 2^31 - 1");
+            }
+            hosts.requireStaging(use.map().pageSize());
+            seal = seal(use.space(), request);
+            HandoffAdmission admission = new HandoffAdmission(
+                    use,
+                    new HandoffAdmission.Past(
+                            seal.map(SpaceSeal::hasPages).orElse(!fresh),
+                            request.replay().orElse(true)
+                                    ? workingSets.of(use.map().id())
+                                    : WorkingSet.EMPTY,
+                            seal),
+                    options(request, use.map().pageSize()),
+                    hosts,
+                    new HandoffAdmission.Keeping(options.keeping(), socket.path()));
+            Guest guest = new Guest(use, socket, admission, listener, System::nanoTime);
+            done = true;
+            return guest;
+        } catch (IllegalArgumentException e) {
+            throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
+        } finally {
+            if (!done) {
+                seal.ifPresent(SpaceSeal::close);
+                use.close();
+                spaces.detachWhenUnused(use.map().id());
+            }
+        }
+    }
+
+    private Optional<SpaceSeal> seal(Space space, GuestRequest request) throws GuestException {
+        if (request.encrypted().orElse(false) && space.encryption().isEmpty()) {
+            throw new GuestException(
+                    Obstacle.CONFLICT,
+                    "space '%s' (id %d) is not encrypted; create another one with encrypted: true (--encrypted)"
+                            .formatted(space.name(), space.id()));
+        }
+        try {
+            return options.seals().open(space, new Seals.Trust(request.force().orElse(false), isReset(request)));
+        } catch (SealException e) {
+            throw new GuestException(Obstacle.CONFLICT, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private PagerOptions options(GuestRequest request, int pageSize) {
+        int local = request.localBytes().isPresent()
+                ? pages(request.localBytes().getAsLong(), pageSize)
+                : Integer.MAX_VALUE;
+        return new PagerOptions(
+                local,
+                request.prefetchPages().orElse(DEFAULT_PREFETCH),
+                PagerOptions.CYCLE_PAGES,
+                options.flushDeadline());
+    }
+
+    /** Whole pages of so many bytes, as many as a guest can have at most. */
+    static int pages(long bytes, int pageSize) {
+        return (int) Math.min(Integer.MAX_VALUE, bytes / pageSize);
+    }
+
+    /**
+     * Makes a guest whose VMM an earlier process has left running.
+     *
+     * @param use of its space; the caller's if this throws
+     */
+    Guest adopt(LeftGuest left, SpaceUse use) throws KeptGuestException {
+        GuestRecord record = left.record().orElseThrow();
+        Paging paging = left.serve(
+                use,
+                new PagerOptions(
+                        record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline()),
+                hosts);
+        return new Guest(
+                use,
+                HandoffSocket.ended(Path.of(record.socket())),
+                new AdoptedMemory(paging, left.seal()),
+                listener,
+                System::nanoTime);
+    }
+}

@@ -60,7 +60,9 @@ class StandbyTest {
         settings.put("fetch.deadline", "60s");
         settings.put("api.socket", directory.resolve("a.sock").toString());
         active = cluster.launchAgent("a", settings).process();
-        cluster.launchAgent("b", Map.of());
+        // Its shard, which a host of its own would run, leaves the CPUs to others, as the one of "a" does for half of
+        // the time.
+        cluster.launchAgent("b", Map.of("shard.realtime_priority", "0"));
         cluster.agents().forEach(AgentProcess::awaitListening);
         cluster.awaitAllLinks();
     }
@@ -189,13 +191,15 @@ class StandbyTest {
             assertTrue(active.isAlive());
             awaitOperations(ram, 300);
 
-            Pause pause = Pause.begin(ram);
             Path successor = directory.resolve("successor.log");
             ChildJvm upgrade = upgrade("--log", successor.toString());
+            // Until then the start of a JVM takes the CPUs away from the guest, as any program does.
+            awaitOut(upgrade, "hands over");
+            Pause pause = Pause.begin(ram);
             awaitOut(upgrade, "is the agent of 'a'");
             assertEquals(0, upgrade.awaitEnd(), upgrade.err());
             assertEquals(0, active.awaitEnd());
-            System.out.println("upgraded: " + pause.await());
+            System.out.println("handed over: " + pause.await());
             printTakeover(Files.readString(successor));
             awaitOperations(ram, 500);
             ram.stop();
@@ -206,7 +210,7 @@ class StandbyTest {
     private static void awaitOut(ChildJvm process, String text) {
         await(text)
                 .atMost(Cluster.TIMEOUT.multipliedBy(3))
-                .pollInterval(Duration.ofMillis(20))
+                .pollInterval(Duration.ofMillis(2))
                 .until(() -> process.out().contains(text) || !process.isAlive());
     }
 

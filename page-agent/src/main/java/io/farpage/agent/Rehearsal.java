@@ -11,6 +11,8 @@ import io.farpage.log.LogOutput;
 import io.farpage.pool.PoolException;
 import io.farpage.tls.ClientOptions;
 import java.io.IOException;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,6 +43,15 @@ final class Rehearsal {
     private static final int LOCAL_BYTES = 64 * 4096;
     /** How often an agent is opened and serves the guest: code that has run a few hundred times is compiled. */
     private static final int ROUNDS = 3;
+
+    /** No round begins later: guests of the agent share the CPUs with the rehearsal, and an upgrade waits for it. */
+    private static final Duration BUDGET = Duration.ofSeconds(10);
+
+    /** How long the compilers are waited for, how often they are looked at, and what they may use in between when they are done. */
+    private static final Duration COMPILERS = Duration.ofSeconds(5);
+
+    private static final Duration LOOK = Duration.ofMillis(200);
+    private static final Duration BUSY = Duration.ofMillis(20);
 
     private final Config config;
     private final Providers providers;
@@ -73,6 +84,7 @@ final class Rehearsal {
         try {
             Preload.run();
             stage(config, providers);
+            awaitCompilers();
         } catch (IOException | PoolException | RuntimeException e) {
             failure = Optional.of(e);
         } finally {
@@ -97,6 +109,22 @@ final class Rehearsal {
         }
     }
 
+    /** An upgrade hands over as soon as this process is warm, when the compilers may still have much to do, and would share the CPUs with the takeover. */
+    private static void awaitCompilers() throws InterruptedException {
+        CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+        if (compilers == null || !compilers.isCompilationTimeMonitoringSupported()) {
+            return;
+        }
+        long end = System.nanoTime() + COMPILERS.toNanos();
+        long before = -1;
+        long spent = compilers.getTotalCompilationTime();
+        while (spent - before > BUSY.toMillis() && System.nanoTime() < end) {
+            Thread.sleep(LOOK);
+            before = spent;
+            spent = compilers.getTotalCompilationTime();
+        }
+    }
+
     private static void delete(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
             for (Path file : files.toList()) {
@@ -107,9 +135,10 @@ final class Rehearsal {
     }
 
     private void play() throws IOException, PoolException, InterruptedException {
+        long end = System.nanoTime() + BUDGET.toNanos();
         try (PageAgent home = open(HOME)) {
             await("the home registers", home::isRegistered);
-            for (int round = 0; round < ROUNDS; round++) {
+            for (int round = 0; round < ROUNDS && (round == 0 || System.nanoTime() < end); round++) {
                 try (PageAgent agent = open(NODE)) {
                     await("the agent registers", agent::isRegistered);
                     serve();

@@ -8,6 +8,7 @@ import io.farpage.agent.control.member.Ending;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import io.farpage.config.HostPort;
+import io.farpage.linux.ProcessEnd;
 import io.farpage.log.LogKeys;
 import io.farpage.pool.PoolException;
 import io.farpage.rest.ListenException;
@@ -97,9 +98,8 @@ final class RunCommand implements Callable<Integer> {
                 case Ending.HandedOver(String reason) -> {
                     log.info("{}", reason);
                     // As if it were killed: what the successor needs is at the keeper at each moment, and what this
-                    // process
-                    // would still do could only be in its way.
-                    Runtime.getRuntime().halt(0);
+                    // process would still do could only be in its way. Guests wait until it has ended.
+                    ProcessEnd.now(0);
                 }
                 case Ending.Forgotten(String reason) -> {
                     log.warn("{}; starting again with empty memory, as a new incarnation", reason);

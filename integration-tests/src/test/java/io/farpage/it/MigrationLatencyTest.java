@@ -56,6 +56,9 @@ class MigrationLatencyTest {
     private static final int EVEN_PAGES = EVEN_EXTENTS * EXTENT;
     private static final int EVEN_THREADS = 3;
     private static final Duration EVEN_INTERVAL = Duration.ofSeconds(10);
+    /** For the coordinator to be as it is long after its start. */
+    private static final Duration SETTLED = Duration.ofSeconds(20);
+
     private static final Duration TURN = Duration.ofMillis(200);
     private static final List<String> HOMES = List.of("b", "c", "d");
 
@@ -88,7 +91,7 @@ class MigrationLatencyTest {
         for (String home : HOMES) {
             String address = "127.%d.%d.%d".formatted(64 + pid / 256 % 128, pid % 256, 2 + addresses.size());
             addresses.put(home, address);
-            cluster.launchAgent(home, Map.of("pool.exported", "192MiB", "tcp.address", address));
+            cluster.launchAgent(home, Map.of("pool.exported", "320MiB", "tcp.address", address));
         }
         cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
@@ -223,22 +226,27 @@ class MigrationLatencyTest {
     }
 
     /**
-     * A guest on each of three homes, all with the same load, and links without a limit, so that whatever migration costs is missing from the reads. Half of the guests
+     * Guests of each of three homes, all with the same load, and links without a limit, so that whatever migration costs is missing from the reads. Half of the guests
      * have spaces that were made without migration, of one extent, and half with it, of {@value #EVEN_EXTENTS}. Short windows in which the one or the other half is read take
      * turns, so that both have the same of what else the host does. The coordinator decides all the while; what it uses is told apart.
      */
     @Test
     void shouldCostAnEvenLoadLittle() throws Exception {
         start(false, EVEN_INTERVAL);
-        List<PagedRam> whole = attachEven("-whole");
+        // A shard looks at its guests one after the other, so both halves have guests at the beginning and at the end.
+        List<PagedRam> whole = new ArrayList<>(attachEven("-first"));
         become(true);
-        List<PagedRam> divided = attachEven("-divided");
+        List<PagedRam> divided = new ArrayList<>(attachEven("-second"));
+        divided.addAll(attachEven("-third"));
+        become(false);
+        whole.addAll(attachEven("-fourth"));
+        become(true);
         List<Double> ratios = new ArrayList<>();
         Histogram with = new Histogram(3);
         Histogram without = new Histogram(3);
         try (TimedReads reads = TimedReads.start(whole, random -> random.nextInt(EVEN_PAGES), EVEN_THREADS)) {
-            reads.during(WARM);
-            reads.of(divided).during(WARM);
+            reads.during(SETTLED);
+            reads.of(divided).during(SETTLED);
             double deciding = coordinatorCpu(() -> {
                 for (int turn = 0; turn < Math.max(5, Soak.part(100)); turn++) {
                     Histogram one = new Histogram(3);
@@ -254,7 +262,8 @@ class MigrationLatencyTest {
             });
             assertEquals(0, moves("begun"), "an even load has moved extents");
             become(false);
-            double idle = coordinatorCpu(() -> reads.during(EVEN_INTERVAL));
+            reads.during(SETTLED);
+            double idle = coordinatorCpu(() -> reads.during(SETTLED));
             assertEquals(List.of(), reads.wrong());
             System.out.printf(
                     "even load on 3 homes, %d turns of %d ms: with migration %.3f times the reads (half of the turns %.3f..%.3f, standard error %.4f),"

@@ -88,6 +88,12 @@ class StandbyTest {
     private AgentProcess standby() {
         AgentProcess standby = cluster.launchAgent("a", settings);
         awaitLog(standby.process(), "warm: this process takes over");
+        assertTrue(
+                standby.process().err().contains("rehearsed the start of an agent"),
+                standby.process().err());
+        assertFalse(
+                standby.process().err().contains("this rehearsal has no guest"),
+                standby.process().err());
         return standby;
     }
 

@@ -81,27 +81,31 @@ final class Rehearsal {
             LogOutput.level(LogLevel.ERROR);
         }
         Optional<Exception> failure = Optional.empty();
+        Optional<String> missing = Optional.empty();
         try {
             Preload.run();
-            stage(config, providers);
+            missing = stage(config, providers);
             awaitCompilers();
         } catch (IOException | PoolException | RuntimeException e) {
             failure = Optional.of(e);
         } finally {
             LogOutput.level(level);
         }
+        missing.ifPresent(why -> log.info(
+                "this rehearsal has no guest, so the first faults after a takeover will take longer: {}", why));
         failure.ifPresentOrElse(
                 e -> log.warn("the rehearsal of this standby failed, so it will take over more slowly", e),
                 () -> log.info("rehearsed the start of an agent in {} ms", (System.nanoTime() - began) / 1_000_000));
     }
 
-    private static void stage(Config config, Providers providers)
+    /** Returns why there was no guest, if there was none. */
+    private static Optional<String> stage(Config config, Providers providers)
             throws IOException, PoolException, InterruptedException {
         Path directory = Files.createTempDirectory("farpage-standby");
         Keeper keeper = Keeper.listen(directory.resolve("keeper"));
         Thread keeping = Thread.ofPlatform().daemon().name("rehearsal-keeper").start(keeper::run);
         try (RehearsalCoordinator coordinator = new RehearsalCoordinator(HOME, NODE, PAGES)) {
-            new Rehearsal(config, providers, directory, keeper, coordinator).play();
+            return new Rehearsal(config, providers, directory, keeper, coordinator).play();
         } finally {
             keeper.close();
             keeping.join(PATIENCE);
@@ -134,17 +138,19 @@ final class Rehearsal {
         Files.delete(directory);
     }
 
-    private void play() throws IOException, PoolException, InterruptedException {
+    private Optional<String> play() throws IOException, PoolException, InterruptedException {
         long end = System.nanoTime() + BUDGET.toNanos();
+        Optional<String> missing = Optional.empty();
         try (PageAgent home = open(HOME)) {
             await("the home registers", home::isRegistered);
             for (int round = 0; round < ROUNDS && (round == 0 || System.nanoTime() < end); round++) {
                 try (PageAgent agent = open(NODE)) {
                     await("the agent registers", agent::isRegistered);
-                    serve();
+                    missing = serve();
                 }
             }
         }
+        return missing;
     }
 
     private PageAgent open(String node) throws PoolException {
@@ -156,23 +162,24 @@ final class Rehearsal {
         return directory.resolve(name);
     }
 
-    private void serve() throws IOException, InterruptedException {
+    /** Returns why there was no guest, if this user may have none. */
+    private Optional<String> serve() throws IOException, InterruptedException {
         Path handoff = socket("guest");
-        send("PUT", "{\"socket\":\"%s\",\"localBytes\":%d}".formatted(handoff, LOCAL_BYTES));
+        request("{\"socket\":\"%s\",\"localBytes\":%d}".formatted(handoff, LOCAL_BYTES));
         try (RehearsalGuest guest = RehearsalGuest.handOver(handoff, PAGES)) {
             guest.use();
+            return Optional.empty();
         } catch (PosixException e) {
-            log.info(
-                    "this rehearsal has no guest, so the first faults after a takeover will take longer: {}",
-                    e.getMessage());
+            return Optional.ofNullable(e.getMessage());
         }
     }
 
-    private void send(String method, String body) throws IOException, InterruptedException {
+    /** Has the agent wait for a guest. */
+    private void request(String body) throws IOException, InterruptedException {
         AgentAddress to = new AgentAddress.Unix(socket(NODE));
         try (AgentClient client = AgentClient.open(to, new ClientOptions(), REQUEST);
                 AgentClient.Answer answer = client.send(
-                        method,
+                        "PUT",
                         "/api/v1/spaces/" + NODE + "/guest",
                         AgentTarget.JSON,
                         new AgentClient.Bytes(body.getBytes(StandardCharsets.UTF_8)))) {

@@ -30,13 +30,18 @@ final class RehearsalGuest implements AutoCloseable {
             | Userfaultfd.FEATURE_EVENT_UNMAP
             | Userfaultfd.FEATURE_EVENT_REMAP;
 
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final int PAGE = 4096;
 
     private final int pages;
     private final MemoryFile file;
     private final long address;
     private final Userfaultfd userfaultfd;
+    private final Thread user =
+            Thread.ofPlatform().daemon().name("rehearsal-guest").unstarted(this::touch);
+
+    /** What was wrong with a page; empty if nothing was. */
+    private volatile String problem = "";
 
     private RehearsalGuest(int pages, MemoryFile file, long address, Userfaultfd userfaultfd) {
         this.pages = pages;
@@ -109,11 +114,21 @@ final class RehearsalGuest implements AutoCloseable {
     }
 
     /**
-     * Writes to each page, then reads each.
+     * Writes to each page, then reads each. To be called once.
      *
-     * @throws IOException if a page does not hold what was written to it
+     * @throws IOException if a page does not hold what was written to it, or does not come in time
      */
-    void use() throws IOException {
+    void use() throws IOException, InterruptedException {
+        user.start();
+        if (!user.join(PATIENCE)) {
+            throw new IOException("not all of %d pages were served within %s".formatted(pages, PATIENCE));
+        }
+        if (!problem.isEmpty()) {
+            throw new IOException(problem);
+        }
+    }
+
+    private void touch() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment word = arena.allocate(ValueLayout.JAVA_LONG);
             for (long page = 0; page < pages; page++) {
@@ -124,16 +139,18 @@ final class RehearsalGuest implements AutoCloseable {
                 PagedAccess.read(address + page * PAGE, word);
                 long found = word.get(ValueLayout.JAVA_LONG, 0);
                 if (found != ~page) {
-                    throw new IOException("page %d holds 0x%x".formatted(page, found));
+                    problem = "page %d holds 0x%x".formatted(page, found);
                 }
             }
         }
     }
 
-    /** The guest ends. The agent must still serve it. */
+    /** The guest ends. The agent must still serve it. Memory with a page that is waited for stays until this process ends. */
     @Override
     public void close() {
-        Memory.munmap(address, (long) pages * PAGE);
+        if (!user.isAlive()) {
+            Memory.munmap(address, (long) pages * PAGE);
+        }
         file.close();
         userfaultfd.close();
     }

@@ -1,0 +1,146 @@
+package io.farpage.agent.control.space;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.farpage.agent.control.TestCoordinator;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.DropRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
+import io.farpage.coordinator.model.Feature;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.PullState;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.coordinator.model.TransportKind;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A home that joins may copy pages itself only when all pagers of the guest note what they write: the copy could miss a page of one that does not. */
+class AllowedPullsTest {
+    private static final int PAGE = 4096;
+    private static final int PAGES = 64;
+    private static final String SPACE = "vm";
+    private static final Incarnation WRITER = new Incarnation(1);
+    private static final Incarnation HOME = new Incarnation(2);
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    /** Many times as long as a step takes. */
+    private static final Duration QUIET = Duration.ofMillis(500);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private TestCoordinator coordinator;
+    private AttachedSpace space;
+    private Drops drops;
+
+    /** A space of one extent, one of whose two homes was dropped, so that a third one joins. */
+    @BeforeEach
+    void start() throws CoordinatorException {
+        coordinator = new TestCoordinator(directory);
+        register("a", WRITER);
+        for (String home : List.of("b", "c", "d")) {
+            register(home, HOME);
+        }
+        coordinator
+                .client()
+                .createSpace(new SpaceRequest(
+                                SPACE, (long) PAGES * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b", "c", "d")))
+                        .withReplicas(2));
+        coordinator.client().attach(SPACE, "a", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
+        Extent whole = extents().extents().getFirst();
+        coordinator
+                .client()
+                .drop(
+                        SPACE,
+                        "a",
+                        new DropRequest(WRITER, whole.primary().node(), HOME, List.of(ExtentEpoch.of(whole))));
+        await("a home joins").atMost(TIMEOUT).until(() -> extent().joining().isPresent());
+        assertEquals(Optional.of(PullState.AWAITED), extent().pull());
+        space = new AttachedSpace(extents());
+        drops = new Drops(coordinator.client(), "a", WRITER, id -> id == space.id() ? space : null);
+        drops.start();
+    }
+
+    @AfterEach
+    void end() {
+        drops.close();
+        coordinator.close();
+    }
+
+    private void register(String node, Incarnation incarnation) throws CoordinatorException {
+        coordinator
+                .client()
+                .register(
+                        node,
+                        new Registration(
+                                        incarnation,
+                                        "host",
+                                        "127.0.0.1:7410",
+                                        2,
+                                        1L << 33,
+                                        List.of(),
+                                        new PoolInfo(8 << 20, PAGE),
+                                        List.of(TransportKind.TCP),
+                                        Optional.empty(),
+                                        Optional.empty())
+                                .withFeatures(Feature.PULL, Feature.PULL_ATTACHED));
+    }
+
+    private SpaceExtents extents() throws CoordinatorException {
+        return coordinator.client().extents(SPACE).orElseThrow();
+    }
+
+    private Extent extent() throws CoordinatorException {
+        return extents().extents().getFirst();
+    }
+
+    private Drops.Writer pager(long start, long count) {
+        return drops.writer(space.map().slice(start, count), Drops.Options.DEFAULT, _ -> true, () -> {});
+    }
+
+    @Test
+    void shouldAllowAPullOnlyWhenEachPagerNotesItsWrites() throws CoordinatorException {
+        long epoch = extent().epochNumber();
+        try (Drops.Writer first = pager(0, PAGES / 2);
+                Drops.Writer second = pager(PAGES / 2, PAGES / 2)) {
+            first.mayPull(0, epoch);
+            await("one of two pagers notes nothing")
+                    .during(QUIET)
+                    .atMost(TIMEOUT)
+                    .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
+            second.mayPull(0, epoch);
+            await("both pagers note what they write")
+                    .atMost(TIMEOUT)
+                    .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
+        }
+    }
+
+    @Test
+    void shouldAllowNoPullForNotesOfAnEarlierEpoch() throws CoordinatorException {
+        long epoch = extent().epochNumber();
+        try (Drops.Writer only = pager(0, PAGES)) {
+            only.mayPull(0, epoch - 1);
+            await("what was noted is of an earlier epoch")
+                    .during(QUIET)
+                    .atMost(TIMEOUT)
+                    .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
+            only.mayPull(0, epoch);
+            await("the pager notes what it writes in this epoch")
+                    .atMost(TIMEOUT)
+                    .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
+        }
+    }
+}

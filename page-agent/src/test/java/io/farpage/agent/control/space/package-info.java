@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.control.space;
+
+import org.jspecify.annotations.NullMarked;

@@ -39,6 +39,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How fast the pages of a killed home are copied under load, and what accesses of the guest cost meanwhile. */
 @NeedsUserfaultfd
+@Tag("soak")
+@Tag("measurement")
 class RepairRateTest {
     private static final int PAGE = 4096;
     private static final List<String> HOMES = List.of("b", "c", "d");
@@ -71,8 +73,6 @@ class RepairRateTest {
     @ParameterizedTest
     @ValueSource(strings = {"100MiB", "16GiB"})
     @Timeout(300)
-    @Tag("soak")
-    @Tag("measurement")
     void shouldRepairManyPagesUnderLoad(String limit) throws Exception {
         int pages = Math.max(32_768, Soak.part(131_072));
         cluster = Cluster.start();

@@ -168,7 +168,7 @@ final class RehearsalCoordinator implements AutoCloseable {
 
     private synchronized Object answer(Request request) throws NotFoundException {
         return switch (request.kind()) {
-            case "GET nodes" -> nodes.values();
+            case "GET nodes" -> List.copyOf(nodes.values());
             case "GET nodes/" -> found(nodes.get(request.name()));
             case "PUT nodes/" -> register(request.name(), request.body(Registration.class));
             case "POST nodes/heartbeat" -> new Lease(60_000, 1_000, NodeStatus.ACTIVE, events.size());

@@ -58,7 +58,11 @@ final class ResponderSlot {
 
     /** Ends the connection and waits until its responder has ended. The queue pair is in a state in which no other starts. */
     void end() {
-        Responder ending = responder;
+        Responder ending;
+        synchronized (this) {
+            // One that is there has been started: a thread that is about to start cannot be waited for.
+            ending = responder;
+        }
         if (ending != null) {
             ending.stop();
             if (!ending.join(JOIN_NANOS)) {

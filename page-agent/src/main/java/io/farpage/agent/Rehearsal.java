@@ -37,7 +37,7 @@ final class Rehearsal {
     private static final Duration REQUEST = Duration.ofSeconds(5);
     private static final String HOME = "rehearsal-home";
     private static final String NODE = "rehearsal";
-    /** Of the space and of the guest; as many as the pool of the home has room for. */
+    /** Of the space and of the guest: a megabyte, which the pool of the home has room for twice. */
     private static final int PAGES = 256;
 
     private static final int LOCAL_BYTES = 64 * 4096;

@@ -60,7 +60,9 @@ final class ResponderSlot {
     void end() {
         Responder ending;
         synchronized (this) {
-            // One that is there has been started: a thread that is about to start cannot be waited for.
+            // accept() starts the responder under this lock: the thread of a responder that is read outside of it may
+            // not have begun, and join() does not wait for
+            // such a thread.
             ending = responder;
         }
         if (ending != null) {

@@ -102,6 +102,15 @@ final class Rehearsal {
     private static Optional<String> stage(Config config, Providers providers)
             throws IOException, PoolException, InterruptedException {
         Path directory = Files.createTempDirectory("farpage-standby");
+        try {
+            return stage(config, providers, directory);
+        } finally {
+            delete(directory);
+        }
+    }
+
+    private static Optional<String> stage(Config config, Providers providers, Path directory)
+            throws IOException, PoolException, InterruptedException {
         Keeper keeper = Keeper.listen(directory.resolve("keeper"));
         Thread keeping = Thread.ofPlatform().daemon().name("rehearsal-keeper").start(keeper::run);
         try (RehearsalCoordinator coordinator = new RehearsalCoordinator(HOME, NODE, PAGES)) {
@@ -109,7 +118,6 @@ final class Rehearsal {
         } finally {
             keeper.close();
             keeping.join(PATIENCE);
-            delete(directory);
         }
     }
 
@@ -132,7 +140,7 @@ final class Rehearsal {
     private static void delete(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
             for (Path file : files.toList()) {
-                Files.delete(file);
+                Files.deleteIfExists(file);
             }
         }
         Files.delete(directory);

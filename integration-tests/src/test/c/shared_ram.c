@@ -10,7 +10,10 @@
  *   punch    give all pages back with fallocate(2) alone
  *   remove   give all pages back with MADV_REMOVE
  *   unmap    unmap the RAM
- *   again    map the RAM a second time
+ *   again    map the RAM a second time, shared and private, and expect EBUSY
+ *   another  map another memfd of the same name, and say what came of it
+ *   private  map 64 MiB of private memory, and 64 MiB that are executable
+ *   userfaultfd  ask for a userfaultfd in both ways, and expect EBUSY
  *   fork     have a child read the first page, and expect that it cannot
  *   direct   open a file with O_DIRECT in every way that the C library has, and say how many of those opened have it
  *   inherited  say how many descriptors have O_DIRECT
@@ -18,14 +21,23 @@
  *   kept     expect every page to hold what rounds left
  *   shared_ram with-direct FILE COMMAND...
  * Opens FILE with O_DIRECT and becomes the command, which inherits the descriptor.
+ *   shared_ram without-userfaultfd COMMAND...
+ * Becomes the command, for which userfaultfd(2) is ENOSYS.
  * Prints a line for each that went well; exit code 3 for the first that did not.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,7 +122,59 @@ static void count_inherited(void) {
     printf("inherited: %d\n", count);
 }
 
+static void expect_busy(const char *what, int failed) {
+    if (!failed || errno != EBUSY) {
+        printf("%s: %s\n", what, failed ? strerror(errno) : "is not refused");
+        exit(3);
+    }
+}
+
+static void map_again(int fd) {
+    int protection = PROT_READ | PROT_WRITE;
+    expect_busy("again, shared", mmap(NULL, pages * page_bytes, protection, MAP_SHARED, fd, 0) == MAP_FAILED);
+    expect_busy("again, private", mmap(NULL, pages * page_bytes, protection, MAP_PRIVATE, fd, 0) == MAP_FAILED);
+}
+
+static void map_another(const char *name) {
+    int fd = memfd_create(name, 0);
+    if (fd < 0 || ftruncate(fd, (off_t) (pages * page_bytes)) != 0) {
+        perror("memfd");
+        exit(2);
+    }
+    char *other = mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    printf("another: %s\n", other == MAP_FAILED ? strerror(errno) : *other == 0 ? "local" : "not zeros");
+}
+
+static void map_private(void) {
+    mmap(NULL, 64UL << 20, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    mmap(NULL, 64UL << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void ask_for_a_userfaultfd(void) {
+    expect_busy("userfaultfd(2)", syscall(SYS_userfaultfd, O_CLOEXEC) < 0);
+    expect_busy("/dev/userfaultfd", open("/dev/userfaultfd", O_RDWR) < 0);
+}
+
+static int without_userfaultfd(char **command) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof steps / sizeof *steps, .filter = steps};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+        perror("seccomp");
+        return 2;
+    }
+    execvp(*command, command);
+    return 2;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "without-userfaultfd") == 0) {
+        return without_userfaultfd(argv + 2);
+    }
     if (argc > 3 && strcmp(argv[1], "with-direct") == 0) {
         if (open(argv[2], O_RDONLY | O_DIRECT) < 0) {
             perror(argv[2]);
@@ -160,7 +224,13 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "unmap") == 0) {
             munmap((void *) ram, pages * page_bytes);
         } else if (strcmp(argv[i], "again") == 0) {
-            mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            map_again(fd);
+        } else if (strcmp(argv[i], "another") == 0) {
+            map_another(argv[1]);
+        } else if (strcmp(argv[i], "private") == 0) {
+            map_private();
+        } else if (strcmp(argv[i], "userfaultfd") == 0) {
+            ask_for_a_userfaultfd();
         } else if (strcmp(argv[i], "direct") == 0) {
             open_direct();
         } else if (strcmp(argv[i], "inherited") == 0) {

@@ -19,7 +19,9 @@
  * A balloon gives pages up by fallocate(2) and then MADV_DONTNEED (QEMU, Cloud Hypervisor). The agent hears of the second only, and a page
  * that it fetches between the two would come back. So both become MADV_REMOVE, of which the kernel tells the agent first.
  *
- * A second mapping of guest RAM ends the process in any case, and so does an agent that does not answer.
+ * One mapping of one memory backend is handed over. A second mapping of its memory fails with EBUSY, and so does the mapping of another
+ * backend if farpage is required. A second userfaultfd (postcopy migration, background snapshots) fails with EBUSY, too. An agent that does
+ * not answer ends the process in any case.
  */
 #define _GNU_SOURCE
 /* Its inline open(2) would be in the way of the one defined below. */
@@ -60,6 +62,8 @@
 /* An agent on a busy machine takes its time over its first guest. */
 #define ANSWER_SECONDS 120
 #define WORTH_A_WARNING (16UL << 20)
+/* Of private memory: a program maps more of it for itself. */
+#define PRIVATE_WORTH_A_WARNING (64UL << 20)
 #define MAX_PAGERS 16UL
 #define HUGE_PAGE (2UL << 20)
 
@@ -207,11 +211,13 @@ static bool is_guest_ram(size_t length, int flags, int fd) {
 /* A userfaultfd with FEATURES, or -1 when the reason has been said. */
 static int open_userfaultfd(void) {
     int uffd = (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-    if (uffd < 0 && errno == EPERM) {
+    if (uffd < 0 && (errno == EPERM || errno == ENOSYS)) { /* ENOSYS: a seccomp filter, as containers have it */
+        int refused = errno;
         int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
         if (device < 0) {
-            say("userfaultfd(2) is not permitted, and /dev/userfaultfd: %s; allow one of: setfacl -m u:%u:rw /dev/userfaultfd, "
-                "sysctl vm.unprivileged_userfaultfd=1, CAP_SYS_PTRACE", strerror(errno), getuid());
+            say("userfaultfd(2) is %s, and /dev/userfaultfd: %s; allow one of: setfacl -m u:%u:rw /dev/userfaultfd, "
+                "sysctl vm.unprivileged_userfaultfd=1, CAP_SYS_PTRACE", refused == EPERM ? "not permitted" : "not available",
+                strerror(errno), getuid());
             return -1;
         }
         uffd = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
@@ -440,12 +446,6 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         return false;
     }
     clear_direct_io();
-    if (atomic_flag_test_and_set(&handed_over)) {
-        /* Whether farpage is required or not: a second view would put zeros into the memory where the first would fault. */
-        say("ending the process: guest RAM is mapped a second time, %zu bytes at %p; what can be handed over is one mapping of one "
-            "memory backend", length, address);
-        _exit(EXIT_FAILURE);
-    }
     int agent = connect_to_agent(path);
     struct parts parts;
     cut(&parts, pagers, length, page);
@@ -456,7 +456,6 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
     }
     if (!done) {
         close_parts(&parts);
-        atomic_flag_clear(&handed_over);
         return false;
     }
     /*
@@ -475,21 +474,59 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
     return true;
 }
 
+/* Whether a descriptor is the file of paged RAM. */
+static bool is_paged_file(int fd) {
+    struct stat file;
+    return atomic_load(&paged.length) != 0 && fd >= 0 && fstat(fd, &file) == 0 && file.st_dev == paged.device
+        && file.st_ino == paged.inode;
+}
+
+/* Says once that private memory, which cannot be handed over, may be the RAM that was meant. */
+static void say_private(size_t length, int protection, int flags, int fd) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    bool is_private = (flags & MAP_TYPE) == MAP_PRIVATE && length >= PRIVATE_WORTH_A_WARNING
+        && (protection & (PROT_READ | PROT_WRITE | PROT_EXEC)) == (PROT_READ | PROT_WRITE);
+    char buffer[512];
+    if (!is_private || atomic_load(&paged.length) != 0 || ((flags & MAP_ANONYMOUS) == 0 && !shared_memory_name(fd, buffer, sizeof buffer))
+        || atomic_flag_test_and_set(&said)) {
+        return;
+    }
+    say("nothing has been handed over, and %zu MiB of private memory stay local; if that is guest RAM, map it shared "
+        "(QEMU: memory-backend-memfd with share=on)", length >> 20);
+}
+
 static void *map(const char *function, void *hint, size_t length, int protection, int flags, int fd, off64_t offset) {
     mmap_function *next;
     *(void **) &next = dlsym(RTLD_NEXT, function);
+    if (!(flags & MAP_ANONYMOUS) && is_paged_file(fd)) {
+        /* A second view would put zeros into the memory where the first would fault. */
+        say("a second mapping of guest RAM is refused, %zu bytes: its pages that are not resident would read as zeros", length);
+        errno = EBUSY;
+        return MAP_FAILED;
+    }
     if (!is_guest_ram(length, flags, fd)) {
+        say_private(length, protection, flags, fd);
+        return next(hint, length, protection, flags, fd, offset);
+    }
+    if (atomic_flag_test_and_set(&handed_over)) {
+        say("%zu MiB of a second memory backend cannot be handed over: what can be is one mapping of one backend", length >> 20);
+        if (required()) {
+            say("its mapping is refused: it would be local memory (FARPAGE_REQUIRED=0 allows that)");
+            errno = EBUSY;
+            return MAP_FAILED;
+        }
         return next(hint, length, protection, flags, fd, offset);
     }
     /* Pages that are there before the registration would never be asked of the agent. */
     void *address = next(hint, length, protection, flags & ~(MAP_POPULATE | MAP_LOCKED), fd, offset);
-    if (address != MAP_FAILED) {
-        int kept = errno;
-        if (!hand_over(address, length, fd, offset)) {
+    int kept = errno;
+    if (address == MAP_FAILED || !hand_over(address, length, fd, offset)) {
+        atomic_flag_clear(&handed_over);
+        if (address != MAP_FAILED) {
             give_up();
         }
-        errno = kept;
     }
+    errno = kept;
     return address;
 }
 
@@ -520,9 +557,7 @@ int madvise(void *address, size_t length, int advice) {
 
 /* The address of a range of a file that is whole pages of paged RAM; NULL if it is not. */
 static void *paged_at(int fd, off64_t offset, off64_t length) {
-    struct stat file;
-    if (atomic_load(&paged.length) == 0 || length <= 0 || offset < paged.offset || (offset | length) % getpagesize() != 0
-        || fstat(fd, &file) != 0 || file.st_dev != paged.device || file.st_ino != paged.inode) {
+    if (length <= 0 || offset < paged.offset || (offset | length) % getpagesize() != 0 || !is_paged_file(fd)) {
         return NULL;
     }
     uintptr_t start = paged.start + (uintptr_t) (offset - paged.offset);
@@ -547,12 +582,49 @@ int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
     return allocate("fallocate64", fd, mode, offset, length);
 }
 
+/*
+ * Whether a userfaultfd is refused. The RAM is registered with those of the agent, and the kernel registers it with no other one. A VMM finds
+ * out late: QEMU, as the destination of a postcopy migration, after its source has stopped. If it gets no userfaultfd at all, it refuses before.
+ */
+static bool refuses_userfaultfd(void) {
+    if (atomic_load(&paged.length) == 0) {
+        return false;
+    }
+    say("a second userfaultfd is refused: guest RAM is on remote memory, so this process can neither be the destination of a postcopy "
+        "migration nor take a snapshot in the background; use precopy migration");
+    errno = EBUSY;
+    return true;
+}
+
+long syscall(long number, ...) {
+    static void *_Atomic found = NULL;
+    void *symbol = atomic_load_explicit(&found, memory_order_relaxed);
+    if (symbol == NULL) {
+        symbol = dlsym(RTLD_NEXT, "syscall");
+        atomic_store_explicit(&found, symbol, memory_order_relaxed);
+    }
+    long (*next)(long, ...);
+    *(void **) &next = symbol;
+    /* As the C library does: six arguments, whether the call has as many or not. */
+    long argument[6];
+    va_list arguments;
+    va_start(arguments, number);
+    for (size_t i = 0; i < sizeof argument / sizeof *argument; i++) {
+        argument[i] = va_arg(arguments, long);
+    }
+    va_end(arguments);
+    if (number == SYS_userfaultfd && refuses_userfaultfd()) {
+        return -1;
+    }
+    return next(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+}
+
 /* O_TMPFILE includes O_DIRECTORY. */
 static bool has_mode(int flags) {
     return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* The flags to open a file with; -1, and errno, if it is refused. */
+/* The flags of a file without O_DIRECT; -1, and errno, if it is refused. */
 static int without_direct_io(const char *path, int flags) {
     if (!(flags & O_DIRECT)) {
         return flags;
@@ -566,6 +638,12 @@ static int without_direct_io(const char *path, int flags) {
     return flags & ~O_DIRECT;
 }
 
+/* The flags to open a path with; -1, and errno, if it is refused. */
+static int flags_to_open(const char *path, int flags) {
+    bool refused = path != NULL && strcmp(path, "/dev/userfaultfd") == 0 && refuses_userfaultfd();
+    return refused ? -1 : without_direct_io(path, flags);
+}
+
 static mode_t mode_of(int flags, va_list arguments) {
     return has_mode(flags) ? va_arg(arguments, mode_t) : 0;
 }
@@ -577,7 +655,7 @@ static mode_t mode_of(int flags, va_list arguments) {
         va_start(arguments, asked);                                                       \
         mode_t mode = mode_of(asked, arguments);                                          \
         va_end(arguments);                                                                \
-        int flags = without_direct_io(path, asked);                                       \
+        int flags = flags_to_open(path, asked);                                           \
         int (*next)(const char *, int, ...);                                              \
         *(void **) &next = dlsym(RTLD_NEXT, #name);                                       \
         return flags == -1 ? -1 : next(path, flags, mode);                                \
@@ -589,7 +667,7 @@ static mode_t mode_of(int flags, va_list arguments) {
         va_start(arguments, asked);                                                       \
         mode_t mode = mode_of(asked, arguments);                                          \
         va_end(arguments);                                                                \
-        int flags = without_direct_io(path, asked);                                       \
+        int flags = flags_to_open(path, asked);                                           \
         int (*next)(int, const char *, int, ...);                                         \
         *(void **) &next = dlsym(RTLD_NEXT, #name);                                       \
         return flags == -1 ? -1 : next(directory, path, flags, mode);                     \

@@ -157,14 +157,62 @@ class PreloadLibraryTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "1"})
-    void shouldEndAProcessThatMapsItsMemoryASecondTime(String required) {
+    void shouldRefuseASecondMappingOfTheMemory(String required) {
         Map<String, String> environment = Map.of("FARPAGE_REQUIRED", required);
         try (HandoffListener listener = new HandoffListener(socket());
-                ChildJvm process = start(QEMUS_NAME, PAGES, environment, "read", "again", "zeros");
+                ChildJvm process = start(QEMUS_NAME, PAGES, environment, "again", "read", "rounds");
                 TinyPager pager = accept(listener)) {
-            assertEquals(1, process.awaitEnd(), () -> process.out() + process.err());
-            assertEquals("read\n", process.out());
-            assertTrue(process.err().contains("mapped a second time"), process.err());
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("again\nread\nrounds\n", process.out());
+            assertTrue(process.err().contains("a second mapping of guest RAM is refused"), process.err());
+            assertEquals(4 * PAGES, pager.faults());
+        }
+    }
+
+    /** As with memory that is plugged in: a VMM to which mmap(2) fails refuses it, and its guest goes on. */
+    @ParameterizedTest
+    @CsvSource({"1, Device or resource busy", "0, local"})
+    void shouldRefuseASecondMemoryBackendUnlessItMayBeLocal(String required, String result) {
+        Map<String, String> environment = Map.of("FARPAGE_REQUIRED", required);
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, environment, "another", "read", "rounds");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("another: " + result + "\nanother\nread\nrounds\n", process.out());
+            assertTrue(process.err().contains("a second memory backend cannot be handed over"), process.err());
+            assertEquals(4 * PAGES, pager.faults());
+        }
+    }
+
+    /** QEMU asks for one before it lets a postcopy migration in. */
+    @Test
+    void shouldRefuseASecondUserfaultfd() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "userfaultfd", "read");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals("userfaultfd\nread\n", process.out());
+            assertTrue(process.err().contains("a second userfaultfd is refused"), process.err());
+            assertEquals(PAGES, pager.faults());
+        }
+    }
+
+    @Test
+    void shouldSayThatPrivateMemoryIsNotHandedOver() {
+        Finished finished = finish("other", PAGES, Map.of(), "private", "private");
+
+        assertEquals(0, finished.code(), finished.err());
+        assertEquals(
+                1, finished.err().split("nothing has been handed over, and 64 MiB", -1).length - 1, finished.err());
+    }
+
+    @Test
+    void shouldNotSpeakOfPrivateMemoryOnceTheRamIsHandedOver() {
+        try (HandoffListener listener = new HandoffListener(socket());
+                ChildJvm process = start(QEMUS_NAME, PAGES, Map.of(), "private", "read");
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertTrue(!process.err().contains("nothing has been handed over"), process.err());
             assertEquals(PAGES, pager.faults());
         }
     }
@@ -313,6 +361,21 @@ class PreloadLibraryTest {
         List<String> command = new ArrayList<>(List.of("unshare", "--mount", "sh", "-c", script, "sh"));
         command.addAll(nobody(command(QEMUS_NAME, PAGES, "read", "rounds")));
         try (HandoffListener listener = openListener();
+                ChildJvm process = launch(command, Map.of());
+                TinyPager pager = accept(listener)) {
+            assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
+            assertEquals(4 * PAGES, pager.faults());
+        }
+    }
+
+    /** As where a seccomp filter does not know the system call. */
+    @Test
+    void shouldOpenTheDeviceWhenTheSystemCallDoesNotExist() {
+        assumeTrue(Files.exists(Path.of("/dev/userfaultfd")), "there is no /dev/userfaultfd");
+        List<String> command =
+                new ArrayList<>(List.of(built.resolve("shared_ram").toString(), "without-userfaultfd"));
+        command.addAll(command(QEMUS_NAME, PAGES, "read", "rounds"));
+        try (HandoffListener listener = new HandoffListener(socket());
                 ChildJvm process = launch(command, Map.of());
                 TinyPager pager = accept(listener)) {
             assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());

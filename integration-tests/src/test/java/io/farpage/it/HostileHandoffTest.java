@@ -1,6 +1,8 @@
 package io.farpage.it;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -17,13 +19,16 @@ import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.ProcFs;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Libc;
 import io.farpage.linux.Sockets;
 import io.farpage.linux.UnixSockets;
 import io.farpage.linux.uffd.MemoryFile;
 import io.farpage.linux.uffd.Userfaultfd;
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -208,6 +213,32 @@ class HostileHandoffTest {
             assertFalse(log.contains("\u001b"), log);
         } finally {
             guests.drop("forged");
+        }
+    }
+
+    /** The limit of local memory would never hold. */
+    @NeedsUserfaultfd
+    @Test
+    void shouldRefuseAMemoryFileThatNoPageCanBeEvictedFrom() {
+        guests.attach("reading", socket(), BYTES, BYTES);
+        String json = "[{\"base_host_virt_addr\":1048576,\"size\":%d,\"offset\":0}]".formatted(BYTES);
+        try (Userfaultfd uffd = Userfaultfd.open(0);
+                MemoryFile file = MemoryFile.create("ram", BYTES);
+                MemoryFile forReading = MemoryFile.adopt(openForReading("/proc/self/fd/" + file.fd()))) {
+            String answer = sendAndReadAnswer(json, List.of(uffd.fd(), forReading.fd()));
+            assertTrue(answer.contains("descriptor 2 is open for reading alone; open it with O_RDWR"), answer);
+            serveProperly("reading");
+        } finally {
+            guests.drop("reading");
+        }
+    }
+
+    private int openForReading(String path) {
+        MethodHandle open = Libc.capturing("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+        try (Arena arena = Arena.ofConfined()) {
+            return errno.require((int) open.invokeExact(errno.segment(), arena.allocateFrom(path), 0), "open");
+        } catch (Throwable t) {
+            throw new AssertionError(t);
         }
     }
 

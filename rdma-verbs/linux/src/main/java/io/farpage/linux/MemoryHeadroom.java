@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -20,11 +21,50 @@ public record MemoryHeadroom(long bytes, String source) {
     }
 
     static Optional<MemoryHeadroom> of(Path proc, Path cgroups) {
-        Stream<MemoryHeadroom> groups = lines(proc.resolve("self/cgroup"))
-                .flatMap(line -> groupsAbove(line, cgroups))
-                .flatMap(group -> inGroup(group).stream());
-        return Stream.concat(available(proc.resolve("meminfo")).stream(), groups)
-                .min((a, b) -> Long.compare(a.bytes, b.bytes));
+        return least(Stream.concat(
+                available(proc.resolve("meminfo")).stream(),
+                groups("self", proc, cgroups).flatMap(group -> inGroup(group).stream())));
+    }
+
+    /**
+     * The least that the control groups above a process leave, the machine aside. The page cache of files counts as left: the kernel drops it
+     * before a group is full.
+     */
+    public static Optional<MemoryHeadroom> ofGroups(int pid) {
+        return ofGroups(pid, Path.of("/proc"), Path.of("/sys/fs/cgroup"));
+    }
+
+    static Optional<MemoryHeadroom> ofGroups(int pid, Path proc, Path cgroups) {
+        return least(groups(Integer.toString(pid), proc, cgroups)
+                .flatMap(group ->
+                        inGroup(group)
+                                .map(left -> new MemoryHeadroom(left.bytes + fileCache(group), left.source))
+                                .stream()));
+    }
+
+    private static Stream<Path> groups(String process, Path proc, Path cgroups) {
+        return lines(proc.resolve(process, "cgroup")).flatMap(line -> groupsAbove(line, cgroups));
+    }
+
+    private static Optional<MemoryHeadroom> least(Stream<MemoryHeadroom> all) {
+        return all.min((a, b) -> Long.compare(a.bytes, b.bytes));
+    }
+
+    /** The first version adds up the groups below under names of their own. */
+    private static long fileCache(Path group) {
+        return lines(group.resolve("memory.stat"))
+                .filter(line -> line.matches("(total_)?(in)?active_file \\d{1,18}"))
+                .collect(Collectors.groupingBy(
+                        line -> line.startsWith("total_"), Collectors.summingLong(MemoryHeadroom::lastNumber)))
+                .values()
+                .stream()
+                .mapToLong(Long::longValue)
+                .max()
+                .orElse(0);
+    }
+
+    private static long lastNumber(String line) {
+        return Long.parseLong(line.substring(line.indexOf(' ') + 1));
     }
 
     private static Optional<MemoryHeadroom> available(Path meminfo) {

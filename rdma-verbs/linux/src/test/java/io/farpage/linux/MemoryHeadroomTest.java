@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,6 +60,33 @@ class MemoryHeadroomTest {
         assertEquals(1024 * MIB, headroom().bytes());
         write("proc/self/cgroup", "0::/docker/of-the-host\n");
         assertEquals(64 * MIB, headroom().bytes(), "the root is the container's own group");
+    }
+
+    @Test
+    void shouldCountThePageCacheOfAnotherProcessAsLeft() throws IOException {
+        write("proc/77/cgroup", "4:memory:/vmm\n0::/vmm.scope\n");
+        write("cgroup/memory/vmm/memory.limit_in_bytes", 300 * MIB + "\n");
+        write("cgroup/memory/vmm/memory.usage_in_bytes", 250 * MIB + "\n");
+        write(
+                "cgroup/memory/vmm/memory.stat",
+                "inactive_file %d\nshmem 1\ntotal_inactive_file %d\ntotal_active_file %d\n"
+                        .formatted(5 * MIB, 20 * MIB, 10 * MIB));
+        assertEquals(80 * MIB, ofGroups(77).orElseThrow().bytes());
+        write("cgroup/vmm.scope/memory.max", 100 * MIB + "\n");
+        write("cgroup/vmm.scope/memory.current", 60 * MIB + "\n");
+        write("cgroup/vmm.scope/memory.stat", "anon 1\ninactive_file %d\nactive_file 0\n".formatted(7 * MIB));
+        assertEquals(47 * MIB, ofGroups(77).orElseThrow().bytes());
+    }
+
+    @Test
+    void shouldLeaveTheMachineAsideForAnotherProcess() throws IOException {
+        write("proc/77/cgroup", "0::/\n");
+        assertEquals(Optional.empty(), ofGroups(77));
+        assertEquals(Optional.empty(), ofGroups(78), "it has ended");
+    }
+
+    private Optional<MemoryHeadroom> ofGroups(int pid) {
+        return MemoryHeadroom.ofGroups(pid, root.resolve("proc"), root.resolve("cgroup"));
     }
 
     @Test

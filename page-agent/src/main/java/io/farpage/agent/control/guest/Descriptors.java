@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Checks the descriptors that a VMM sent, before anything is done with them. */
 final class Descriptors {
@@ -64,6 +65,11 @@ final class Descriptors {
                     ("descriptor %d is %s, not a memory file: send a memfd, or a regular file on tmpfs or hugetlbfs,"
                                     + " whose pages need no file server")
                             .formatted(index + 1, what));
+        }
+        Optional<String> obstacle = MemoryFile.obstacleToPunching(fd);
+        if (obstacle.isPresent()) {
+            throw new HandoffException("no page can be evicted from the memory file %s: descriptor %d %s"
+                    .formatted(what, index + 1, obstacle.get()));
         }
         long length = MemoryFile.lengthOf(fd);
         long needed = slices.stream().mapToLong(Slice::mappedEnd).max().orElse(0);

@@ -11,6 +11,7 @@ import io.farpage.agent.control.space.SpaceUse;
 import io.farpage.agent.control.space.Spaces;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.PagerStatus;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.client.CoordinatorClient;
@@ -234,13 +235,16 @@ public final class Guests implements AutoCloseable, SampledGuests {
     /** Changes how much of a guest's memory may be resident. */
     public void resize(String name, long localBytes) throws GuestException {
         Guest guest = require(name);
-        int pageSize = guest.status().where().pageSize();
+        PagerStatus now = guest.status().where();
+        int pageSize = now.pageSize();
         if (!guest.isAttached()) {
             throw new GuestException(
                     Obstacle.CONFLICT, "space '" + name + "' has no guest whose VMM runs; wait until it has attached");
         }
         try {
-            guest.resize(new PagerOptions(GuestOpening.pages(localBytes, pageSize), 1).localPages());
+            int pages = new PagerOptions(GuestOpening.pages(localBytes, pageSize), 1).localPages();
+            GroupLimit.of(guest.pid(), pageSize).require(pages, now.pages(), now.residentPages(), pageSize);
+            guest.resize(pages);
         } catch (IllegalArgumentException e) {
             throw new GuestException(Obstacle.INVALID, String.valueOf(e.getMessage()));
         }

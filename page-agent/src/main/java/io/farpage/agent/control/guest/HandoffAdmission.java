@@ -75,7 +75,8 @@ final class HandoffAdmission implements Guest.Admission {
                 open.removeLast();
             }
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
-            kept = keeping.by().keep(use, keeping.socket(), memory, options, past);
+            PagerOptions allowed = backing == null ? options : withinGroups(memory, pageBytes);
+            kept = keeping.by().keep(use, keeping.socket(), memory, allowed, past);
             Optional<SealedSpace> sealed = past.seal().isPresent()
                     ? Optional.of(past.seal().get().begin(kept.map(KeptGuest::seal)))
                     : Optional.empty();
@@ -84,7 +85,7 @@ final class HandoffAdmission implements Guest.Admission {
                     new SlicedPaging.Contents(
                             space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
                     memory,
-                    options,
+                    allowed,
                     hosts);
             kept = Optional.empty();
             backing = null;
@@ -103,6 +104,12 @@ final class HandoffAdmission implements Guest.Admission {
             kept.ifPresent(KeptGuest::release);
             closeUnused(open, backing);
         }
+    }
+
+    private PagerOptions withinGroups(VmmMemory memory, int pageBytes) throws HandoffException {
+        int count = memory.slices().size();
+        return GroupLimit.of(memory.pid(), pageBytes)
+                .lower(options, memory.bytes() / pageBytes, pageBytes, LocalShares.minLimit(count));
     }
 
     @Override

@@ -10,6 +10,7 @@ import io.farpage.linux.Libc;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
+import java.util.Optional;
 
 /**
  * The file behind a guest's memory (memfd_create(2), or any file on tmpfs or hugetlbfs). Its pages are read and taken out through system
@@ -25,6 +26,11 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
     private static final int SEEK_DATA = 3;
     private static final int SEEK_HOLE = 4;
     private static final int F_GET_SEALS = 1034;
+    private static final int F_GETFL = 3;
+    private static final int O_ACCMODE = 3;
+    private static final int O_RDONLY = 0;
+    private static final int F_SEAL_WRITE = 8;
+    private static final int F_SEAL_FUTURE_WRITE = 16;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
 
@@ -99,9 +105,30 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
      * which may never answer.
      */
     public static boolean isMemory(int fd) {
+        return fcntl(fd, F_GET_SEALS) >= 0;
+    }
+
+    /**
+     * Why the kernel would take no page out through a descriptor of a memory file (fallocate(2): EBADF, EPERM), with the fix; empty if it
+     * does. Seals that are added later are not foreseen.
+     */
+    public static Optional<String> obstacleToPunching(int fd) {
+        int flags = fcntl(fd, F_GETFL);
+        if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+            return Optional.of("is open for reading alone; open it with O_RDWR");
+        }
+        int seals = fcntl(fd, F_GET_SEALS);
+        if (seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0) {
+            return Optional.of(
+                    "is sealed against writing (F_SEAL_WRITE or F_SEAL_FUTURE_WRITE); leave these seals off");
+        }
+        return Optional.empty();
+    }
+
+    private static int fcntl(int fd, int command) {
         Errno errno = Errno.ofThread();
         try {
-            return (int) fcntl$mh.invokeExact(errno.segment(), fd, F_GET_SEALS) >= 0;
+            return (int) fcntl$mh.invokeExact(errno.segment(), fd, command);
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

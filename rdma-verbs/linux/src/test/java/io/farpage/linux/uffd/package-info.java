@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.linux.uffd;
+
+import org.jspecify.annotations.NullMarked;

@@ -55,6 +55,22 @@ class LauncherTest {
         }
     }
 
+    /** In Turkish a number is 58,9, and the small letter of I is not i. */
+    @ParameterizedTest
+    @ValueSource(strings = {"coordinator", "page-agent", "page-bench", "farpage"})
+    void shouldPrintTheSameInEveryLocale(String program) {
+        List<String> command = List.of(ROOT.resolve("bin").resolve(program).toString(), "--version");
+        Map<String, String> turkish = Map.of(
+                "JAVA_TOOL_OPTIONS", "-Duser.language=tr -Duser.country=TR",
+                "FARPAGE_JAVA_OPTS", "-XshowSettings:locale");
+        try (ChildJvm child = ChildJvm.launch(program, command, turkish, elsewhere)) {
+            assertEquals(0, child.awaitEnd(), child.err());
+            String said = child.out() + child.err();
+            assertTrue(said.contains("default locale = English (United States)"), said);
+            assertTrue(said.contains("default format locale = English (United States)"), said);
+        }
+    }
+
     /** The JVM itself goes on with the classes of a cache when the jar that they came from has changed. */
     @Test
     void shouldRunTheClassesOfANewBuildWhenTheCacheIsOfAnOlderOne() throws Exception {

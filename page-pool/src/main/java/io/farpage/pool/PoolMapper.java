@@ -8,6 +8,7 @@ import io.farpage.linux.SystemCall;
 import io.farpage.pool.hugepages.HugepageCounts;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.pool.hugepages.Hugepages;
+import io.farpage.pool.hugepages.HugetlbLimit;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -170,6 +171,15 @@ final class PoolMapper {
                                 .orElse("this kernel offers none of that size"),
                         cause);
         String fix = counts.isPresent() ? hugepages.reserveCommand(size, wanted) : "use another hugepage size, or none";
+        long bytes = wanted * size.bytes();
+        Optional<HugetlbLimit> group = HugetlbLimit.tightest(size).filter(limit -> limit.left() < bytes);
+        if (group.isPresent() && counts.isPresent()) {
+            problem += "; the control group leaves %d bytes (%s = %d)"
+                    .formatted(
+                            group.get().left(), group.get().file(), group.get().bytes());
+            String raise = group.get().raiseCommand(bytes);
+            fix = available < wanted ? fix + "; " + raise : raise;
+        }
         return new MapAttempt.Refused(
                 size == HugepageSize.ONE_GIB ? BackingStep.What.NO_HUGETLB_1G : BackingStep.What.NO_HUGETLB_2M,
                 problem,

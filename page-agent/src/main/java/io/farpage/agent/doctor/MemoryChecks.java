@@ -7,8 +7,10 @@ import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Whether the pool gets its memory, and what the kernel may do with it behind the agent's back: migrate it, split it, swap it. */
 final class MemoryChecks {
@@ -174,8 +176,10 @@ final class MemoryChecks {
         String file = "hugetlb." + size;
         Line.Check check = check("host.cgroup", "cgroup hugetlb " + size);
         long needed = pool.pages() * pool.hugepageSize().bytes();
-        return groups.least("hugetlb", file + ".max", file + ".limit_in_bytes")
-                .or(() -> groups.least("hugetlb", file + ".rsvd.max", file + ".rsvd.limit_in_bytes"))
+        return Stream.of("", ".rsvd")
+                .flatMap(
+                        kind -> groups.least("hugetlb", file + kind + ".max", file + kind + ".limit_in_bytes").stream())
+                .min(Comparator.comparingLong(ControlGroup.Limit::value))
                 .map(limit -> limit.value() >= needed
                         ? check.ok(limit.against(needed))
                         : check.found(required(pool), limit.against(needed), limit.raiseTo(needed)))

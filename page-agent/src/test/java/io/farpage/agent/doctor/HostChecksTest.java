@@ -165,6 +165,20 @@ final class HostChecksTest {
                 line(host.examine(DEFAULTS), "host.cgroup", "cgroup memory").level());
     }
 
+    /** mmap(2) sets hugepages aside, which counts by itself. */
+    @Test
+    void shouldNameTheTighterLimitOfHugepagesInUseAndSetAside() {
+        FakeHost host = new FakeHost(directory)
+                .write("/proc/self/cgroup", "0::/system.slice")
+                .write("/sys/fs/cgroup/system.slice/hugetlb.2MB.max", "" + (1L << 40))
+                .write("/sys/fs/cgroup/system.slice/hugetlb.2MB.rsvd.max", "2097152");
+
+        Line hugetlb = line(host.examine(Map.of("pool.hugepages", "require")), "host.cgroup", "cgroup hugetlb 2MB");
+
+        assertEquals(Level.FAIL, hugetlb.level());
+        assertTrue(hugetlb.fix().endsWith("> /sys/fs/cgroup/system.slice/hugetlb.2MB.rsvd.max"), hugetlb.fix());
+    }
+
     @Test
     void shouldNameALimitOfRdmaObjects() {
         FakeHost host = new FakeHost(directory)

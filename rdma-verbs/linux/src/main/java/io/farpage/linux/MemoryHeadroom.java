@@ -3,7 +3,6 @@ package io.farpage.linux;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -43,7 +42,7 @@ public record MemoryHeadroom(long bytes, String source) {
     }
 
     private static Stream<Path> groups(String process, Path proc, Path cgroups) {
-        return lines(proc.resolve(process, "cgroup")).flatMap(line -> groupsAbove(line, cgroups));
+        return ControlGroups.above(process, "memory", proc, cgroups);
     }
 
     private static Optional<MemoryHeadroom> least(Stream<MemoryHeadroom> all) {
@@ -73,27 +72,6 @@ public record MemoryHeadroom(long bytes, String source) {
                 .map(line -> new MemoryHeadroom(
                         Long.parseLong(line.replaceAll("\\D", "")) << 10, "MemAvailable of " + meminfo))
                 .findFirst();
-    }
-
-    /** The folders that {@code hierarchy:controllers:path} stands for, the process's own first. */
-    private static Stream<Path> groupsAbove(String line, Path cgroups) {
-        String[] fields = line.split(":", 3);
-        if (fields.length < 3) {
-            return Stream.empty();
-        }
-        Path root;
-        if (List.of(fields[1].split(",")).contains("memory")) {
-            root = cgroups.resolve("memory");
-        } else if (fields[1].isEmpty()) {
-            root = Files.isDirectory(cgroups.resolve("unified")) ? cgroups.resolve("unified") : cgroups;
-        } else {
-            return Stream.empty();
-        }
-        // Inside a container the path may be the host's and name no directory of the container; the root then is the
-        // container's own
-        // group.
-        Path own = root.resolve(fields[2].substring(1)).normalize();
-        return Stream.iterate(own, group -> group != null && group.startsWith(root), Path::getParent);
     }
 
     private static Optional<MemoryHeadroom> inGroup(Path group) {

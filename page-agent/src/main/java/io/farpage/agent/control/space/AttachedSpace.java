@@ -7,8 +7,10 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.Torn;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
 /** A space that this agent is attached to, and its current uses. Thread-safe. */
@@ -16,11 +18,13 @@ final class AttachedSpace {
     static final String DELETED = "its space was deleted";
 
     private final Optional<Torn> tornBefore;
+    private final LongSupplier clock;
     private volatile SpaceExtents extents;
     private volatile SpaceMap map;
     private volatile Optional<String> revoked = Optional.empty();
     private Runnable whenRevoked = () -> {};
     private int users;
+    private long usedAt;
     private boolean exclusive;
     private boolean leaving;
     private boolean cutOff;
@@ -29,7 +33,14 @@ final class AttachedSpace {
     private Optional<String> seal = Optional.empty();
 
     AttachedSpace(SpaceExtents extents) {
+        this(extents, System::nanoTime);
+    }
+
+    /** @param clock as {@link System#nanoTime} */
+    AttachedSpace(SpaceExtents extents, LongSupplier clock) {
         this.extents = extents;
+        this.clock = clock;
+        usedAt = clock.getAsLong();
         map = map(extents);
         tornBefore = extents.space().torn();
     }
@@ -145,6 +156,14 @@ final class AttachedSpace {
     synchronized void exit() {
         users--;
         exclusive = false;
+        usedAt = clock.getAsLong();
+    }
+
+    /** Lets no further use start if there has been none for so long. */
+    synchronized void leaveIfIdle(Duration idle) {
+        if (users == 0 && clock.getAsLong() - usedAt >= idle.toNanos()) {
+            leaving = true;
+        }
     }
 
     /** Lets no further use start. */

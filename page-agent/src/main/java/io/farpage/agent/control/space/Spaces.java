@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +30,9 @@ public final class Spaces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Spaces.class);
     private static final Duration REFRESH = Duration.ofSeconds(5);
 
+    /** How long a space stays attached without a use. A drain of its homes waits for every node that is attached. */
+    static final Duration IDLE = Duration.ofSeconds(10);
+
     /** The type of the problem with which the coordinator answers a node whose space another node has taken over. */
     private static final String TAKEN_OVER = "taken-over";
 
@@ -37,6 +41,7 @@ public final class Spaces implements AutoCloseable {
     private final CoordinatorClient coordinator;
     private final String node;
     private final SpaceRequests requests;
+    private final LongSupplier clock;
     private final Map<Long, AttachedSpace> attached = new ConcurrentHashMap<>();
 
     /** Spaces to which the coordinator may have attached this node although their map was never read. */
@@ -49,6 +54,12 @@ public final class Spaces implements AutoCloseable {
     private volatile Runnable changed = () -> {};
 
     public Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation) {
+        this(coordinator, node, incarnation, System::nanoTime);
+    }
+
+    /** @param clock as {@link System#nanoTime} */
+    Spaces(CoordinatorClient coordinator, String node, Incarnation incarnation, LongSupplier clock) {
+        this.clock = clock;
         this.coordinator = coordinator;
         this.node = node;
         requests = new SpaceRequests(coordinator, node, incarnation);
@@ -98,15 +109,18 @@ public final class Spaces implements AutoCloseable {
     /** As {@link #use(String)}, by id. */
     public Optional<SpaceUse> use(long id) throws CoordinatorException {
         AttachedSpace known = attached.get(id);
+        if (known != null && known.enter()) {
+            return Optional.of(new SpaceUse(known, this));
+        }
         if (known == null || known.isUnused()) {
             Optional<AttachedSpace> fresh = attachShared(id);
             if (fresh.isEmpty()) {
                 return Optional.empty();
             }
             known = fresh.get();
-        }
-        if (known.enter()) {
-            return Optional.of(new SpaceUse(known, this));
+            if (known.enter()) {
+                return Optional.of(new SpaceUse(known, this));
+            }
         }
         if (known.isExclusive()) {
             throw new SpaceInUseException("space '%s' (id %d) is the memory of a guest on this node; end that first"
@@ -156,12 +170,16 @@ public final class Spaces implements AutoCloseable {
      */
     public synchronized Optional<SpaceUse> adopt(long id, Incarnation earlier) throws CoordinatorException {
         requests.adopt(id, earlier);
-        Optional<AttachedSpace> adopted = requests.extents(id).map(AttachedSpace::new);
+        Optional<AttachedSpace> adopted = requests.extents(id).map(this::attachedTo);
         adopted.ifPresent(space -> {
             space.enterExclusively();
             put(space);
         });
         return adopted.map(space -> new SpaceUse(space, this));
+    }
+
+    private AttachedSpace attachedTo(SpaceExtents extents) {
+        return new AttachedSpace(extents, clock);
     }
 
     private void put(AttachedSpace space) {
@@ -220,7 +238,7 @@ public final class Spaces implements AutoCloseable {
         orphans.add(id);
         try {
             requests.attach(id, mode, claim);
-            Optional<AttachedSpace> space = requests.extents(id).map(AttachedSpace::new);
+            Optional<AttachedSpace> space = requests.extents(id).map(this::attachedTo);
             if (space.isPresent()) {
                 orphans.remove(id);
             }
@@ -310,7 +328,8 @@ public final class Spaces implements AutoCloseable {
         }
     }
 
-    private void update() throws CoordinatorException {
+    /** The step of the thread. Package-private for tests. */
+    void update() throws CoordinatorException {
         if (stale) {
             stale = false;
             for (AttachedSpace space : List.copyOf(attached.values())) {
@@ -321,6 +340,7 @@ public final class Spaces implements AutoCloseable {
             if (space.clearStale()) {
                 requests.extents(space.id()).ifPresent(now -> refresh(space, now));
             }
+            space.leaveIfIdle(IDLE);
             if (space.isUnused()) {
                 detach(space);
             }

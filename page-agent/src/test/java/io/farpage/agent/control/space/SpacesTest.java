@@ -1,0 +1,92 @@
+package io.farpage.agent.control.space;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.farpage.agent.control.TestCoordinator;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.HostedAck;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.SpaceRequest;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a real coordinator, and a clock of its own. */
+class SpacesTest {
+    private static final Incarnation INCARNATION = new Incarnation(7);
+    private static final long BYTES = 1 << 20;
+
+    @TempDir
+    private Path store = Path.of("");
+
+    private TestCoordinator coordinator;
+    private Spaces spaces;
+    private long space;
+    private long now;
+
+    @BeforeEach
+    void createSpace() throws Exception {
+        coordinator = new TestCoordinator(store);
+        coordinator.register("a", INCARNATION, 64 * BYTES);
+        SpaceRequest request = new SpaceRequest("vm", BYTES, OptionalInt.of(4096), Optional.of(List.of("a")));
+        space = coordinator.client().createSpace(request).id();
+        long revision = coordinator.client().hosted("a").revision();
+        coordinator.client().acknowledgeHosted("a", new HostedAck(INCARNATION, revision));
+        spaces = new Spaces(coordinator.client(), "a", INCARNATION, () -> now);
+    }
+
+    @AfterEach
+    void close() {
+        spaces.close();
+        coordinator.close();
+    }
+
+    /** As the page tool does for one page: a drain of a home waits for all that are attached. */
+    @Test
+    void shouldDetachFromASpaceThatNothingHasUsedForAWhile() throws Exception {
+        use().close();
+        pass(Spaces.IDLE.minusMillis(1));
+        assertEquals(1, attachments());
+        pass(Duration.ofMillis(1));
+        assertEquals(0, attachments());
+        use().close();
+        assertEquals(1, attachments(), "attached again");
+    }
+
+    @Test
+    void shouldStayAttachedWhileAUseLasts() throws Exception {
+        use().close();
+        try (SpaceUse lasting = use()) {
+            pass(Spaces.IDLE.multipliedBy(10));
+            assertEquals(1, attachments());
+            assertEquals(space, lasting.map().id());
+        }
+        pass(Spaces.IDLE.dividedBy(2));
+        assertEquals(1, attachments(), "it counts from the end of the last use");
+        try (SpaceUse exclusive = spaces.useExclusively(space, Claim.PLAIN).orElseThrow()) {
+            pass(Spaces.IDLE.multipliedBy(10));
+            assertEquals(1, attachments());
+            assertEquals(space, exclusive.map().id());
+        }
+    }
+
+    private SpaceUse use() throws CoordinatorException {
+        return spaces.use(space).orElseThrow();
+    }
+
+    /** Lets time pass, and the thread take its step. */
+    private void pass(Duration time) throws CoordinatorException {
+        now += time.toNanos();
+        spaces.update();
+    }
+
+    private int attachments() throws CoordinatorException {
+        return coordinator.client().attachments(Long.toString(space)).size();
+    }
+}

@@ -56,7 +56,7 @@ public final class Attachments {
     /** The nodes that work with a space. */
     public List<Attachment> of(String idOrName) {
         Draft view = new Draft(ledger.state());
-        return of(view, Spaces.require(ledger.state(), idOrName));
+        return of(view, view.requireSpace(idOrName));
     }
 
     /**
@@ -69,7 +69,7 @@ public final class Attachments {
         }
         return ledger.change(draft -> {
             draft.requireNode(node, request.incarnation());
-            Space space = requireKept(idOrName);
+            Space space = requireKept(draft, idOrName);
             checkUnderstood(space, node, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
             if (request.adopts().isPresent()) {
@@ -131,7 +131,7 @@ public final class Attachments {
         }
         ledger.change(draft -> {
             draft.requireNode(node, request.incarnation());
-            Space space = requireKept(idOrName);
+            Space space = requireKept(draft, idOrName);
             checkUnderstood(space, node, request);
             Fences.checkNotCutOff(draft, space, node, request.incarnation());
             checkAllowed(space, node);
@@ -153,8 +153,8 @@ public final class Attachments {
     }
 
     /** A space that is not being deleted. */
-    private Space requireKept(String idOrName) {
-        Space space = Spaces.require(ledger.state(), idOrName);
+    private static Space requireKept(Draft draft, String idOrName) {
+        Space space = draft.requireSpace(idOrName);
         if (space.deleting()) {
             throw ProblemException.notFound("space '%s' is being deleted".formatted(space.name()));
         }
@@ -262,11 +262,11 @@ public final class Attachments {
             String idOrName, String node, Incarnation incarnation, Optional<String> torn, Optional<String> seal) {
         ledger.change(draft -> {
             draft.requireNode(node, incarnation);
-            Optional<Space> known = ledger.state().space(idOrName);
+            Optional<Space> known = draft.findSpace(idOrName);
             long id = known.map(Space::id).orElse(Space.idOf(idOrName).orElse(0));
             boolean lifted = Fences.lift(draft, id, node, incarnation);
             if (known.isEmpty()) {
-                return lifted ? id : Spaces.require(ledger.state(), idOrName).id();
+                return lifted ? id : draft.requireSpace(idOrName).id();
             }
             Space space = known.get();
             draft.attachments

@@ -67,6 +67,11 @@ final class Draft {
         drains = Rows.durable(Table.DRAINS, before.drains(), changes);
     }
 
+    /** Of the last event. */
+    long index() {
+        return index;
+    }
+
     long newId() {
         changes.add(new Change(Table.COUNTERS, NEXT_ID, Optional.of(Long.toString(nextId + 1))));
         return nextId++;
@@ -155,6 +160,16 @@ final class Draft {
 
     Node requireNode(String id) {
         return nodes.find(id).orElseThrow(() -> unknownNode(id));
+    }
+
+    /** A space by id or name. */
+    Space requireSpace(String idOrName) {
+        return findSpace(idOrName).orElseThrow(() -> Spaces.missing(nextId, idOrName));
+    }
+
+    /** A space by id or name, if there is one. */
+    Optional<Space> findSpace(String idOrName) {
+        return State.space(spaces.current(), idOrName);
     }
 
     static ProblemException unknownNode(String id) {

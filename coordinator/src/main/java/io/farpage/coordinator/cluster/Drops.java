@@ -164,12 +164,8 @@ public final class Drops {
     }
 
     /** Refuses a node that is not, or not any more, the only one that writes to a space. */
-    private Space requireWriter(Draft draft, String idOrName, String node, Incarnation incarnation) {
-        return requireWriter(draft, Spaces.require(ledger.state(), idOrName), node, incarnation);
-    }
-
-    /** As the other one, of a space of this moment. */
-    static Space requireWriter(Draft draft, Space space, String node, Incarnation incarnation) {
+    static Space requireWriter(Draft draft, String idOrName, String node, Incarnation incarnation) {
+        Space space = draft.requireSpace(idOrName);
         draft.requireNode(node, incarnation);
         Attachment attachment = draft.attachments
                 .find(Attachments.key(space, node))

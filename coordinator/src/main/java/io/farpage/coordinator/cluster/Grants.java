@@ -80,7 +80,7 @@ public final class Grants {
                                 .formatted(said.incarnation(), node, known.name(), space));
             }
             if (!grant.equals(published.get(key))) {
-                put(key, grant);
+                put(draft, key, grant);
                 draft.emit(EventKind.GRANT_PUBLISHED, Optional.of(home), Optional.of(node), known);
             }
             return grant;
@@ -110,10 +110,10 @@ public final class Grants {
                 .isPresent();
     }
 
-    private void put(Key key, Grant grant) {
+    private void put(Draft draft, Key key, Grant grant) {
         long most = Runtime.getRuntime().maxMemory() / HEAP_SHARE;
         if (published.size() >= pruneAt || characters + grant.sealed().length() > most) {
-            published.entrySet().removeIf(old -> !isCurrent(old.getKey(), old.getValue()));
+            published.entrySet().removeIf(old -> !isCurrent(draft, old.getKey(), old.getValue()));
             characters = published.values().stream()
                     .mapToLong(each -> each.sealed().length())
                     .sum();
@@ -162,7 +162,7 @@ public final class Grants {
 
     /** A grant that counts. */
     public Grant grant(String home, long space, String node) {
-        return find(home, space, node, Optional.empty())
+        return find(new Draft(ledger.state()), home, space, node, Optional.empty())
                 .orElseThrow(() -> ProblemException.notFound(
                         "home '%s' has granted node '%s' nothing of the space with id %d, or the node is not attached to it any more"
                                 .formatted(home, node, space)));
@@ -170,34 +170,32 @@ public final class Grants {
 
     /** A grant for a node that pulls an extent, which counts. */
     public Grant grant(String home, long space, String node, ExtentEpoch pull) {
-        return find(home, space, node, Optional.of(pull))
+        return find(new Draft(ledger.state()), home, space, node, Optional.of(pull))
                 .orElseThrow(() -> ProblemException.notFound(
                         "home '%s' has granted node '%s' no reads of the extent at page %d of the space with id %d in epoch %d, or the node does not pull it any more"
                                 .formatted(home, node, pull.firstPage(), space, pull.epoch())));
     }
 
     /** A grant, if it was published and counts. */
-    Optional<Grant> find(String home, long space, String node, Optional<ExtentEpoch> pull) {
+    Optional<Grant> find(Draft draft, String home, long space, String node, Optional<ExtentEpoch> pull) {
         Key key = new Key(home, space, node, pull);
-        return Optional.ofNullable(published.get(key)).filter(grant -> isCurrent(key, grant));
+        return Optional.ofNullable(published.get(key)).filter(grant -> isCurrent(draft, key, grant));
     }
 
-    private boolean isCurrent(Key key, Grant grant) {
-        State state = ledger.state();
-        return isRegistered(state, grant.home(), grant.homeIncarnation())
-                && isRegistered(state, grant.node(), grant.incarnation())
-                && Optional.ofNullable(state.spaces().get(State.idKey(grant.space())))
+    private static boolean isCurrent(Draft draft, Key key, Grant grant) {
+        return isRegistered(draft, grant.home(), grant.homeIncarnation())
+                && isRegistered(draft, grant.node(), grant.incarnation())
+                && draft.spaces
+                        .find(State.idKey(grant.space()))
                         .filter(space -> key.pull().isPresent()
-                                ? isPulled(new Draft(state), space, key)
-                                : isAttached(
-                                        Optional.ofNullable(
-                                                state.attachments().get(Attachments.key(space, grant.node()))),
-                                        grant))
+                                ? isPulled(draft, space, key)
+                                : isAttached(draft.attachments.find(Attachments.key(space, grant.node())), grant))
                         .isPresent();
     }
 
-    private static boolean isRegistered(State state, String node, Incarnation incarnation) {
-        return Optional.ofNullable(state.nodes().get(node))
+    private static boolean isRegistered(Draft draft, String node, Incarnation incarnation) {
+        return draft.nodes
+                .find(node)
                 .map(Node::incarnation)
                 .filter(incarnation::equals)
                 .isPresent();

@@ -50,25 +50,26 @@ public final class Hosting {
 
     /** What a node hosts. */
     public Hosted of(String node) {
-        // A change that changes nothing: within it revision and state are of one moment.
+        // Read before the state that it is told with: what a node acknowledges by it, the node has.
+        long revision = ledger.revision();
+        // A change that changes nothing: within it all rows are of one moment.
         return ledger.change(draft -> {
             draft.requireNode(node);
-            State state = ledger.state();
-            List<SpaceExtents> spaces = state.spaces().values().stream()
-                    .filter(space -> homes(state, space).contains(node))
-                    .map(space -> new SpaceExtents(space, state.index(), state.extentsOf(space)))
+            List<SpaceExtents> spaces = draft.spaces.values().stream()
+                    .filter(space -> homes(draft, space).contains(node))
+                    .map(space -> new SpaceExtents(space, draft.index(), Drops.extents(draft, space)))
                     .toList();
             List<HostedAttachment> attached = spaces.stream()
                     .flatMap(each -> Attachments.of(draft, each.space()).stream())
-                    .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(node, a)))
+                    .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(draft, node, a)))
                     .toList();
             List<HostedPull> pulls = spaces.stream()
                     .flatMap(each -> Pulls.of(draft, each.space()))
                     .filter(pull -> pull.to().id().equals(node) || Pulls.readsFrom(draft, pull, node))
-                    .map(pull -> hosted(node, pull))
+                    .map(pull -> hosted(draft, node, pull))
                     .toList();
             return new Hosted(
-                    ledger.revision(),
+                    revision,
                     spaces,
                     List.copyOf(draft.releases.under(node + "/")),
                     attached,
@@ -76,16 +77,16 @@ public final class Hosting {
         });
     }
 
-    private HostedPull hosted(String home, Pulls.Pull pull) {
+    private HostedPull hosted(Draft draft, String home, Pulls.Pull pull) {
         Incarnation incarnation = pull.to().incarnation();
-        boolean granted = grants.find(home, pull.space(), pull.to().id(), Optional.of(pull.extent()))
+        boolean granted = grants.find(draft, home, pull.space(), pull.to().id(), Optional.of(pull.extent()))
                 .filter(grant -> grant.incarnation().equals(incarnation))
                 .isPresent();
         return new HostedPull(pull.space(), pull.extent(), pull.to().id(), incarnation, granted);
     }
 
-    private boolean isGranted(String home, Attachment attachment) {
-        return grants.find(home, attachment.space(), attachment.node(), Optional.empty())
+    private boolean isGranted(Draft draft, String home, Attachment attachment) {
+        return grants.find(draft, home, attachment.space(), attachment.node(), Optional.empty())
                 .filter(grant -> grant.incarnation().equals(attachment.incarnation()))
                 .isPresent();
     }
@@ -96,10 +97,7 @@ public final class Hosting {
 
     /** The nodes that have extents of a space, or frames of a dropped copy; lost ones included. */
     static Set<String> homes(Draft draft, Space space) {
-        return homes(draft.extents
-                .find(State.idKey(space.id()))
-                .map(State.Extents::list)
-                .orElse(List.of()));
+        return homes(Drops.extents(draft, space));
     }
 
     private static Set<String> homes(List<Extent> extents) {

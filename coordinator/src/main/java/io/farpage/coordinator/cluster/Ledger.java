@@ -56,6 +56,10 @@ public final class Ledger {
     private volatile long revision;
     private volatile State state;
     private final AtomicLong stateNumber = new AtomicLong();
+
+    /** Whether the thread that holds the lock runs the function of a change. */
+    private volatile boolean drafting;
+
     private volatile long committedNanos = System.nanoTime();
     private volatile Optional<String> failure = Optional.empty();
 
@@ -76,8 +80,14 @@ public final class Ledger {
         this.events = new EventLog(eventsRetained, state.index());
     }
 
-    /** The state now; what it returns never changes. */
+    /**
+     * The state now; what it returns never changes. A change does not ask for it: earlier changes of its group are missing in it, and
+     * are in the draft.
+     */
     public State state() {
+        if (drafting && lock.isHeldByCurrentThread()) {
+            throw new IllegalStateException("a change reads its draft, which has the earlier changes of its group");
+        }
         return state;
     }
 
@@ -134,7 +144,7 @@ public final class Ledger {
             for (PendingChange<?> each = pending.poll(); each != null; each = pending.poll()) {
                 made.add(each);
                 Draft draft = new Draft(next);
-                if (each.draft(draft) && draft.isChanged()) {
+                if (draft(each, draft) && draft.isChanged()) {
                     changed = true;
                     State before = next;
                     next = draft.finished();
@@ -157,6 +167,15 @@ public final class Ledger {
             // A change that is refused for what an earlier one of the group did has no better reason than this.
             made.forEach(each -> each.fail(e));
             Optional.ofNullable(made.isEmpty() ? pending.poll() : null).ifPresent(each -> each.fail(e));
+        }
+    }
+
+    private boolean draft(PendingChange<?> change, Draft draft) {
+        drafting = true;
+        try {
+            return change.draft(draft);
+        } finally {
+            drafting = false;
         }
     }
 

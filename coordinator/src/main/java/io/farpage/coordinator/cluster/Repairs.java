@@ -249,8 +249,7 @@ public final class Repairs {
     /** The writer notes what it writes to extents, and the homes that join these may pull. Of all or of none. */
     public void allowPulls(String idOrName, String node, PullRequest request) {
         ledger.change(draft -> {
-            Space space =
-                    Drops.requireWriter(draft, Spaces.require(ledger.state(), idOrName), node, request.incarnation());
+            Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
             return Pulls.allow(draft, space, request.extents());
         });
     }
@@ -258,8 +257,7 @@ public final class Repairs {
     /** The writer has copied all pages: the joining homes of these extents are homes from now on. Of all or of none. */
     public void promote(String idOrName, String node, PromoteRequest request) {
         ledger.change(draft -> {
-            Space space =
-                    Drops.requireWriter(draft, Spaces.require(ledger.state(), idOrName), node, request.incarnation());
+            Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
             return promote(draft, space, request.extents());
         });
     }
@@ -273,7 +271,7 @@ public final class Repairs {
     public boolean pulled(String node, PullReport report) {
         settling.merge(report.space(), 1, Integer::sum);
         return ledger.change(draft -> {
-            Space space = Spaces.require(ledger.state(), Long.toString(report.space()));
+            Space space = draft.requireSpace(Long.toString(report.space()));
             Extent extent = Pulls.require(draft, space, node, report.incarnation(), report.extent());
             if (report.failure().isEmpty() && extent.pull().isEmpty()) {
                 promote(draft, space, List.of(report.extent()));

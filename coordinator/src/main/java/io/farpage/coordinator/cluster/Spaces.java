@@ -65,13 +65,13 @@ public final class Spaces {
     }
 
     static Space require(State state, String idOrName) {
-        return state.space(idOrName).orElseThrow(() -> missing(state, idOrName));
+        return state.space(idOrName).orElseThrow(() -> missing(state.nextId(), idOrName));
     }
 
     /** Ids are given away in ascending order, so a space whose id was given away and that is not known was deleted. */
-    private static ProblemException missing(State state, String idOrName) {
+    static ProblemException missing(long nextId, String idOrName) {
         OptionalLong id = Space.idOf(idOrName);
-        return id.isPresent() && id.getAsLong() > 0 && id.getAsLong() < state.nextId()
+        return id.isPresent() && id.getAsLong() > 0 && id.getAsLong() < nextId
                 ? new ProblemException(404, Space.DELETED, "space %s was deleted".formatted(idOrName))
                 : ProblemException.notFound("there is no space '%s'".formatted(idOrName));
     }
@@ -117,7 +117,7 @@ public final class Spaces {
     /** Says which nodes may attach a space from now on. A node that is attached stays so until it detaches. */
     public Space allow(String idOrName, SpaceNodes nodes) {
         return ledger.change(draft -> {
-            Space before = require(ledger.state(), idOrName);
+            Space before = draft.requireSpace(idOrName);
             if (before.nodes().equals(nodes.nodes())) {
                 return before;
             }
@@ -202,7 +202,7 @@ public final class Spaces {
      */
     public void delete(String idOrName, boolean force) {
         Space deleted = ledger.change(draft -> {
-            Space space = require(ledger.state(), idOrName);
+            Space space = draft.requireSpace(idOrName);
             draft.spaces.put(State.idKey(space.id()), space.withDeleting());
             if (!space.deleting() || force) {
                 Attachments.beginDeletion(draft, space.withDeleting(), force);

@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Space;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.SortedMap;
 import org.pcollections.PSortedMap;
 import org.pcollections.TreePMap;
 
@@ -114,6 +115,10 @@ public record State(
 
     /** A space by id or name. */
     public Optional<Space> space(String idOrName) {
+        return space(spaces, idOrName);
+    }
+
+    static Optional<Space> space(SortedMap<String, Space> spaces, String idOrName) {
         OptionalLong id = Space.idOf(idOrName);
         if (id.isPresent()) {
             return Optional.ofNullable(spaces.get(idKey(id.getAsLong())));

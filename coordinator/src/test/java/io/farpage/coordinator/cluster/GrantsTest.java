@@ -51,7 +51,7 @@ class GrantsTest {
     private void requireGone() {
         ProblemException gone = assertThrows(ProblemException.class, () -> grants.grant("home", vm, "a"));
         assertTrue(gone.problem("").is("not-found"), gone::getMessage);
-        assertEquals(Optional.empty(), grants.find("home", vm, "a", Optional.empty()));
+        assertEquals(Optional.empty(), grants.find(new Draft(with.ledger.state()), "home", vm, "a", Optional.empty()));
     }
 
     private List<Event> events(EventKind kind) throws InterruptedException {

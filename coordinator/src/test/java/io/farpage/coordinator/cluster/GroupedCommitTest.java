@@ -4,10 +4,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Hosted;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceNodes;
+import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -22,6 +31,7 @@ class GroupedCommitTest {
     private static final int NODES = 50;
 
     private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
 
     /** Has changes wait while the store writes another one; returns the changes that wait. */
     private List<Future<?>> registerWhileTheStoreWrites(ExecutorService threads, CountDownLatch written) {
@@ -71,6 +81,116 @@ class GroupedCommitTest {
         with.store.fill(false);
         with.membership.register("later", Fixture.node(1, 0));
         assertEquals(1, with.membership.nodes().size());
+    }
+
+    /** Makes two changes that are committed together, in this order, and returns how they ended. */
+    private List<Future<?>> together(Runnable first, Runnable second) throws Exception {
+        CountDownLatch written = new CountDownLatch(1);
+        with.store.await(written);
+        int begun = with.store.begun();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<?> before = threads.submit(() -> with.membership.register("before", Fixture.node(1, 0)));
+            Awaitility.await().until(() -> with.store.begun() == begun + 1);
+            List<Future<?>> changes = new ArrayList<>();
+            for (Runnable change : List.of(first, second)) {
+                changes.add(threads.submit(change));
+                Awaitility.await().until(() -> with.ledger.waiting() == changes.size());
+            }
+            written.countDown();
+            before.get(30, TimeUnit.SECONDS);
+            return changes;
+        }
+    }
+
+    private void makeASpace(Optional<String> keyId) {
+        with.membership.register("home", Fixture.node(1, 8192));
+        with.membership.register("a", Fixture.node(2, 0));
+        with.membership.register("b", Fixture.node(3, 0));
+        with.spaces.create(
+                new SpaceRequest("vm", 8192, OptionalInt.empty(), Optional.empty(), keyId, Optional.empty()));
+    }
+
+    private void attach(String node, long incarnation) {
+        attachments.attach("vm", node, new AttachRequest(new Incarnation(incarnation), AttachMode.EXCLUSIVE));
+    }
+
+    private static void assertRefused(String code, Future<?> change) {
+        ExecutionException e = assertThrows(ExecutionException.class, change::get);
+        assertTrue(
+                e.getCause() instanceof ProblemException refused
+                        && refused.problem("").is(code),
+                e::toString);
+    }
+
+    @Test
+    void shouldNotAttachASpaceThatAnEarlierChangeOfTheGroupHasTorn() throws Exception {
+        makeASpace(Optional.empty());
+        attach("a", 2);
+        List<Future<?>> changes = together(
+                () -> attachments.detach("vm", "a", new Incarnation(2), Optional.of("the guest was killed")),
+                () -> attach("b", 3));
+        changes.getFirst().get();
+        assertRefused("space-torn", changes.getLast());
+    }
+
+    @Test
+    void shouldKeepTheSealOfAnEarlierChangeOfTheGroup() throws Exception {
+        makeASpace(Optional.of("0123456789abcdef"));
+        attach("a", 2);
+        List<Future<?>> changes = together(
+                () -> attachments.detach(
+                        "vm",
+                        "a",
+                        new Incarnation(2),
+                        Optional.empty(),
+                        Optional.of("0123456789abcdef0123456789abcdef")),
+                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a", "b")))));
+        for (Future<?> change : changes) {
+            change.get();
+        }
+        Space space = with.spaces.require("vm");
+        assertEquals(Optional.of(List.of("a", "b")), space.nodes());
+        assertTrue(space.encryption().orElseThrow().sealed().isPresent());
+    }
+
+    @Test
+    void shouldNotBringBackASpaceThatAnEarlierChangeOfTheGroupHasDeleted() throws Exception {
+        makeASpace(Optional.empty());
+        List<Future<?>> changes = together(
+                () -> with.spaces.delete("vm", false),
+                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(List.of("a")))));
+        changes.getFirst().get();
+        assertRefused("not-found", changes.getLast());
+        assertEquals(List.of(), with.spaces.all());
+    }
+
+    @Test
+    void shouldNotAttachASpaceThatAnEarlierChangeOfTheGroupHasDeleted() throws Exception {
+        makeASpace(Optional.empty());
+        List<Future<?>> changes = together(() -> with.spaces.delete("vm", false), () -> attach("b", 3));
+        changes.getFirst().get();
+        assertRefused("not-found", changes.getLast());
+        assertEquals(0, with.ledger.state().attachments().size());
+    }
+
+    /** A home that reads what it hosts in a group with a new space must find that space with its attachments, not the attachments alone. */
+    @Test
+    void shouldTellAHomeWhatItHostsAsOfTheEarlierChangesOfTheGroup() throws Exception {
+        makeASpace(Optional.empty());
+        Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
+        List<Hosted> hosted = new ArrayList<>();
+        together(() -> with.spaces.delete("vm", false), () -> hosted.add(hosting.of("home")))
+                .getLast()
+                .get();
+        assertEquals(List.of(), hosted.getFirst().spaces());
+        assertEquals(1, hosted.getFirst().releases().size());
+    }
+
+    /** The state in it would be the one of before the group. */
+    @Test
+    void shouldRefuseToShowTheStateToAChange() {
+        assertThrows(IllegalStateException.class, () -> with.ledger.change(_ -> with.ledger.state()));
+        assertEquals(0, with.ledger.state().nodes().size());
     }
 
     /** A change that is refused has no effect, and the others of its group have theirs. */

@@ -74,6 +74,11 @@ public record SharedRam(Path program, Path library) {
         return compileVmm(into, "firecracker_peer");
     }
 
+    /** Compiles {@code src/test/c/precopy_ram.c}, a VMM whose RAM is copied while its guest runs; skips the test where there is no C compiler. */
+    public static Path compilePrecopy(Path into) {
+        return compileVmm(into, "precopy_ram");
+    }
+
     private static Path compileVmm(Path into, String name) {
         compile(into);
         Path program = into.resolve(name);

@@ -110,12 +110,14 @@ final class LinkHealth {
         backoff.failed(now);
     }
 
-    /** A trial of RDMA has failed. */
-    void trialFailed(String reason) {
+    /** RDMA has failed in a trial, or before the link had a transport. */
+    void rdmaFailed(String reason) {
         lastFailure = "rdma: " + reason;
         failures++;
         lastWasRefusal = false;
-        rdma.failed(context.now());
+        if (context.transports().hasFallback()) {
+            rdma.failed(context.now());
+        }
     }
 
     /** No attempt is allowed. Returns whether that is new. */

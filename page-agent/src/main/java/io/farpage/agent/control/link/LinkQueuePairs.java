@@ -17,6 +17,7 @@ import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -47,6 +48,7 @@ final class LinkQueuePairs {
     private long attempt;
     private Optional<Attempt> answers = Optional.empty();
     private OptionalLong lastUsed = OptionalLong.empty();
+    private Optional<String> rdmaFailure = Optional.empty();
     private Optional<LinkSecret> secret = Optional.empty();
     private int installed;
     private int verifiedShards;
@@ -120,24 +122,27 @@ final class LinkQueuePairs {
             tryCreate(device, needed(theirs, device));
         }
         if (queuePairs.isEmpty()) {
-            throw new VerbsException("no queue pair could be created on any of " + devices);
+            throw noneCreated(devices);
         }
         mine = new Mine.Offered(attempt);
     }
 
-    /** Creates queue pairs on the first device that both nodes have and moves them to RTR; {@link #install} moves them to RTS. */
+    /**
+     * Creates queue pairs on the first device that both nodes have and that creates them, and moves them to RTR; {@link #install} moves them to RTS.
+     */
     void answer(long newAttempt, List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
         begin(newAttempt);
-        OpenDevice device = firstOf(devices, theirs);
-        create(device, 0, needed(theirs, device));
-        connect(theirAttempt, theirs, device);
+        connect(theirAttempt, theirs, createOnFirst(common(devices, theirs), theirs));
     }
 
     /** Moves the queue pairs on offer that are on the first device both have to RTR, and destroys the others. */
     void connectOffered(List<OpenDevice> devices, long theirAttempt, List<QpEntry> theirs) {
-        OpenDevice device = firstOf(devices, theirs);
+        rdmaFailure = Optional.empty();
+        List<OpenDevice> offeredFirst = common(devices, theirs).stream()
+                .sorted(Comparator.comparing(device -> count(device) == 0))
+                .toList();
+        OpenDevice device = createOnFirst(offeredFirst, theirs);
         destroyOwn(queuePairs.stream().filter(q -> !q.device().equals(device)).toList());
-        create(device, queuePairs.size(), needed(theirs, device));
         connect(theirAttempt, theirs, device);
     }
 
@@ -148,6 +153,7 @@ final class LinkQueuePairs {
 
     private void begin(long newAttempt) {
         attempt = newAttempt;
+        rdmaFailure = Optional.empty();
         answers = Optional.empty();
         installed = 0;
         markDown();
@@ -158,15 +164,41 @@ final class LinkQueuePairs {
         up = false;
     }
 
-    /** A device that fails while others work is left out of the offer. */
-    private void tryCreate(OpenDevice device, int count) {
+    /** Why queue pairs of the latest step could not be created over RDMA; empty if they could. */
+    Optional<String> rdmaFailure() {
+        return rdmaFailure;
+    }
+
+    /** Creates the queue pairs that a device lacks. A device that fails is left out, so that another one carries the link. */
+    private boolean tryCreate(OpenDevice device, int count) {
         try {
-            create(device, 0, count);
+            create(device, count(device), count);
+            return true;
         } catch (VerbsException e) {
-            log.warn("link to {} is not offered over {}: {}", peer, device, e.getMessage());
+            log.warn("link to {} does without {}: {}", peer, device, e.getMessage());
+            if (device.transport() == TransportKind.RDMA) {
+                rdmaFailure = Optional.of(String.valueOf(e.getMessage()));
+            }
             destroyOwn(
                     queuePairs.stream().filter(q -> q.device().equals(device)).toList());
+            return false;
         }
+    }
+
+    private OpenDevice createOnFirst(List<OpenDevice> candidates, List<QpEntry> theirs) {
+        return candidates.stream()
+                .filter(device -> tryCreate(device, needed(theirs, device)))
+                .findFirst()
+                .orElseThrow(() -> noneCreated(candidates));
+    }
+
+    private VerbsException noneCreated(List<OpenDevice> devices) {
+        return new VerbsException("no queue pair could be created on any of " + devices
+                + rdmaFailure.map(": "::concat).orElse(""));
+    }
+
+    private int count(OpenDevice device) {
+        return (int) queuePairs.stream().filter(q -> q.device().equals(device)).count();
     }
 
     /**
@@ -188,11 +220,13 @@ final class LinkQueuePairs {
         }
     }
 
-    private OpenDevice firstOf(List<OpenDevice> devices, List<QpEntry> theirs) {
-        for (OpenDevice device : devices) {
-            if (entry(theirs, device, 0).isPresent()) {
-                return device;
-            }
+    /** The devices on which the peer has queue pairs, too. */
+    private List<OpenDevice> common(List<OpenDevice> devices, List<QpEntry> theirs) {
+        List<OpenDevice> common = devices.stream()
+                .filter(device -> entry(theirs, device, 0).isPresent())
+                .toList();
+        if (!common.isEmpty()) {
+            return common;
         }
         context.options().allowed().refuse(peer, theirs).ifPresent(reason -> {
             throw new VerbsException(reason);

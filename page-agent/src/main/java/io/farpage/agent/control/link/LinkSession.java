@@ -120,17 +120,29 @@ final class LinkSession {
     void offer(long attempt, PeerView view, LinkSecret secret, Optional<Endpoint> theirs) {
         peerIncarnation = view.incarnation();
         link().secure(secret);
-        link().offer(attempt, devices(), theirs.map(Endpoint::entries).orElse(List.of()));
+        create(() ->
+                link().offer(attempt, devices(), theirs.map(Endpoint::entries).orElse(List.of())));
     }
 
     void answer(long attempt, PeerView view, LinkSecret secret, Endpoint theirs) {
         peerIncarnation = view.incarnation();
         link().secure(secret);
-        link().answer(attempt, devices(), theirs.attempt().orElseThrow().value(), theirs.entries());
+        create(() ->
+                link().answer(attempt, devices(), theirs.attempt().orElseThrow().value(), theirs.entries()));
     }
 
     void connectOffered(Endpoint theirs) {
-        link().connectOffered(devices(), theirs.attempt().orElseThrow().value(), theirs.entries());
+        create(() ->
+                link().connectOffered(devices(), theirs.attempt().orElseThrow().value(), theirs.entries()));
+    }
+
+    /** Queue pairs that RDMA devices do not create count as a failure of RDMA, whether or not another device replaces them. */
+    private void create(Runnable step) {
+        try {
+            step.run();
+        } finally {
+            link().rdmaFailure().ifPresent(health::rdmaFailed);
+        }
     }
 
     /** Hands the connected queue pairs to the shards, once the endpoint is published. */

@@ -258,7 +258,7 @@ final class RdmaTrial {
 
     /** Ends the trial after a failure, and begins a pause; the link continues. */
     void fail(String reason) {
-        health.trialFailed(reason);
+        health.rdmaFailed(reason);
         log.warn("link to {} stays on tcp, rdma failed: {}; next try in {}", peer, reason, health.rdmaPause());
         end(reason);
         unpublished = true;

@@ -37,6 +37,7 @@ final class FaultyProvider implements VerbsProvider {
     static final String DEVICE = "fake0";
     private static final int NOBODY_LISTENS = 1;
     private static final int EIO = 5;
+    private static final int ENOMEM = 12;
 
     private final SoftProvider soft = new SoftProvider(
             SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
@@ -45,6 +46,8 @@ final class FaultyProvider implements VerbsProvider {
     volatile boolean blocked;
     /** How many attempts to destroy a queue pair are still refused. */
     final AtomicInteger refusals = new AtomicInteger();
+    /** Whether queue pairs cannot be created. */
+    volatile boolean createsFail;
     /** Whether the next post fails. */
     volatile boolean postFails;
     /** Whether the next poll of a completion queue fails. */
@@ -193,6 +196,9 @@ final class FaultyProvider implements VerbsProvider {
 
         @Override
         public QueuePair createQueuePair(CompletionQueue sends, CompletionQueue receives, QpOptions options) {
+            if (createsFail) {
+                throw new VerbsException("create_qp on " + DEVICE + ": ENOMEM", ENOMEM);
+            }
             return faulty(domain.createQueuePair(((FaultyQueue) sends).queue, ((FaultyQueue) receives).queue, options));
         }
 

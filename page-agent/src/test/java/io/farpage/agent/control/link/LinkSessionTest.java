@@ -314,6 +314,57 @@ final class LinkSessionTest {
         runUntil("one side to end", () -> a.session.isIdle() || b.session.isIdle());
     }
 
+    @Test
+    void shouldAnswerOverTcpWhenNoQueuePairCanBeCreatedOverRdma() {
+        offer(a, b);
+        rdma.createsFail = true;
+        answer(b, a);
+        assertEquals("connecting tcp", b.state());
+        assertEquals("rdma: create_qp on fake0: ENOMEM", b.session.status().detail());
+        connect(a, b);
+        runUntil("links", () -> a.state().equals("up tcp") && b.state().equals("up tcp"));
+        rdma.createsFail = false;
+        stepTrial(b, a);
+        assertFalse(b.session.hasTrial(), "the failed creation begins a pause of RDMA");
+        pass(b.options.rdmaPause());
+        stepTrial(b, a);
+        assertTrue(b.session.hasTrial());
+    }
+
+    @Test
+    void shouldConnectOverTheTransportThatBothHaveQueuePairsOn() {
+        offer(a, b);
+        Endpoint ofBoth = a.published(b);
+        rdma.createsFail = true;
+        offer(b, a);
+        assertEquals(List.of(TransportKind.TCP), transports(b.published(a)));
+        rdma.createsFail = false;
+        pass(b.options.rdmaPause());
+        connect(a, b);
+        b.session.connectOffered(ofBoth);
+        b.session.published(a.view());
+        b.session.install(a.view());
+        runUntil("links", () -> a.state().equals("up tcp") && b.state().equals("up tcp"));
+    }
+
+    @Test
+    void shouldPauseRdmaWhenTheQueuePairsThatThePeerNeedsCannotBeCreated() {
+        LinkNode rdmaAlone = node("b", "a", TransportMode.RDMA);
+        try {
+            offer(rdmaAlone, a);
+            rdma.createsFail = true;
+            VerbsException refused = assertThrows(VerbsException.class, () -> a.answer(nextAttempt++, rdmaAlone));
+            assertEquals(
+                    "no queue pair could be created on any of [fake0]: create_qp on fake0: ENOMEM",
+                    refused.getMessage());
+            rdma.createsFail = false;
+            offer(a, b);
+            assertEquals(List.of(TransportKind.TCP), transports(a.published(b)));
+        } finally {
+            rdmaAlone.close();
+        }
+    }
+
     // ---- the trial of rdma beside tcp
 
     /** A link over TCP between nodes that both have RDMA, and the pause after its failure is over. */

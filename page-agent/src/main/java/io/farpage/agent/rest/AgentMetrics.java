@@ -12,6 +12,7 @@ import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -91,6 +92,18 @@ public final class AgentMetrics {
                         .status()
                         .forEach(link ->
                                 callback.call(link.state().equals("up") ? 1 : 0, link.peer(), link.transport())))
+                .register(registry);
+        GaugeWithCallback.builder()
+                .name("farpage_agent_link_without_keys")
+                .help("Whether a peer has granted memory without a key for an RDMA device, so that the link is over"
+                        + " TCP")
+                .labelNames("peer")
+                .callback(callback -> {
+                    Set<String> without = links.get().withoutKeys();
+                    links.get()
+                            .status()
+                            .forEach(link -> callback.call(without.contains(link.peer()) ? 1 : 0, link.peer()));
+                })
                 .register(registry);
     }
 

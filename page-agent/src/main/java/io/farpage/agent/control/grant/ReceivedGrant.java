@@ -77,6 +77,7 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
         }
         return new PeerGrants(
                 incarnation,
+                (int) chosen.stream().filter(range -> !range.keys().isEmpty()).count(),
                 byDevice.entrySet().stream()
                         .collect(Collectors.toMap(Map.Entry::getKey, each -> GrantedRanges.of(each.getValue()))));
     }

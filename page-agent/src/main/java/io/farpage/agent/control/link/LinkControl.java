@@ -28,6 +28,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -189,6 +190,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     public void grant(String peer, PeerGrants grants) {
         want(peer);
         session(peer).grant(grants);
+        thread.wake();
     }
 
     /** Has keys that a peer refuses reported, on the links' thread. */
@@ -217,6 +219,14 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
                 .map(LinkSession::status)
                 .sorted(Comparator.comparing(LinkStatus::peer))
                 .toList();
+    }
+
+    /** The peers that have granted ranges without a key for a device, which the link to them does not use. Any thread. */
+    public Set<String> withoutKeys() {
+        return sessions.values().stream()
+                .filter(LinkSession::isWithoutKeys)
+                .map(LinkSession::peer)
+                .collect(Collectors.toSet());
     }
 
     private LinkSession session(String peer) {
@@ -297,6 +307,7 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
             sessions.values().forEach(LinkSession::devicesChanged);
         }
         sessions.values().forEach(LinkSession::leaveUnusableDevices);
+        sessions.values().forEach(LinkSession::leaveDevicesWithoutKeys);
         completionQueues.step(device -> sessions.values().stream().anyMatch(s -> s.uses(device)));
     }
 

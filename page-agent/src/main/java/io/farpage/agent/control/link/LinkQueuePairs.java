@@ -391,6 +391,11 @@ final class LinkQueuePairs {
                 .anyMatch(q -> q.device().equals(device));
     }
 
+    /** The device that the queue pairs are connected over; empty if they are not connected. */
+    Optional<OpenDevice> device() {
+        return isConnected() ? queuePairs.stream().map(LinkQueuePair::device).findFirst() : Optional.empty();
+    }
+
     /** Whether a queue pair is on a device that can no longer carry it. */
     boolean isOnUnusableDevice() {
         return isOfferedOrConnected()

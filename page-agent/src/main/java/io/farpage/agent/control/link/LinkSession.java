@@ -34,6 +34,8 @@ final class LinkSession {
     private final LinkHealth health;
     private final RdmaTrial trial;
     private long peerIncarnation;
+    private Optional<PeerView> view = Optional.empty();
+    private volatile boolean withoutKeys;
 
     LinkSession(String peer, LinkContext context) {
         this.peer = peer;
@@ -96,7 +98,17 @@ final class LinkSession {
         boolean rdma = health.mayUseRdma(context.now());
         return context.usableDevices().stream()
                 .filter(device -> device.transport() == TransportKind.TCP || rdma)
+                .filter(device -> lacksKeys(device).isEmpty())
                 .toList();
+    }
+
+    private Optional<String> lacksKeys(OpenDevice device) {
+        return view.flatMap(known -> queuePairs.lacksKeys(known, device));
+    }
+
+    /** Whether the peer has granted ranges without a key for a device, which the link therefore does not use. Any thread. */
+    boolean isWithoutKeys() {
+        return withoutKeys;
     }
 
     /** The next step of the link, given the peer's offer. */
@@ -117,18 +129,23 @@ final class LinkSession {
                 : offer.attempt().map(a -> link().theirs(a.value(), offer.answers(), offer.entries()));
     }
 
-    void offer(long attempt, PeerView view, LinkSecret secret, Optional<Endpoint> theirs) {
-        peerIncarnation = view.incarnation();
+    void offer(long attempt, PeerView now, LinkSecret secret, Optional<Endpoint> theirs) {
+        knows(now);
         link().secure(secret);
         create(() ->
                 link().offer(attempt, devices(), theirs.map(Endpoint::entries).orElse(List.of())));
     }
 
-    void answer(long attempt, PeerView view, LinkSecret secret, Endpoint theirs) {
-        peerIncarnation = view.incarnation();
+    void answer(long attempt, PeerView now, LinkSecret secret, Endpoint theirs) {
+        knows(now);
         link().secure(secret);
         create(() ->
                 link().answer(attempt, devices(), theirs.attempt().orElseThrow().value(), theirs.entries()));
+    }
+
+    private void knows(PeerView now) {
+        view = Optional.of(now);
+        peerIncarnation = now.incarnation();
     }
 
     void connectOffered(Endpoint theirs) {
@@ -177,8 +194,9 @@ final class LinkSession {
     }
 
     /** See {@link RdmaTrial#step}. */
-    void stepTrial(PeerView view, Optional<Endpoint> offer, long newAttempt, boolean mayStart) {
-        trial.step(view, offer, newAttempt, mayStart);
+    void stepTrial(PeerView now, Optional<Endpoint> offer, long newAttempt, boolean mayStart) {
+        view = Optional.of(now);
+        trial.step(now, offer, newAttempt, mayStart);
     }
 
     /** Ends the trial after a failure, and begins a pause; the link continues. */
@@ -251,6 +269,27 @@ final class LinkSession {
         } else {
             trial.leaveUnusableDevice(reason);
         }
+    }
+
+    /** Leaves a device for which the peer has granted ranges without a key, until it has granted them with one. */
+    void leaveDevicesWithoutKeys() {
+        Optional<String> reason = context.usableDevices().stream()
+                .flatMap(device -> lacksKeys(device).stream())
+                .findFirst();
+        if (reason.isPresent() != withoutKeys) {
+            withoutKeys = reason.isPresent();
+            reason.ifPresentOrElse(
+                    lacking ->
+                            log.warn("link to {} is over tcp as long as {}; see the log of '{}'", peer, lacking, peer),
+                    () -> {
+                        log.info("link to {}: all ranges are granted for each device", peer);
+                        health.devicesChanged();
+                    });
+        }
+        link().device().flatMap(this::lacksKeys).ifPresent(lacking -> {
+            health.broke(lacking, false, false);
+            disconnect(lacking);
+        });
     }
 
     /** Destroys queue pairs that no shard has, at the end. */

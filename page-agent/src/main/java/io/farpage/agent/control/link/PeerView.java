@@ -2,11 +2,11 @@ package io.farpage.agent.control.link;
 
 import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerMemory;
+import io.farpage.coordinator.model.DeviceInfo;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.TransportKind;
-import java.util.List;
 import java.util.Optional;
 
 /** The parts of the coordinator's description of a peer that a link needs. */
@@ -34,30 +34,45 @@ record PeerView(Node node, Optional<Region> header) {
      * @param grants what the peer has granted to this node
      */
     Optional<PeerMemory> memory(TransportKind transport, int rail, PeerGrants grants) {
-        List<String> names = node.devices().stream()
-                .filter(d -> d.transport() == transport)
-                .map(d -> d.name())
-                .toList();
-        if (rail >= names.size() || header.isEmpty()) {
-            return Optional.empty();
-        }
-        String device = names.get(rail);
-        return key(header.get(), device)
-                .map(rkey -> new PeerMemory(
-                        node.poolId().value(),
-                        header.get().address().value(),
-                        rkey,
-                        device,
-                        grants.on(incarnation(), device)));
+        return device(transport, rail)
+                .flatMap(device -> key(header, device)
+                        .map(rkey -> new PeerMemory(
+                                node.poolId().value(),
+                                header.orElseThrow().address().value(),
+                                rkey,
+                                device,
+                                grants.on(incarnation(), device))));
     }
 
-    private Optional<Integer> key(Region region, String device) {
-        return !region.incarnation().equals(node.incarnation())
-                ? Optional.empty()
-                : region.keys().stream()
+    /**
+     * Why a link does not use an RDMA device: the peer has granted ranges without a key for it, and TCP reaches them. Empty if the link may use it.
+     *
+     * @param grants what the peer has granted to this node
+     */
+    Optional<String> lacksKeys(TransportKind transport, int rail, PeerGrants grants) {
+        if (transport == TransportKind.TCP || !node.transports().contains(TransportKind.TCP)) {
+            return Optional.empty();
+        }
+        return device(transport, rail)
+                .filter(device -> grants.lacks(incarnation(), device))
+                .map(device -> "'%s' has granted ranges without a key for its device %s".formatted(node.id(), device));
+    }
+
+    /** The peer's name of one of its devices. */
+    private Optional<String> device(TransportKind transport, int rail) {
+        return node.devices().stream()
+                .filter(device -> device.transport() == transport)
+                .skip(rail)
+                .map(DeviceInfo::name)
+                .findFirst();
+    }
+
+    private Optional<Integer> key(Optional<Region> region, String device) {
+        return region.filter(published -> published.incarnation().equals(node.incarnation()))
+                .flatMap(published -> published.keys().stream()
                         .filter(k -> k.device().equals(device))
                         .map(RegionKey::rkey)
                         .map(Long::intValue)
-                        .findFirst();
+                        .findFirst());
     }
 }

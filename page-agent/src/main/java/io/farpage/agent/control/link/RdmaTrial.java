@@ -105,14 +105,14 @@ final class RdmaTrial {
                     begin(view, offer, newAttempt);
                 }
             }
-            case PROVING -> prove(offer);
+            case PROVING -> prove(view, offer);
             case SWITCHING -> {}
             case RETIRED -> retire(offer);
         }
     }
 
     private void begin(PeerView view, Optional<Endpoint> offer, long newAttempt) {
-        if (!queuePairs.ofLink().isUp() || !trial().isNothing() || devices().isEmpty()) {
+        if (!queuePairs.ofLink().isUp() || !trial().isNothing() || devices(view).isEmpty()) {
             return;
         }
         Optional<TrialOffer> theirs = offer.flatMap(Endpoint::trial);
@@ -121,7 +121,7 @@ final class RdmaTrial {
             setState(State.PROVING);
             trial().answer(
                             newAttempt,
-                            devices(),
+                            devices(view),
                             theirs.orElseThrow().attempt().value(),
                             theirs.get().entries());
             awaitsInstallation = true;
@@ -129,7 +129,10 @@ final class RdmaTrial {
         } else if (isWanted(view)) {
             log.info("link to {}: trying rdma beside tcp", peer);
             setState(State.PROVING);
-            trial().offer(newAttempt, devices(), theirs.map(TrialOffer::entries).orElse(List.of()));
+            trial().offer(
+                            newAttempt,
+                            devices(view),
+                            theirs.map(TrialOffer::entries).orElse(List.of()));
             unpublished = true;
         }
     }
@@ -142,9 +145,10 @@ final class RdmaTrial {
                 && health.mayUseRdma(context.now());
     }
 
-    private List<OpenDevice> devices() {
+    private List<OpenDevice> devices(PeerView view) {
         return context.usableDevices().stream()
                 .filter(device -> device.transport() == TransportKind.RDMA)
+                .filter(device -> queuePairs.lacksKeys(view, device).isEmpty())
                 .toList();
     }
 
@@ -156,7 +160,7 @@ final class RdmaTrial {
         return trial().theirs(offer.attempt().value(), offer.answers(), offer.entries());
     }
 
-    private void prove(Optional<Endpoint> offer) {
+    private void prove(PeerView view, Optional<Endpoint> offer) {
         Optional<TrialOffer> theirs = offer.flatMap(Endpoint::trial);
         boolean peerSwitched = offer.filter(this::hasPeerSwitched).isPresent();
         if (trial().isUp() && (peerSwitched || theirs.filter(this::isProven).isPresent())) {
@@ -171,7 +175,7 @@ final class RdmaTrial {
             return;
         }
         if (!trial().isConnected()) {
-            connect(theirs);
+            connect(view, theirs);
         } else if (!peerSwitched
                 && theirs.filter(t -> trial().isConnectedTo(t.attempt().value()))
                         .isEmpty()) {
@@ -179,11 +183,11 @@ final class RdmaTrial {
         }
     }
 
-    private void connect(Optional<TrialOffer> theirs) {
+    private void connect(PeerView view, Optional<TrialOffer> theirs) {
         Step step = Handshake.next(trial().mine(), theirs.map(this::theirs), trial().lastUsed(), false);
         if (step == Step.CONNECT) {
             trial().connectOffered(
-                            devices(),
+                            devices(view),
                             theirs.orElseThrow().attempt().value(),
                             theirs.get().entries());
             awaitsInstallation = true;

@@ -5,6 +5,7 @@ import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The two sets of queue pairs of a session: those of the link, and those of a trial or those that a trial has replaced. Used by the links'
@@ -71,6 +72,13 @@ final class SessionQueuePairs {
             submit(shard, new ShardCommand.Grant(links.get(shard), now));
             submit(shard, new ShardCommand.Grant(trialLinks.get(shard), now));
         }
+    }
+
+    /** Why a link does not use a device; empty if it may. See {@link PeerView#lacksKeys}. */
+    synchronized Optional<String> lacksKeys(PeerView view, OpenDevice device) {
+        return context.transports().hasFallback()
+                ? view.lacksKeys(device.transport(), device.rail(), grants)
+                : Optional.empty();
     }
 
     /** Has every shard use the trial's queue pairs for the link and keep the others as the trial's. */

@@ -106,6 +106,10 @@ public final class GrantedRanges {
         return rkeys[range];
     }
 
+    int count() {
+        return starts.length;
+    }
+
     /** The same without a range. Allocates. */
     GrantedRanges without(int range) {
         Range[] rest = new Range[starts.length - 1];

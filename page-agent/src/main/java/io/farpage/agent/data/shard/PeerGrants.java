@@ -6,15 +6,21 @@ import java.util.Map;
  * All that one incarnation of a peer has granted to this node. Immutable.
  *
  * @param incarnation of the peer
+ * @param ranges how many, each of which has a key for one device at least
  * @param byDevice the ranges as registered with each of the peer's devices, by the peer's name of the device
  */
-public record PeerGrants(long incarnation, Map<String, GrantedRanges> byDevice) {
+public record PeerGrants(long incarnation, int ranges, Map<String, GrantedRanges> byDevice) {
     /** Of a peer that has granted nothing. */
-    public static final PeerGrants NOTHING = new PeerGrants(0, Map.of());
+    public static final PeerGrants NOTHING = new PeerGrants(0, 0, Map.of());
 
     /** Copies the map. */
     public PeerGrants {
         byDevice = Map.copyOf(byDevice);
+    }
+
+    /** Whether the peer has granted an incarnation's ranges, but not each of them for one of its devices. */
+    public boolean lacks(long connected, String device) {
+        return connected == incarnation && on(connected, device).count() < ranges;
     }
 
     /** The ranges for a queue pair to an incarnation of the peer on one of its devices. */

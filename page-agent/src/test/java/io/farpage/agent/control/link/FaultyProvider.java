@@ -46,6 +46,8 @@ final class FaultyProvider implements VerbsProvider {
     volatile boolean blocked;
     /** How many attempts to destroy a queue pair are still refused. */
     final AtomicInteger refusals = new AtomicInteger();
+    /** Whether memory cannot be registered for peers to write. */
+    volatile boolean exportsFail;
     /** Whether queue pairs cannot be created. */
     volatile boolean createsFail;
     /** Whether the next post fails. */
@@ -191,6 +193,9 @@ final class FaultyProvider implements VerbsProvider {
 
         @Override
         public MemoryRegion registerMemory(MemorySegment memory, Set<AccessFlag> access) {
+            if (exportsFail && access.contains(AccessFlag.REMOTE_WRITE)) {
+                throw new VerbsException("reg_mr on " + DEVICE + ": ENOMEM", ENOMEM);
+            }
             return domain.registerMemory(memory, access);
         }
 

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -180,6 +181,25 @@ class LinkLifeTest {
         awaitLink(a, "b", "rdma");
         reader.requireFlowing();
         reader.requireNoFailure();
+    }
+
+    @Test
+    void shouldReadOverTcpWhatTheHomeCannotRegisterWithItsRdmaDeviceUntilItCan() throws Exception {
+        PageAgent a = agent("a", Map.of());
+        PageAgent b = agent("b", Map.of());
+        awaitLink(a, "b", "rdma");
+        rdma.exportsFail = true;
+        Reader reader = Reader.on(a, b);
+        reader.requireFlowing();
+        awaitLink(a, "b", "tcp");
+        assertEquals(Set.of("b"), a.links().withoutKeys());
+
+        rdma.exportsFail = false;
+        a.coordinator().createSpace(new SpaceRequest("another", PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b"))));
+        assertTrue(a.spaces().use("another").isPresent());
+        awaitLink(a, "b", "rdma");
+        assertEquals(Set.of(), a.links().withoutKeys());
+        reader.requireFlowing();
     }
 
     @Test

@@ -21,6 +21,7 @@ import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RemoteAddress;
+import io.farpage.coordinator.model.TransportKind;
 import io.farpage.linux.ThreadScheduling;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
@@ -40,6 +41,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** One side of a link: its session, pool and devices are real, and nothing in it moves unless {@link #step} is called. */
@@ -118,10 +120,17 @@ final class LinkNode implements AutoCloseable {
     }
 
     /** All exported frames, on every device. */
-    private PeerGrants grants() {
+    PeerGrants grants() {
+        return grants(_ -> true);
+    }
+
+    /** All exported frames, on some devices. */
+    PeerGrants grants(Predicate<TransportKind> over) {
         return new PeerGrants(
                 incarnation.value(),
+                1,
                 transports.devices().stream()
+                        .filter(open -> over.test(open.transport()))
                         .collect(Collectors.toMap(open -> open.device().name(), LinkNode::granted)));
     }
 

@@ -365,6 +365,58 @@ final class LinkSessionTest {
         }
     }
 
+    // ---- keys that the peer could not make
+
+    private void leaveDevices(LinkNode from) {
+        from.session.leaveUnusableDevices();
+        from.session.leaveDevicesWithoutKeys();
+    }
+
+    @Test
+    void shouldLeaveADeviceForWhichThePeerHasGrantedNoKeyUntilItHas() {
+        link("rdma");
+        a.session.grant(b.grants(over -> over == TransportKind.TCP));
+        leaveDevices(a);
+        assertTrue(a.session.isWithoutKeys());
+        assertEquals(
+                "'b' has granted ranges without a key for its device fake0",
+                a.session.status().detail());
+        b.session.disconnect("the peer started the link anew");
+        endDraining();
+        runUntil("the end", () -> a.session.isIdle() && b.session.isIdle());
+        link("tcp");
+        stepTrial(a, b);
+        assertFalse(a.session.hasTrial(), "the key is still missing");
+
+        a.session.grant(b.grants());
+        leaveDevices(a);
+        assertFalse(a.session.isWithoutKeys());
+        assertEquals("up tcp", a.state());
+        stepTrial(a, b);
+        assertTrue(a.session.hasTrial());
+    }
+
+    @Test
+    void shouldNotOfferADeviceForWhichThePeerHasGrantedNoKey() {
+        a.session.grant(b.grants(over -> over == TransportKind.TCP));
+        offer(a, b);
+        assertEquals(List.of(TransportKind.TCP), transports(a.published(b)));
+    }
+
+    @Test
+    void shouldStayOnADeviceWithoutAllKeysWhenNoOtherReachesThePeer() {
+        LinkNode rdmaAlone = node("b", "a", TransportMode.RDMA);
+        try {
+            a.session.grant(rdmaAlone.grants(_ -> false));
+            offer(a, rdmaAlone);
+            leaveDevices(a);
+            assertFalse(a.session.isWithoutKeys());
+            assertEquals(List.of(TransportKind.RDMA, TransportKind.TCP), transports(a.published(rdmaAlone)));
+        } finally {
+            rdmaAlone.close();
+        }
+    }
+
     // ---- the trial of rdma beside tcp
 
     /** A link over TCP between nodes that both have RDMA, and the pause after its failure is over. */

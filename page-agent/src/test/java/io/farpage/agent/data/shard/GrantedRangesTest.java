@@ -77,7 +77,7 @@ final class GrantedRangesTest extends ShardFixture {
     }
 
     private PeerGrants all(long incarnation) {
-        return new PeerGrants(incarnation, Map.of(Home.DEVICE, home.memory().granted()));
+        return new PeerGrants(incarnation, 1, Map.of(Home.DEVICE, home.memory().granted()));
     }
 
     @Test
@@ -88,7 +88,8 @@ final class GrantedRangesTest extends ShardFixture {
         shard.submit(new ShardCommand.Grant(link, all(Home.INCARNATION + 1)));
         shard.submit(new ShardCommand.Grant(
                 link,
-                new PeerGrants(Home.INCARNATION, Map.of("other", home.memory().granted()))));
+                new PeerGrants(
+                        Home.INCARNATION, 1, Map.of("other", home.memory().granted()))));
         shard.doWork();
         assertTrue(fetcher.hasParked(), "of another incarnation and of another device");
         shard.submit(new ShardCommand.Grant(link, all(Home.INCARNATION)));

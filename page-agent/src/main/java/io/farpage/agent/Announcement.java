@@ -82,6 +82,7 @@ record Announcement(
                 open.transport(),
                 port.number(),
                 port.linkLayer().toString(),
-                numaNode < 0 ? OptionalInt.empty() : OptionalInt.of(numaNode));
+                numaNode < 0 ? OptionalInt.empty() : OptionalInt.of(numaNode),
+                OptionalInt.of(open.rail()));
     }
 }

@@ -11,13 +11,15 @@ import java.util.OptionalInt;
  * @param port 1..255; the soft provider says 1
  * @param linkLayer such as {@code InfiniBand}, {@code Ethernet}
  * @param numaNode the NUMA node it hangs on, if known
+ * @param rail its number among those of the same transport, by which queue pairs name it, 0..63; agents of earlier releases leave it out
  */
 public record DeviceInfo(
         @JsonProperty(required = true) String name,
         @JsonProperty(required = true) TransportKind transport,
         @JsonProperty(required = true) int port,
         @JsonProperty(required = true) String linkLayer,
-        OptionalInt numaNode) {
+        OptionalInt numaNode,
+        OptionalInt rail) {
 
     /** Checks the fields. */
     public DeviceInfo {
@@ -25,5 +27,11 @@ public record DeviceInfo(
         Check.range("port", port, 1, 255);
         Check.text("linkLayer", linkLayer, 32);
         numaNode.ifPresent(node -> Check.range("numaNode", node, 0, 65535));
+        rail.ifPresent(number -> Check.range("rail", number, 0, 63));
+    }
+
+    /** Of an agent that leaves the rail out. */
+    public DeviceInfo(String name, TransportKind transport, int port, String linkLayer, OptionalInt numaNode) {
+        this(name, transport, port, linkLayer, numaNode, OptionalInt.empty());
     }
 }

@@ -7,7 +7,9 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Region;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.TransportKind;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** The parts of the coordinator's description of a peer that a link needs. */
 record PeerView(Node node, Optional<Region> header) {
@@ -58,11 +60,15 @@ record PeerView(Node node, Optional<Region> header) {
                 .map(device -> "'%s' has granted ranges without a key for its device %s".formatted(node.id(), device));
     }
 
-    /** The peer's name of one of its devices. */
+    /** The peer's name of one of its devices. A peer that does not announce rails has numbered its devices in their order. */
     private Optional<String> device(TransportKind transport, int rail) {
-        return node.devices().stream()
+        List<DeviceInfo> devices = node.devices().stream()
                 .filter(device -> device.transport() == transport)
-                .skip(rail)
+                .toList();
+        boolean announced = devices.stream().anyMatch(device -> device.rail().isPresent());
+        return (announced
+                        ? devices.stream().filter(device -> device.rail().equals(OptionalInt.of(rail)))
+                        : devices.stream().skip(rail))
                 .map(DeviceInfo::name)
                 .findFirst();
     }

@@ -178,8 +178,13 @@ final class LinkNode implements AutoCloseable {
                 2,
                 1L << 33,
                 transports.devices().stream()
-                        .map(open ->
-                                new DeviceInfo(open.device().name(), open.transport(), 1, "tcp", OptionalInt.empty()))
+                        .map(open -> new DeviceInfo(
+                                open.device().name(),
+                                open.transport(),
+                                1,
+                                "tcp",
+                                OptionalInt.empty(),
+                                OptionalInt.of(open.rail())))
                         .toList(),
                 new PoolInfo(POOL_BYTES, 4096),
                 transports.devices().stream().map(OpenDevice::transport).toList(),

@@ -64,6 +64,15 @@ final class GidTable {
                 .min(Comparator.comparingInt(GidTable::rank).thenComparingInt(Entry::index));
     }
 
+    /** The entry with the GID and type of an earlier one, whatever its index is now; the best one of the port if there is none. */
+    static Optional<Entry> again(List<Entry> entries, Entry earlier) {
+        return entries.stream()
+                .filter(entry ->
+                        entry.port == earlier.port && entry.type == earlier.type && entry.gid.equals(earlier.gid))
+                .min(Comparator.comparingInt(Entry::index))
+                .or(() -> best(entries, earlier.port));
+    }
+
     private static int rank(Entry entry) {
         if (entry.type == TYPE_IB) {
             // InfiniBand has its subnet's GID first.

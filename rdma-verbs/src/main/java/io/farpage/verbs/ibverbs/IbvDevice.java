@@ -167,14 +167,15 @@ final class IbvDevice implements Device {
             children.requireOpen();
             requirePresent();
             Ports.Port port = Ports.query(context, place.port());
+            GidTable.Entry gid = place.gid().read();
             return new PortAttributes(
                     port.number(),
                     port.state(),
                     port.linkLayer(),
                     port.activeMtu(),
                     port.lid(),
-                    place.gidIndex(),
-                    Ports.queryGid(context, place.port(), place.gidIndex()));
+                    gid.index(),
+                    gid.gid());
         }
     }
 

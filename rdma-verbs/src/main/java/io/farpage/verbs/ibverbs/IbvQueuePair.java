@@ -44,8 +44,8 @@ final class IbvQueuePair implements QueuePair {
         this.options = options;
         PortAttributes port = device.queryPort();
         if (port.gid().isZero()) {
-            throw new VerbsException("create_qp on " + device + ": gid index " + port.gidIndex()
-                    + " is empty now; give the network interface its address back, or open the device again");
+            throw new VerbsException("create_qp on " + device + ": the port has no GID now (index " + port.gidIndex()
+                    + " is empty); give the network interface its address back");
         }
         this.lid = port.lid();
         this.gid = port.gid();

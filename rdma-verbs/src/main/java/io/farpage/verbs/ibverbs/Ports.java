@@ -23,7 +23,7 @@ import java.util.Optional;
 final class Ports {
     /** What the search found. */
     sealed interface Choice {
-        record Usable(int port, int gidIndex) implements Choice {}
+        record Usable(int port, SourceGid gid) implements Choice {}
 
         record Unusable(Unavailable why) implements Choice {}
     }
@@ -116,10 +116,13 @@ final class Ports {
                         device.name() + "/" + number + " has no GID at index " + index,
                         "set gid_index to auto, or to an index that ibv_devinfo -v lists");
             }
-            return new Choice.Usable(number, index);
+            return new Choice.Usable(
+                    number, SourceGid.configured(number, index, () -> queryGid(device, number, index)));
         }
-        return GidTable.best(GidTable.read(device, gids), number)
-                .<Choice>map(entry -> new Choice.Usable(number, entry.index()))
+        int capacity = gids;
+        return GidTable.best(GidTable.read(device, capacity), number)
+                .<Choice>map(entry ->
+                        new Choice.Usable(number, SourceGid.chosen(entry, () -> GidTable.read(device, capacity))))
                 .orElseGet(() -> unusable(
                         Reason.NO_USABLE_GID,
                         device.name() + "/" + number + " has no GID",

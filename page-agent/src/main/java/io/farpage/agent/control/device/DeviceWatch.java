@@ -3,7 +3,6 @@ package io.farpage.agent.control.device;
 import io.farpage.agent.control.ControlThread;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.AsyncEvent;
-import io.farpage.verbs.PortState;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -18,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches devices: ports that go down or come up, devices that are removed, and new ones. Asynchronous events make it quick; polling every
+ * Watches devices: ports that go down or come up, that lose or get their GID, devices that are removed, and new ones. Asynchronous events make it quick; polling every
  * {@link #INTERVAL} makes it reliable.
  */
 public final class DeviceWatch implements AutoCloseable {
@@ -35,7 +34,7 @@ public final class DeviceWatch implements AutoCloseable {
         /** A lost device was closed: peers are to be informed. */
         void removed(OpenDevice device);
 
-        /** The usability of a device has changed. Links on an unusable one are to be failed. */
+        /** The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried where it failed. */
         void changed(OpenDevice device);
 
         /** A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no longer in use. */
@@ -90,11 +89,18 @@ public final class DeviceWatch implements AutoCloseable {
             Optional<AsyncEvent> event = device.device().awaitAsyncEvent(each);
             if (event.isPresent()) {
                 log.info("rdma device {}: {}", device, event.get());
-                if (event.get().type() == AsyncEvent.Type.DEVICE_FATAL) {
-                    fatal.add(device);
-                }
+                handle(device, event.get());
                 return;
             }
+        }
+    }
+
+    /** Acts on an event. Ports are queried after each. */
+    void handle(OpenDevice device, AsyncEvent event) {
+        switch (event.type()) {
+            case DEVICE_FATAL -> fatal.add(device);
+            case GID_CHANGE -> listener.changed(device);
+            default -> {}
         }
     }
 
@@ -117,7 +123,7 @@ public final class DeviceWatch implements AutoCloseable {
             return DeviceState.LOST;
         }
         try {
-            return device.device().queryPort().state() == PortState.ACTIVE ? DeviceState.USABLE : DeviceState.PORT_DOWN;
+            return DeviceState.of(device.device().queryPort());
         } catch (VerbsException e) {
             log.warn("{}", e.getMessage());
             return DeviceState.LOST;

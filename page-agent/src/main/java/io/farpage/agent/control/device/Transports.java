@@ -176,6 +176,12 @@ public final class Transports implements AutoCloseable {
         if (down.isPresent()) {
             return "transport: tcp, because the port of " + down.get() + " is down; check its cable or ip link";
         }
+        Optional<OpenDevice> withoutGid =
+                devices.stream().filter(d -> d.state() == DeviceState.NO_GID).findFirst();
+        if (withoutGid.isPresent()) {
+            return "transport: tcp, because the port of " + withoutGid.get()
+                    + " has no GID; give its network interface an address: ip address add ADDRESS dev NAME";
+        }
         Finding why = rdmaFinding;
         return "transport: tcp, because " + why.detail() + (why.fix().isEmpty() ? "" : "; " + why.fix());
     }

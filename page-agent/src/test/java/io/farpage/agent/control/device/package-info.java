@@ -1,0 +1,4 @@
+@NullMarked
+package io.farpage.agent.control.device;
+
+import org.jspecify.annotations.NullMarked;

@@ -133,8 +133,8 @@ public final class Drops {
             Predicate<DroppedHome> free = which.apply(extent);
             extent.droppedHomes().stream()
                     .filter(free)
-                    .forEach(former ->
-                            Spaces.release(draft, space, extent, former.home()).ifPresent(homes::add));
+                    .forEach(former -> Spaces.release(draft, space, extent, former.home(), false)
+                            .ifPresent(homes::add));
             after.add(extent.acknowledged(free));
         }
         if (!after.equals(before)) {

@@ -232,12 +232,17 @@ public final class Spaces {
 
     private static List<String> release(Draft draft, Space space, Extent extent) {
         List<String> nodes = new ArrayList<>();
-        extent.places().forEach(place -> release(draft, space, extent, place).ifPresent(nodes::add));
+        extent.places()
+                .forEach(place -> release(draft, space, extent, place, true).ifPresent(nodes::add));
         return nodes;
     }
 
-    /** Has a node zero the frames of a copy, unless they are gone. Returns the node that is to be told. */
-    static Optional<String> release(Draft draft, Space space, Extent extent, ExtentHome place) {
+    /**
+     * Has a node zero the frames of a copy, unless they are gone. Returns the node that is to be told.
+     *
+     * @param deleted whether the whole space is deleted
+     */
+    static Optional<String> release(Draft draft, Space space, Extent extent, ExtentHome place, boolean deleted) {
         boolean isCurrent = draft.nodes
                 .find(place.node())
                 .filter(known -> known.poolId().equals(place.incarnation()))
@@ -248,7 +253,8 @@ public final class Spaces {
         long id = draft.newId();
         long length = extent.count() * space.pageSize();
         draft.releases.put(
-                releaseKey(place.node(), id), new Release(id, space.id(), place.incarnation(), place.offset(), length));
+                releaseKey(place.node(), id),
+                new Release(id, space.id(), place.incarnation(), place.offset(), length, Optional.of(deleted)));
         return Optional.of(place.node());
     }
 

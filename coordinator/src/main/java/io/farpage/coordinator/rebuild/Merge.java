@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -141,18 +142,50 @@ final class Merge {
         return later.epochNumber() - earlier.epochNumber() >= epochs;
     }
 
-    /** A range is released only after its space is gone and no node is attached to it any more. */
+    /**
+     * A released range holds no pages of its space: a report that has them there is of a node that had not learned so. The space itself is gone if the
+     * release says so. A release of an older coordinator does not say it: then the space is gone if an extent would be left without a home.
+     */
     private void dropReleased() {
-        for (NodeReport report : reports.values()) {
-            Stream.concat(report.released().stream(), report.hosted().releases().stream())
-                    .map(Release::space)
-                    .forEach(space -> spaces.remove(space));
+        reports.forEach((node, report) -> Stream.concat(report.released().stream(), report.hosted().releases().stream())
+                .forEach(release -> dropReleased(node, release)));
+    }
+
+    private void dropReleased(String node, Release release) {
+        ExtentHome place = new ExtentHome(node, release.incarnation(), release.offset());
+        spaces.computeIfPresent(release.space(), (_, said) -> {
+            if (release.deleted().orElse(false)) {
+                return null;
+            }
+            return without(said, place).orElse(release.deleted().isEmpty() ? null : lost(said, place));
+        });
+    }
+
+    /** A space without a copy; empty if that is the only one of an extent. */
+    private static Optional<SpaceExtents> without(SpaceExtents said, ExtentHome place) {
+        if (said.extents().stream().anyMatch(extent -> extent.homes().equals(List.of(place)))) {
+            return Optional.empty();
         }
+        return Optional.of(with(said, extent -> without(extent, place)));
+    }
+
+    private static Extent without(Extent extent, ExtentHome place) {
+        Extent rest = extent.targets().anyMatch(place::equals) ? extent.forget(place) : extent;
+        return rest.acknowledged(former -> former.home().equals(place));
+    }
+
+    private static SpaceExtents lost(SpaceExtents said, ExtentHome place) {
+        return with(said, extent -> extent.homes().contains(place) ? extent.withState(ExtentState.LOST) : extent);
+    }
+
+    private static SpaceExtents with(SpaceExtents said, UnaryOperator<Extent> change) {
+        return new SpaceExtents(
+                said.space(), said.index(), said.extents().stream().map(change).toList());
     }
 
     /**
-     * Where two spaces claim one range of a pool, what the home itself keeps is right: the other space was deleted, and the report that names it
-     * is of a node that had not learned so.
+     * Where two spaces claim one range of a pool, what the home itself keeps is right: the copy of the other space was dropped, or that space was deleted, and the
+     * report that names it is of a node that had not learned so.
      */
     private void dropWhatHomesDoNotKnow() {
         Map<String, Set<Long>> hosted = hostedIds(reports);
@@ -160,13 +193,13 @@ final class Merge {
         reports.values().forEach(report -> report.attachments().forEach(held -> attached.add(held.space())));
         for (SpaceExtents space : List.copyOf(spaces.values())) {
             long id = space.space().id();
-            boolean unknown = ranges(space)
-                    .anyMatch(range -> !Optional.ofNullable(hosted.get(range.node()))
+            ranges(space)
+                    .filter(range -> !Optional.ofNullable(hosted.get(range.node()))
                             .orElse(Set.of())
-                            .contains(id));
-            if (unknown && !attached.contains(id) && overlapsAny(space)) {
-                spaces.remove(id);
-            }
+                            .contains(id))
+                    .filter(range -> overlapsAny(id, range))
+                    .forEach(range -> spaces.computeIfPresent(
+                            id, (_, said) -> without(said, range.place()).orElse(attached.contains(id) ? said : null)));
         }
     }
 
@@ -180,18 +213,25 @@ final class Merge {
         return ids;
     }
 
-    private boolean overlapsAny(SpaceExtents space) {
-        List<Range> own = ranges(space).toList();
+    private boolean overlapsAny(long id, Range own) {
         return spaces.values().stream()
-                .filter(other -> other.space().id() != space.space().id())
+                .filter(other -> other.space().id() != id)
                 .flatMap(this::ranges)
-                .anyMatch(range -> own.stream().anyMatch(range::overlaps));
+                .anyMatch(own::overlaps);
     }
 
     /** Bytes of a pool that a space claims. */
-    private record Range(String node, long from, long to, String space) {
+    private record Range(ExtentHome place, long to, String space) {
+        String node() {
+            return place.node();
+        }
+
+        long from() {
+            return place.offset();
+        }
+
         boolean overlaps(Range other) {
-            return node.equals(other.node) && from < other.to && other.from < to;
+            return node().equals(other.node()) && from() < other.to && other.from() < to;
         }
     }
 
@@ -202,8 +242,7 @@ final class Merge {
                 .flatMap(extent -> extent.places()
                         .filter(this::isCurrent)
                         .map(home -> new Range(
-                                home.node(),
-                                home.offset(),
+                                home,
                                 home.offset() + extent.count() * space.space().pageSize(),
                                 space.space().name())));
     }
@@ -255,7 +294,8 @@ final class Merge {
             }
             if (!spaces.containsKey(id)) {
                 conflicts.add(
-                        "node '%s' is attached to space %d, whose room was released".formatted(nodes.getFirst(), id));
+                        "node '%s' is attached to space %d, which was deleted; end its agent, and begin the rebuild again"
+                                .formatted(nodes.getFirst(), id));
             }
         });
     }
@@ -316,9 +356,8 @@ final class Merge {
         Set<String> silent = new TreeSet<>();
         for (SpaceExtents space : spaces.values()) {
             space.extents().stream()
-                    .filter(extent -> extent.state() == ExtentState.OK)
                     // A home that joined may have been promoted since, in place of one that has reported.
-                    .flatMap(Extent::targets)
+                    .flatMap(extent -> extent.state() == ExtentState.OK ? extent.targets() : extent.joining().stream())
                     .map(ExtentHome::node)
                     .filter(node -> !reports.containsKey(node))
                     .forEach(silent::add);

@@ -187,6 +187,7 @@ class DropsTest {
         Release release = with.spaces.releases(home.node()).getFirst();
         assertEquals(home.offset(), release.offset());
         assertEquals(4 * PAGE, release.length());
+        assertEquals(Optional.of(false), release.deleted());
         assertEquals(List.of(), extents().getFirst().droppedHomes());
         with.spaces.acknowledge(home.node(), new ReleaseAck(home.incarnation(), List.of(release.id())));
         assertEquals(POOL, freeBytes(home.node()));

@@ -17,7 +17,9 @@ import io.farpage.coordinator.cluster.Ledger;
 import io.farpage.coordinator.cluster.Lineage;
 import io.farpage.coordinator.cluster.State;
 import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
@@ -31,10 +33,14 @@ import io.farpage.coordinator.store.Store;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Reports that are merged into a real store. */
 class RebuildTest {
@@ -249,6 +255,123 @@ class RebuildTest {
         assertTrue(state.spaces().isEmpty());
         assertEquals(List.of(pending), List.copyOf(state.releases().values()));
         assertTrue(state.nextId() > 8);
+    }
+
+    /** Extents of the space with id 5 in an epoch: on b, and perhaps on c, too, as the node that reports knows. */
+    private static SpaceExtents mirrored(long epoch, ExtentHome... homes) {
+        return space(5, "vm", extent(epoch, Optional.empty(), homes));
+    }
+
+    private static Extent extent(long epoch, Optional<List<DroppedHome>> dropped, ExtentHome... homes) {
+        return new Extent(
+                0,
+                4,
+                List.of(homes),
+                ExtentState.OK,
+                OptionalLong.of(epoch),
+                dropped,
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    private static NodeReport releasing(Optional<Boolean> deleted, boolean done, SpaceExtents... hosted) {
+        Release release = new Release(9, 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, deleted);
+        return new NodeReport(
+                Optional.of(seen(100)),
+                registration("c"),
+                new Hosted(90, List.of(hosted), List.of(release)),
+                List.of(),
+                List.of(),
+                done ? List.of(release) : List.of());
+    }
+
+    /** Releases of older coordinators do not say whether the space was deleted. */
+    private static Stream<Optional<Boolean>> ofACopy() {
+        return Stream.of(Optional.empty(), Optional.of(false));
+    }
+
+    @ParameterizedTest
+    @MethodSource("ofACopy")
+    void shouldKeepASpaceOfWhichAHomeReleasesACopy(Optional<Boolean> deleted) {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", List.of(mirrored(2, home("b", 0)))));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(2, home("b", 0))));
+        rebuild.report("c", releasing(deleted, false));
+        assertEquals(List.of(), rebuild.status().conflicts());
+        rebuild.finish(Set.of());
+        State state = state();
+        Space vm = state.space("vm").orElseThrow();
+        assertEquals(List.of(home("b", 0)), state.extentsOf(vm).getFirst().homes());
+        assertEquals(1, state.releases().size());
+    }
+
+    /** The record of the home that stays is of before the drop: pages that the other home zeroes are not read from there. */
+    @ParameterizedTest
+    @MethodSource("ofACopy")
+    void shouldTakeAReleasedCopyForDroppedAlthoughAnotherReportHasIt(Optional<Boolean> deleted) {
+        for (boolean done : List.of(false, true)) {
+            Store store = MvStore.open(directory.resolve("store-" + done));
+            try (store) {
+                Rebuild rebuild = new Rebuild(store, Set.of());
+                rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
+                rebuild.report("c", releasing(deleted, done));
+                rebuild.finish(Set.of());
+                State state = new Ledger(store, 10, nanos -> {}).state();
+                Extent extent = state.extentsOf(state.space("vm").orElseThrow()).getFirst();
+                assertEquals(List.of(home("b", 0)), extent.homes());
+                assertEquals(ExtentState.OK, extent.state());
+            }
+        }
+    }
+
+    @Test
+    void shouldLoseAnExtentWhoseOnlyKnownCopyWasDropped() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("c", 8))));
+        rebuild.report("c", releasing(Optional.of(false), false));
+        rebuild.finish(Set.of());
+        assertEquals(ExtentState.LOST, state().space("vm").orElseThrow().state());
+    }
+
+    @Test
+    void shouldWaitForTheHomeThatJoinedBeforeTheOnlyKnownCopyWasDropped() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        Extent joined = extent(1, Optional.empty(), home("c", 8)).join(home("d", 0));
+        rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, space(5, "vm", joined)));
+        rebuild.report("c", releasing(Optional.of(false), false));
+        assertEquals(List.of("d"), rebuild.status().missing());
+    }
+
+    @Test
+    void shouldNotBringAMirroredSpaceBackThatWasDeleted() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
+        rebuild.report("c", releasing(Optional.of(true), false));
+        rebuild.finish(Set.of());
+        assertTrue(state().spaces().isEmpty());
+    }
+
+    @Test
+    void shouldSayHowARebuildEndsIfANodeIsAttachedToASpaceThatWasDeleted() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        rebuild.report("c", releasing(Optional.of(true), false));
+        assertTrue(refusal(() -> rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)))))
+                .contains("end its agent, and begin the rebuild again"));
+    }
+
+    @Test
+    void shouldKeepASpaceWhoseDroppedCopyHasMadeRoomForAnother() {
+        Rebuild rebuild = new Rebuild(store, Set.of());
+        Extent dropped =
+                extent(2, Optional.of(List.of(new DroppedHome("c", new Incarnation(3), 8L * PAGE, 2))), home("b", 0));
+        rebuild.report("b", report("b", List.of(space(5, "vm", dropped))));
+        rebuild.report("c", report("c", List.of(space(6, "new", "c", 8, 4))));
+        rebuild.finish(Set.of());
+        State state = state();
+        assertEquals(2, state.spaces().size());
+        assertEquals(
+                List.of(),
+                state.extentsOf(state.space("vm").orElseThrow()).getFirst().droppedHomes());
     }
 
     @Test

@@ -16,6 +16,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -322,12 +323,16 @@ public final class Repairs {
         return space;
     }
 
-    /** The homes that are dropped with a promotion: those that are drained, have failed or are moved, as far as enough others are left. */
+    /**
+     * The homes that are dropped with a promotion: those that have failed, are drained or are moved, as far as enough others are left. Failed ones go
+     * first: a home that is alive keeps its copy until as many others are.
+     */
     private List<ExtentHome> replaced(Draft draft, Space space, Extent extent) {
         int spare = extent.homes().size() + 1 - space.copies();
         List<ExtentHome> staying = staying(draft, space, extent);
         return extent.homes().stream()
                 .filter(home -> !staying.contains(home))
+                .sorted(Comparator.comparing(home -> !Succession.isFailed(draft, home.node())))
                 .limit(Math.max(0, spare))
                 .toList();
     }

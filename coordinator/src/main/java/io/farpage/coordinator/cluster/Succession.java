@@ -108,7 +108,7 @@ final class Succession {
                 .anyMatch(home -> !than.contains(home) && !isFailed(draft, home));
     }
 
-    private static boolean isFailed(Draft draft, String home) {
+    static boolean isFailed(Draft draft, String home) {
         return draft.nodes
                 .find(home)
                 .filter(node -> node.status() == NodeStatus.FAILED)

@@ -341,6 +341,19 @@ class RepairsTest {
     }
 
     @Test
+    void shouldKeepTheHomeThatIsDrainedAndAliveRatherThanOneThatHasFailed() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        String drained = first().homes().getFirst().node();
+        drains.begin(drained);
+        failAllBut(drained, "h3", "w");
+        repairs.step();
+        promote();
+        assertEquals(Set.of(drained, "h3"), names(first()));
+    }
+
+    @Test
     void shouldDropTheJoiningHomeWhenTheFailedOneIsBack() {
         homes("h1", "h2", "h3");
         create(8, 2, "h1", "h2");

@@ -73,13 +73,13 @@ final class FreeSpace {
     private void use(Extent extent, int pageSize) {
         extent.places()
                 .filter(place -> place.node().equals(node.id()) && isCurrent(place.incarnation()))
-                .forEach(place -> used.put(place.offset(), extent.count() * pageSize));
+                .forEach(place -> used.merge(place.offset(), extent.count() * pageSize, Math::max));
     }
 
     private void use(Collection<Release> releases) {
         for (Release release : releases) {
             if (isCurrent(release.incarnation())) {
-                used.put(release.offset(), release.length());
+                used.merge(release.offset(), release.length(), Math::max);
             }
         }
     }
@@ -99,7 +99,8 @@ final class FreeSpace {
         long at = 0;
         for (Map.Entry<Long, Long> piece : used.entrySet()) {
             cut(at, piece.getKey(), pageSize).ifPresent(gaps::add);
-            at = piece.getKey() + piece.getValue();
+            // Extents overlap only if the store is damaged.
+            at = Math.max(at, piece.getKey() + piece.getValue());
         }
         cut(at, node.pool().exportedBytes(), pageSize).ifPresent(gaps::add);
         return gaps;

@@ -2,7 +2,12 @@ package io.farpage.coordinator.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
 import java.time.Instant;
 import java.util.List;
@@ -40,5 +45,23 @@ final class FreeSpaceTest {
         with.spaces.delete("vm", false);
         assertEquals(5 * PAGE, room(1).freeBytes());
         assertEquals(POOL, room(2).freeBytes());
+    }
+
+    /** Of a store that is damaged: no byte that any extent claims is free. */
+    @Test
+    void shouldCountNoByteAsFreeThatAnyOfSeveralOverlappingExtentsHas() {
+        with.membership.register("a", Fixture.node(1, POOL));
+        Space space = with.spaces.create(SpaceRequest.of("vm", 5 * PAGE));
+        with.ledger.change(draft -> {
+            draft.extents.put(
+                    State.idKey(space.id()),
+                    new State.Extents(List.of(extent(0, 4, 0), extent(4, 1, PAGE), extent(5, 1, 0))));
+            return space;
+        });
+        assertEquals(List.of(new FreeSpace.Gap(4 * PAGE, 4 * PAGE)), room(1).gaps(PAGE));
+    }
+
+    private static Extent extent(long firstPage, long count, long offset) {
+        return new Extent(firstPage, count, List.of(new ExtentHome("a", new Incarnation(1), offset)), ExtentState.OK);
     }
 }

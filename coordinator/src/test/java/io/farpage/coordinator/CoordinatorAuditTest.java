@@ -10,6 +10,8 @@ import io.farpage.coordinator.access.JoinTokens;
 import io.farpage.coordinator.access.Tokens;
 import io.farpage.coordinator.api.AuditedRoutes;
 import io.farpage.coordinator.cluster.FakeTime;
+import io.farpage.coordinator.cluster.Fixture;
+import io.farpage.rest.Json;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -75,6 +77,29 @@ class CoordinatorAuditTest {
         TreeSet<String> named = new TreeSet<>(AuditedRoutes.table().routes());
         named.removeIf(route -> route.contains("/rebuild"));
         assertEquals(changing, named, "every route that changes something has a word in AuditedRoutes, or is routine");
+    }
+
+    @Test
+    void shouldTellHowManyExtentsALeavingNodeTookWithIt() throws Exception {
+        try (Secured secured = new Secured(directory, Map.of());
+                HttpClient node = secured.node("a");
+                HttpClient admin = secured.person("adam", Role.ADMIN)) {
+            String registration = Json.STRICT.writeValueAsString(Fixture.node(1, 1 << 20));
+            assertEquals(
+                    200,
+                    secured.send(node, "PUT", "/api/v1/nodes/a", registration).statusCode());
+            assertEquals(
+                    201,
+                    secured.send(admin, "POST", SPACES, "{\"name\":\"s1\",\"sizeBytes\":4096}")
+                            .statusCode());
+            String own = "/api/v1/nodes/a?incarnation=0000000000000001";
+            assertEquals(409, secured.send(admin, "DELETE", own, "").statusCode());
+            assertEquals(204, secured.send(node, "DELETE", own, "").statusCode());
+        }
+        List<JsonNode> lines = lines(directory.resolve("store/audit.json"));
+        assertEquals(
+                409, only(lines, act("node.remove", "failed")).get("status").asInt());
+        assertEquals(1, only(lines, act("node.remove", "ok")).get("lost").asInt());
     }
 
     @Test

@@ -117,7 +117,7 @@ class RestTest {
                 running.time.now().plusSeconds(15),
                 client().node("a").orElseThrow().leaseExpiry().orElseThrow());
         assertRefused(409, "stale-incarnation", () -> client().heartbeat("a", new Incarnation(7)));
-        client().deregister("a", new Incarnation(1));
+        client().deregister("a", new Incarnation(1), true);
         assertTrue(client().node("a").isEmpty());
         assertRefused(404, "not-found", () -> client().heartbeat("a", new Incarnation(1)));
         assertEquals(List.of("b"), client().nodes().stream().map(Node::id).toList());
@@ -363,7 +363,8 @@ class RestTest {
         assertTrue(metrics.contains("farpage_coordinator_nodes{status=\"active\"} 2.0"), metrics);
         assertTrue(
                 metrics.contains(
-                        "farpage_coordinator_http_requests_total{method=\"PUT\",route=\"/api/v1/nodes/{id}\",status=\"200\"} 2.0"),
+                        "farpage_coordinator_http_requests_total{method=\"PUT\",route=\"/api/v1/nodes/{id}\",status=\"200\"}"
+                            + " 2.0"),
                 metrics);
         assertTrue(metrics.contains("farpage_coordinator_store_commit_seconds_count 2"), metrics);
         String page = running.send("GET", "/", "").body();

@@ -251,7 +251,7 @@ class ThousandNodesTest {
             overview.nodes().forEach(use -> seen.add(use.node().id()));
             after = seen.getLast();
             for (String gone : passing) {
-                running.client.deregister(gone, PASSING);
+                running.client.deregister(gone, PASSING, true);
             }
             passing.clear();
             if (page < 9) {
@@ -262,7 +262,7 @@ class ThousandNodesTest {
             }
         }
         for (String gone : passing) {
-            running.client.deregister(gone, PASSING);
+            running.client.deregister(gone, PASSING, true);
         }
         form();
         assertEquals(

@@ -112,7 +112,8 @@ class RestartedHomeTest {
             cluster.launchAgent("b", home());
             Pages.check(a().page("kept", 3).expect(200).body(), 7, 3, PAGE);
             System.out.printf(
-                    "pause of a page whose home was killed and started again at once: %d ms (TCP, 4096, depth 1, one host)%n",
+                    "pause of a page whose home was killed and started again at once: %d ms (TCP, 4096, depth 1, one"
+                            + " host)%n",
                     Duration.ofNanos(System.nanoTime() - killed).toMillis());
             cluster.agent("b").awaitListening();
             check("kept", 7);
@@ -323,7 +324,7 @@ class RestartedHomeTest {
         String before = cluster.incarnation("b");
         cluster.coordinator()
                 .rest()
-                .send("DELETE", "/api/v1/nodes/b?incarnation=" + before, "", new byte[0])
+                .send("DELETE", "/api/v1/nodes/b?force=true&incarnation=" + before, "", new byte[0])
                 .expect(204);
         AgentProcess again = cluster.launchAgent("b", home());
         cluster.awaitActive("b", before);

@@ -55,7 +55,7 @@ class StaleRequestsTest {
         assertStale(() -> client.heartbeat("a", OLD));
         assertStale(() -> client.withdrawEndpoint("a", "b", OLD));
         assertStale(() -> client.acknowledgeReleases("a", new ReleaseAck(OLD, List.of(1L))));
-        assertStale(() -> client.deregister("a", OLD));
+        assertStale(() -> client.deregister("a", OLD, true));
     }
 
     private static EndpointRequest request(Endpoint like, Incarnation incarnation, Incarnation peerIncarnation) {

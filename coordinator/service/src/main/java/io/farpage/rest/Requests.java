@@ -221,6 +221,16 @@ public final class Requests {
         return Optional.ofNullable(ctx.queryParam(name)).filter(value -> !value.isBlank());
     }
 
+    /** A query parameter that is true or false; false if it is left out. */
+    public static boolean flag(Context ctx, String name) {
+        String text = optionalQuery(ctx, name).orElse("false");
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw ProblemException.invalid("%s: '%s' is neither true nor false".formatted(name, text));
+        };
+    }
+
     /** A whole number from a query parameter or path. */
     public static long number(String name, String text, long min, long max) {
         long value;

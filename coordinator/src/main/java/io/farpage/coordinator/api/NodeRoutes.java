@@ -1,5 +1,6 @@
 package io.farpage.coordinator.api;
 
+import io.farpage.access.Identity;
 import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Links;
@@ -20,7 +21,9 @@ import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.ReleaseAck;
+import io.farpage.rest.AccessControl;
 import io.farpage.rest.ProblemException;
+import io.farpage.rest.RequestAudit;
 import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.farpage.rest.Route.QueryParameter;
@@ -83,22 +86,34 @@ final class NodeRoutes {
                                         ProblemException.notFound("node '%s' is not registered".formatted(id(ctx)))))),
                 Route.put(
                         NODE,
-                        "Register a node or change its registration; a new incarnation ends all that the old one published",
+                        "Register a node or change its registration; a new incarnation ends all that the old one"
+                                + " published",
                         Registration.class,
                         Node.class,
                         ctx -> ctx.json(membership.register(
                                 Requests.parameter("id", id(ctx), Node::checkId),
                                 Requests.body(ctx, Registration.class, SHORT_BODY)))),
-                Route.delete(
-                                NODE,
-                                "Take a node out with all it has published",
-                                ctx -> membership.deregister(id(ctx), incarnation(ctx)))
-                        .with(INCARNATION),
+                Route.delete(NODE, "Take a node out with all it has published", this::takeOut)
+                        .with(INCARNATION)
+                        .with(new QueryParameter(
+                                "force",
+                                false,
+                                "true: take it out even if it has the only copy of pages, which are lost; a"
+                                        + " node's own request needs no force")),
                 Route.post(NODE + "/heartbeat", "Renew a node's lease", Heartbeat.class, Lease.class, 200, ctx -> {
                     links.requireKnown(id(ctx));
                     Heartbeat heartbeat = Requests.body(ctx, Heartbeat.class, SHORT_BODY);
                     ctx.json(membership.heartbeat(id(ctx), heartbeat.incarnation()));
                 }));
+    }
+
+    private void takeOut(Context ctx) {
+        // An agent that ends takes its pool with it, whatever the answer.
+        boolean own = AccessControl.identity(ctx) instanceof Identity.Node(String node) && node.equals(id(ctx));
+        boolean force = Requests.flag(ctx, "force");
+        RequestAudit.note(ctx, "force", force);
+        long lost = membership.deregister(id(ctx), incarnation(ctx), force || own);
+        RequestAudit.note(ctx, "lost", lost);
     }
 
     private List<Route> endpoints() {
@@ -195,7 +210,8 @@ final class NodeRoutes {
                         ctx -> ctx.json(fences.of(id(ctx)))),
                 Route.post(
                         NODE + "/fences",
-                        "Say that a node has destroyed its queue pairs with an incarnation of another and makes no new ones",
+                        "Say that a node has destroyed its queue pairs with an incarnation of another and makes no new"
+                                + " ones",
                         FenceAck.class,
                         ctx -> fences.acknowledge(id(ctx), Requests.body(ctx, FenceAck.class))));
     }

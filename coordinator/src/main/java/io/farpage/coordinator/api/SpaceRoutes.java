@@ -78,7 +78,8 @@ final class SpaceRoutes {
                 Route.get(SPACE, "A space by id or name", Space.class, ctx -> ctx.json(spaces.require(id(ctx)))),
                 Route.delete(
                                 SPACE,
-                                "Delete a space once no node is attached to it; its frames are free when its homes have zeroed it",
+                                "Delete a space once no node is attached to it; its frames are free when its homes"
+                                        + " have zeroed it",
                                 this::delete)
                         .with(new Route.QueryParameter(
                                 "force",
@@ -100,11 +101,11 @@ final class SpaceRoutes {
                         .with(new Route.QueryParameter("incarnation", true, "of the node, 16 hex digits"))
                         .with(new Route.QueryParameter(
                                 "torn", false, "why not all pages are at their homes: marks the space as torn"))
-                        .with(
-                                new Route.QueryParameter(
-                                        "seal",
-                                        false,
-                                        "of an encrypted space: the mark of the file that the agent has left the tags in, 32 hex digits")),
+                        .with(new Route.QueryParameter(
+                                "seal",
+                                false,
+                                "of an encrypted space: the mark of the file that the agent has left the tags"
+                                        + " in, 32 hex digits")),
                 Route.post(
                         ATTACHMENT + "/drops",
                         "The node that writes a space drops a home from extents that have others",
@@ -141,7 +142,7 @@ final class SpaceRoutes {
     }
 
     private void delete(Context ctx) {
-        boolean force = force(ctx);
+        boolean force = Requests.flag(ctx, "force");
         RequestAudit.note(ctx, "force", force);
         spaces.delete(id(ctx), force);
     }
@@ -228,15 +229,6 @@ final class SpaceRoutes {
                     "gpa", text, hex -> RemoteAddress.parse(hex).value());
         }
         return Requests.number("gpa", text, 0, Long.MAX_VALUE);
-    }
-
-    private static boolean force(Context ctx) {
-        String text = Requests.optionalQuery(ctx, "force").orElse("false");
-        return switch (text) {
-            case "true" -> true;
-            case "false" -> false;
-            default -> throw ProblemException.invalid("force: '%s' is neither true nor false".formatted(text));
-        };
     }
 
     private static Incarnation incarnation(Context ctx) {

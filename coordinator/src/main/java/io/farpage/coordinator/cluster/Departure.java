@@ -6,6 +6,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
@@ -53,6 +54,29 @@ final class Departure {
         Fences.handOver(draft, before, now);
         Pulls.adopted(draft, now);
         draft.withdraw(before.id());
+    }
+
+    /** Extents whose pages a node has and no other home that is alive. */
+    static long lastCopies(Draft draft, Node node) {
+        return draft.extents.values().stream()
+                .flatMap(extents -> extents.list().stream())
+                .filter(extent -> extent.state() == ExtentState.OK)
+                .filter(extent -> extent.homes().stream().anyMatch(home -> isIn(home, node)))
+                .filter(extent -> extent.homes().stream()
+                        .filter(home -> !isIn(home, node))
+                        .noneMatch(home -> isAlive(draft, home)))
+                .count();
+    }
+
+    private static boolean isIn(ExtentHome home, Node node) {
+        return home.node().equals(node.id()) && home.incarnation().equals(node.poolId());
+    }
+
+    private static boolean isAlive(Draft draft, ExtentHome home) {
+        return draft.nodes
+                .find(home.node())
+                .filter(node -> isIn(home, node) && node.status() != NodeStatus.FAILED)
+                .isPresent();
     }
 
     private static void retire(Draft draft, Node node, int kept) {

@@ -78,7 +78,7 @@ public final class Drops {
         if (!joins && (extent.homes().size() == 1 || extent.state() == ExtentState.LOST)) {
             throw ProblemException.conflict(
                     "last-home",
-                    "node '%s' is the last home of the extent at page %d of space '%s', and is never dropped; bring it back, or give its memory up: DELETE /api/v1/nodes/%s"
+                    "node '%s' is the last home of the extent at page %d of space '%s', and is never dropped; bring it back, or give its memory up: DELETE /api/v1/nodes/%s with force=true"
                             .formatted(request.home(), extent.firstPage(), space.name(), request.home()));
         }
         return home;

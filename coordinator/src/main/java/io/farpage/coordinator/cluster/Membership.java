@@ -16,10 +16,13 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Who is in the cluster: registrations, incarnations, leases. Thread-safe. */
 public final class Membership {
 
+    private static final Logger LOG = LoggerFactory.getLogger(Membership.class);
     private static final String THE_CLUSTER = "cluster";
 
     private final Ledger ledger;
@@ -224,17 +227,34 @@ public final class Membership {
                 ledger.state().index());
     }
 
-    /** Takes a node out with all it has published. */
-    public void deregister(String id, Incarnation incarnation) {
-        ledger.change(draft -> {
+    /**
+     * Takes a node out with all it has published.
+     *
+     * @param force whether to take it out although extents are lost with it
+     * @return the extents of which no other home that is alive has a copy
+     * @throws ProblemException 409 if there are such extents, without force
+     */
+    public long deregister(String id, Incarnation incarnation, boolean force) {
+        long lost = ledger.change(draft -> {
             Node node = draft.requireNode(id, incarnation);
+            long last = Departure.lastCopies(draft, node);
+            if (last > 0 && !force) {
+                throw ProblemException.conflict(
+                        "last-copies",
+                        "node '%s' has the only copies of %d extents, and no other home of these is alive; drain the node first, start the agents of their other homes, or say force=true: the pages are lost"
+                                .formatted(id, last));
+            }
             Departure.retireIncarnation(draft, attachments, node, "was taken out of the cluster");
             draft.nodes.remove(id);
             draft.drains.remove(id);
             draft.emit(EventKind.NODE_REMOVED, id);
             leases.end(id);
-            return node;
+            return last;
         });
+        if (lost > 0) {
+            LOG.warn("node {} was taken out with the only copies of {} extents", id, lost);
+        }
+        return lost;
     }
 
     /** How long until the first lease runs out, unless it is renewed; a whole lease if no node has one. */

@@ -122,7 +122,7 @@ class AdoptedPoolTest {
         ProblemException replaced = assertThrows(ProblemException.class, () -> adopt(SUCCESSOR + 1));
         assertTrue(replaced.problem("").is("pool-retired"), replaced::getMessage);
 
-        with.membership.deregister("h", new Incarnation(SUCCESSOR));
+        with.membership.deregister("h", new Incarnation(SUCCESSOR), true);
         ProblemException unknown = assertThrows(ProblemException.class, () -> adopt(SUCCESSOR + 1));
         assertTrue(unknown.problem("").is("pool-retired"), unknown::getMessage);
     }
@@ -169,7 +169,7 @@ class AdoptedPoolTest {
     @Test
     void shouldTellTheSuccessorOfEveryFence() {
         attach("a", 2);
-        with.membership.deregister("a", new Incarnation(2));
+        with.membership.deregister("a", new Incarnation(2), true);
         assertEquals(List.of("2 of a at 11"), shown(fences.of("h")));
         adopt(SUCCESSOR);
         assertEquals(List.of("2 of a at 12"), shown(fences.of("h")));

@@ -112,7 +112,7 @@ class AttachmentsTest {
         with.membership.register("a", Fixture.node(4, 0));
         acknowledge("a", 2);
         assertEquals(1, attachments.of("vm").size());
-        with.membership.deregister("b", new Incarnation(3));
+        with.membership.deregister("b", new Incarnation(3), true);
         acknowledge("b", 3);
         assertEquals(List.of(), with.spaces.all());
         assertEquals(1, with.spaces.releases("home").size());

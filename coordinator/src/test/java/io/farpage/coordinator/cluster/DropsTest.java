@@ -211,7 +211,7 @@ class DropsTest {
         attach(AttachMode.EXCLUSIVE);
         List<ExtentHome> homes = extents().getFirst().homes();
         drop(homes.getFirst(), 0);
-        with.membership.deregister("w", new Incarnation(2));
+        with.membership.deregister("w", new Incarnation(2), true);
         Fences fences = new Fences(with.ledger);
         fences.acknowledge(
                 homes.getLast().node(), new FenceAck(homes.getLast().incarnation(), "w", new Incarnation(2)));
@@ -226,13 +226,13 @@ class DropsTest {
         threeHomesAndAWriter();
         with.spaces.create(mirrored("vm", 4, 2));
         List<ExtentHome> homes = extents().getFirst().homes();
-        with.membership.deregister(homes.getFirst().node(), homes.getFirst().incarnation());
+        with.membership.deregister(homes.getFirst().node(), homes.getFirst().incarnation(), true);
         Extent left = extents().getFirst();
         assertEquals(List.of(homes.getLast()), left.homes());
         assertEquals(ExtentState.OK, left.state());
         assertNotEquals(0, left.epochNumber());
         assertEquals(ExtentState.OK, with.spaces.require("vm").state());
-        with.membership.deregister(homes.getLast().node(), homes.getLast().incarnation());
+        with.membership.deregister(homes.getLast().node(), homes.getLast().incarnation(), true);
         assertEquals(ExtentState.LOST, extents().getFirst().state());
         assertEquals(ExtentState.LOST, with.spaces.require("vm").state());
     }

@@ -76,7 +76,7 @@ class FencesTest {
     @Test
     void shouldKeepFencesOverARestartOfTheCoordinator() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        with.membership.deregister("a", new Incarnation(2));
+        with.membership.deregister("a", new Incarnation(2), true);
         with.restart();
         assertEquals(1, new Fences(with.ledger).of("h1").size());
         assertTrue(with.spaces.require("vm").torn().isPresent());
@@ -85,14 +85,14 @@ class FencesTest {
     @Test
     void shouldWaitForAHomeThatHasFailedButNotForOneThatIsRemovedOrStartedAnew() {
         attach("a", 2, AttachMode.EXCLUSIVE);
-        with.membership.deregister("a", new Incarnation(2));
+        with.membership.deregister("a", new Incarnation(2), true);
         fail("h1", "h2");
         with.membership.register("b", Fixture.node(3, 0));
         assertTrue(assertThrows(ProblemException.class, () -> force("b", 3))
                 .problem("")
                 .is("fencing"));
 
-        with.membership.deregister("h1", new Incarnation(11));
+        with.membership.deregister("h1", new Incarnation(11), true);
         assertEquals(1, attachments.of("vm").size());
         with.membership.register("h2", Fixture.node(32, 4 * PAGE));
         assertEquals(List.of(), attachments.of("vm"));
@@ -137,7 +137,7 @@ class FencesTest {
     void shouldNotFenceANodeThatDetachedByItself() {
         attach("a", 2, AttachMode.EXCLUSIVE);
         attachments.detach("vm", "a", new Incarnation(2), Optional.empty());
-        with.membership.deregister("a", new Incarnation(2));
+        with.membership.deregister("a", new Incarnation(2), true);
         assertEquals(List.of(), fences.of("h1"));
         assertEquals(Optional.empty(), with.spaces.require("vm").torn());
         attach("b", 3, AttachMode.EXCLUSIVE);

@@ -111,7 +111,7 @@ class MembershipTest {
         assertRefused("stale-incarnation", () -> with.links.publish("b", "a", Fixture.endpoint(2, 1, 2)));
         assertRefused("stale-incarnation", () -> with.links.publish("a", "pool", Fixture.region(1)));
         assertRefused("stale-incarnation", () -> with.membership.heartbeat("a", new Incarnation(1)));
-        assertRefused("stale-incarnation", () -> with.membership.deregister("a", new Incarnation(1)));
+        assertRefused("stale-incarnation", () -> with.membership.deregister("a", new Incarnation(1), true));
         assertRefused("stale-incarnation", () -> with.membership.register("a", Fixture.node(1, 1 << 20)));
         assertEquals(1 << 20, with.freeBytes(with.membership.node("a").orElseThrow()), "a new pool is empty");
     }
@@ -173,7 +173,7 @@ class MembershipTest {
     @Test
     void shouldRememberSupersededIncarnationsAfterDeregistrationAndRestart() {
         with.membership.register("a", Fixture.node(1, 0));
-        with.membership.deregister("a", new Incarnation(1));
+        with.membership.deregister("a", new Incarnation(1), true);
         with.restart();
         assertTrue(with.membership.node("a").isEmpty());
         assertRefused("stale-incarnation", () -> with.membership.register("a", Fixture.node(1, 0)));

@@ -222,7 +222,7 @@ public final class FakeAgent implements AutoCloseable {
         thread.interrupt();
         try {
             thread.join();
-            coordinator.deregister(node, incarnation);
+            coordinator.deregister(node, incarnation, true);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (CoordinatorException e) {

@@ -291,7 +291,7 @@ public final class ForeignNode implements AutoCloseable {
         thread.interrupt();
         try {
             thread.join();
-            coordinator.deregister(node, incarnation);
+            coordinator.deregister(node, incarnation, true);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (CoordinatorException e) {

@@ -214,9 +214,13 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("POST", nodePath(id) + "/heartbeat", new Heartbeat(incarnation), Lease.class);
     }
 
-    /** Takes a node out, with all it has published; its extents are lost. */
-    public void deregister(String id, Incarnation incarnation) throws CoordinatorException {
-        transport.call("DELETE", nodePath(id) + "?incarnation=" + incarnation, null);
+    /**
+     * Takes a node out, with all it has published.
+     *
+     * @param force whether to take it out although it has the only copy of pages, which are lost
+     */
+    public void deregister(String id, Incarnation incarnation, boolean force) throws CoordinatorException {
+        transport.call("DELETE", nodePath(id) + "?incarnation=" + incarnation + (force ? "&force=true" : ""), null);
     }
 
     /** What a node has published toward its peers. */

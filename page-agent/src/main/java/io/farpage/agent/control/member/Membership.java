@@ -208,7 +208,8 @@ public final class Membership implements AutoCloseable {
         if (everRegistered && !isOver) {
             isOver = true;
             try {
-                coordinator.deregister(node, registration.incarnation());
+                // The pool ends with this process, whatever it holds.
+                coordinator.deregister(node, registration.incarnation(), true);
                 poolIsVoid = true;
                 log.info("deregistered");
             } catch (CoordinatorException e) {

@@ -264,7 +264,7 @@ final class KnownPeersTest {
         demand.watched();
         demand.refresh();
         assertEquals(List.of("c"), demand.ids());
-        coordinator.client().deregister("c", new Incarnation(3));
+        coordinator.client().deregister("c", new Incarnation(3), true);
         demand.nodeChanged("c");
         demand.refresh();
         assertEquals(List.of("appeared b", "on demand c", "no longer c"), told);

@@ -45,6 +45,7 @@ public final class Attachments {
         if (draft.attachments.remove(key(space, node))) {
             changed(draft, space);
             Drops.writerGone(draft, space);
+            Fences.endWithoutFailed(draft);
         }
     }
 
@@ -218,7 +219,7 @@ public final class Attachments {
         if (!awaited.isEmpty()) {
             throw ProblemException.conflict(
                     "fencing",
-                    "space '%s' was attached %s by incarnation %s of node '%s', which %s must cut off first; try again when they have, or remove a home that is dead"
+                    "space '%s' was attached %s by incarnation %s of node '%s', which %s must cut off first; try again when they have, or when their leases have run out and other homes have the pages"
                             .formatted(
                                     space.name(),
                                     other.mode(),

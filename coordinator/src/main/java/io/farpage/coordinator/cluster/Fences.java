@@ -4,23 +4,29 @@ import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
+import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Fence;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
+import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
  * Records which incarnations the homes have to cut off. An incarnation that ended without detaching may have WRITEs under way, which only the homes can
  * stop. Its attachment stays until every home of the space has acknowledged that its queue pairs with that incarnation are destroyed. The
- * coordinator does not wait for a home that was removed or has registered in a new incarnation, since that home has lost the pages. It does wait for
- * a home whose lease ran out, which may be cut off from the coordinator alone, unless the attachment passes to an heir and {@link Succession#dropFailed other homes have the pages}. The same is done to a node whose lease ran out and whose space another node
- * takes over. Thread-safe.
+ * coordinator does not wait for a home that was removed or has registered in a new incarnation, since that home has lost the pages. A home whose
+ * lease ran out may be cut off from the coordinator alone: it is {@link #dropFailed dropped} if other homes have the pages, and waited for if it has
+ * the last copy. The node itself may be such a home. The same is done to a node whose lease ran out and whose space another node takes over.
+ * Thread-safe.
  */
 public final class Fences {
 
@@ -56,6 +62,7 @@ public final class Fences {
                     complete(draft, fence);
                 }
             }
+            tellOfReleases(draft, home);
             return ack;
         });
     }
@@ -90,9 +97,13 @@ public final class Fences {
         end(draft, space, attachment);
     }
 
-    /** The incarnation of a home that has the pool with its pages now. */
+    /** The incarnation of a home that has the pool with its pages now, unless that incarnation is just ending. */
     private static Optional<Node> owner(Draft draft, ExtentHome home) {
-        return draft.nodes.find(home.node()).filter(node -> node.poolId().equals(home.incarnation()));
+        return draft.nodes
+                .find(home.node())
+                .filter(node -> node.poolId().equals(home.incarnation()))
+                .filter(node -> draft.retired.find(node.id()).stream()
+                        .noneMatch(retired -> retired.incarnations().contains(node.incarnation())));
     }
 
     private static void put(Draft draft, Fence fence) {
@@ -143,17 +154,77 @@ public final class Fences {
 
     private static void end(Draft draft, Space space, Attachment attachment) {
         List<String> awaited = awaited(draft, space, attachment);
-        if (attachment.heir().isPresent() && !space.deleting()) {
-            if (Succession.dropFailed(draft, space, awaited)) {
-                Succession.pass(draft, space, attachment);
-            }
+        if (!awaited.isEmpty() && !dropFailed(draft, space, awaited)) {
             return;
         }
-        if (!awaited.isEmpty()) {
+        if (attachment.heir().isPresent() && !space.deleting()) {
+            Succession.pass(draft, space, attachment);
             return;
         }
         Attachments.remove(draft, space, attachment.node());
         Spaces.finishDeletion(draft, space);
+    }
+
+    /**
+     * Drops homes that have not cut an incarnation off and whose leases have run out, so that an attachment can end without them. A home is dropped only
+     * if each of its extents has another home whose lease runs, since all homes of an extent have every page that is not in the guest's memory. No node
+     * that is attached could miss the drop: each is being cut off. The frames stay reserved until the home {@link #holds has cut it off}.
+     *
+     * @param awaited the homes that have not cut it off
+     * @return whether no home is waited for any more; if not, nothing has changed
+     */
+    private static boolean dropFailed(Draft draft, Space space, Collection<String> awaited) {
+        if (space.deleting()
+                || !awaited.stream().allMatch(home -> isFailed(draft, home))
+                || !Attachments.of(draft, space).stream().allMatch(each -> isCutOff(draft, space, each))) {
+            return false;
+        }
+        List<Extent> before = Drops.extents(draft, space);
+        List<Extent> after = new ArrayList<>();
+        Set<String> dropped = new TreeSet<>();
+        for (Extent extent : before) {
+            Extent left = extent;
+            for (ExtentHome home : extent.homes()) {
+                if (awaited.contains(home.node())) {
+                    if (extent.state() == ExtentState.LOST || !hasAnother(draft, extent, awaited)) {
+                        return false;
+                    }
+                    left = left.drop(home);
+                    dropped.add(home.node());
+                }
+            }
+            after.add(left);
+        }
+        if (!dropped.isEmpty()) {
+            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+            dropped.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        }
+        return true;
+    }
+
+    private static boolean hasAnother(Draft draft, Extent extent, Collection<String> than) {
+        return extent.homes().stream()
+                .map(ExtentHome::node)
+                .anyMatch(home -> !than.contains(home) && !isFailed(draft, home));
+    }
+
+    static boolean isFailed(Draft draft, String home) {
+        return draft.nodes
+                .find(home)
+                .filter(node -> node.status() == NodeStatus.FAILED)
+                .isPresent();
+    }
+
+    /** Whether a home may still take WRITEs to a space from an incarnation that it has to cut off: until then no frame of that space is zeroed and given away. */
+    static boolean holds(Draft draft, String home, long space) {
+        return draft.fences.under(home + "/").stream()
+                .anyMatch(fence -> fence.space() == space && !fence.acknowledged());
+    }
+
+    private static void tellOfReleases(Draft draft, String home) {
+        if (!Spaces.releases(draft, home).isEmpty()) {
+            draft.emit(EventKind.RELEASES_PENDING, home);
+        }
     }
 
     /** Whether the homes of a space are to cut an attached incarnation off, or have done so. */
@@ -173,6 +244,7 @@ public final class Fences {
         for (Fence fence : lifted) {
             draft.fences.remove(key(fence));
             draft.emit(EventKind.FENCES_CHANGED, fence.home());
+            tellOfReleases(draft, fence.home());
         }
         return !lifted.isEmpty();
     }
@@ -222,9 +294,12 @@ public final class Fences {
         }
     }
 
-    /** The lease of a home ran out: an attachment may pass without it. The home still cuts the incarnation off, if it lives. */
-    static void homeFailed(Draft draft, Node home) {
-        draft.fences.under(home.id() + "/").forEach(fence -> complete(draft, fence));
+    /**
+     * Leases have run out or run again, or a node has detached: attachments may end without the homes that have failed. Such a home still cuts the
+     * incarnation off, if it lives.
+     */
+    static void endWithoutFailed(Draft draft) {
+        draft.fences.values().stream().filter(fence -> !fence.acknowledged()).forEach(fence -> complete(draft, fence));
     }
 
     /** Names of homes, for messages. */

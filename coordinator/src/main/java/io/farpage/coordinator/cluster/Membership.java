@@ -96,6 +96,7 @@ public final class Membership {
             draft.nodes.put(now.id(), now);
             draft.emit(
                     before.status() == NodeStatus.FAILED ? EventKind.NODE_REVIVED : EventKind.NODE_CHANGED, now.id());
+            Fences.endWithoutFailed(draft);
         }
         return now;
     }
@@ -215,6 +216,7 @@ public final class Membership {
                 }
                 draft.nodes.put(id, node.withStatus(NodeStatus.ACTIVE));
                 draft.emit(EventKind.NODE_REVIVED, id);
+                Fences.endWithoutFailed(draft);
                 return NodeStatus.ACTIVE;
             });
         } else {
@@ -283,7 +285,7 @@ public final class Membership {
                     failed.add(node.id());
                 }
             }
-            failed.forEach(home -> Fences.homeFailed(draft, draft.requireNode(home)));
+            Fences.endWithoutFailed(draft);
             return failed;
         });
     }

@@ -332,7 +332,7 @@ public final class Repairs {
         List<ExtentHome> staying = staying(draft, space, extent);
         return extent.homes().stream()
                 .filter(home -> !staying.contains(home))
-                .sorted(Comparator.comparing(home -> !Succession.isFailed(draft, home.node())))
+                .sorted(Comparator.comparing(home -> !Fences.isFailed(draft, home.node())))
                 .limit(Math.max(0, spare))
                 .toList();
     }

@@ -262,7 +262,14 @@ public final class Spaces {
     public List<Release> releases(String node) {
         Draft view = new Draft(ledger.state());
         view.requireNode(node);
-        return List.copyOf(view.releases.under(node + "/"));
+        return releases(view, node);
+    }
+
+    /** What a node has to zero, without what an incarnation may write to that the node has to cut off first. */
+    static List<Release> releases(Draft draft, String node) {
+        return draft.releases.under(node + "/").stream()
+                .filter(release -> !Fences.holds(draft, node, release.space()))
+                .toList();
     }
 
     /** Frees what a node has zeroed; ids that are not pending do no harm. */

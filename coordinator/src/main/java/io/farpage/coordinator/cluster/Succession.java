@@ -4,20 +4,13 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
-import io.farpage.coordinator.model.Extent;
-import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.LongPredicate;
 
 /**
@@ -67,54 +60,6 @@ final class Succession {
                 && (attachment.heir().isPresent() || !Fences.isCutOff(draft, space, attachment));
     }
 
-    /**
-     * Drops homes that have not cut a killed incarnation off and whose leases have run out, so that an attachment can pass without them. No writer has the
-     * space that could ask for it. A home is dropped only if each of its extents has another home whose lease runs: all homes of an extent have every page that
-     * is not in the guest's memory.
-     *
-     * @param awaited the homes that have not cut it off
-     * @return whether no home is waited for any more; if not, nothing has changed
-     */
-    static boolean dropFailed(Draft draft, Space space, Collection<String> awaited) {
-        if (!awaited.stream().allMatch(home -> isFailed(draft, home))) {
-            return false;
-        }
-        List<Extent> before = Drops.extents(draft, space);
-        List<Extent> after = new ArrayList<>();
-        Set<String> dropped = new TreeSet<>();
-        for (Extent extent : before) {
-            Extent left = extent;
-            for (ExtentHome home : extent.homes()) {
-                if (awaited.contains(home.node())) {
-                    if (extent.state() == ExtentState.LOST || !hasAnother(draft, extent, awaited)) {
-                        return false;
-                    }
-                    left = left.drop(home);
-                    dropped.add(home.node());
-                }
-            }
-            after.add(left);
-        }
-        if (!dropped.isEmpty()) {
-            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
-            dropped.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-        }
-        return true;
-    }
-
-    private static boolean hasAnother(Draft draft, Extent extent, Collection<String> than) {
-        return extent.homes().stream()
-                .map(ExtentHome::node)
-                .anyMatch(home -> !than.contains(home) && !isFailed(draft, home));
-    }
-
-    static boolean isFailed(Draft draft, String home) {
-        return draft.nodes
-                .find(home)
-                .filter(node -> node.status() == NodeStatus.FAILED)
-                .isPresent();
-    }
-
     /** The homes have cut off the incarnation that had an attachment: it is the heir's now. */
     static void pass(Draft draft, Space space, Attachment attachment) {
         // Its copies to joining homes have ended with it.
@@ -151,7 +96,7 @@ final class Succession {
         if (!known.incarnation().equals(request.incarnation())) {
             throw ProblemException.conflict(
                     "fencing",
-                    "the attachment of space '%s' passes to incarnation %s of node '%s' when %s has cut off incarnation %s, or its lease has run out and other homes have its pages; try again then, or remove a home that is dead"
+                    "the attachment of space '%s' passes to incarnation %s of node '%s' when %s has cut off incarnation %s, or its lease has run out and other homes have its pages; try again then"
                             .formatted(
                                     space.name(),
                                     request.incarnation(),

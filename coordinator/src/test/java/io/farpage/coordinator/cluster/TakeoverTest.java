@@ -9,8 +9,11 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Release;
+import io.farpage.coordinator.model.ReleaseAck;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.rest.ProblemException;
@@ -30,6 +33,8 @@ class TakeoverTest {
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Fences fences = new Fences(with.ledger);
+    /** The incarnation of node a that has the space. */
+    private Incarnation holder = A;
 
     @BeforeEach
     void attachASpace() {
@@ -138,6 +143,139 @@ class TakeoverTest {
         later.attach("vm", "b", new AttachRequest(B, AttachMode.EXCLUSIVE, Optional.of(true)));
     }
 
+    @Test
+    void shouldPassTheSpaceOnWithoutAHomeThatHasFailedWhenAnotherHasCutTheNodeOff() {
+        useAMirroredSpaceOn("h1", "h2");
+        fail("a", "h2");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+
+        takeOver("b", B, true);
+        assertEquals(List.of("h1"), homes());
+        assertEquals(1, fences.of("h2").size(), "it cuts the failed node off if it comes again");
+    }
+
+    @Test
+    void shouldPassTheSpaceOnWhenTheFailedNodeIsAHomeItself() {
+        useAMirroredSpaceOn("a", "h1");
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+
+        takeOver("b", B, true);
+        assertEquals(List.of("h1"), homes());
+    }
+
+    @Test
+    void shouldWaitForTheLastHomeUntilItsLeaseRunsAgain() {
+        useAMirroredSpaceOn("h1", "h2");
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+        fail("a", "h1", "h2");
+        refused("fencing", () -> takeOver("b", B, true));
+        assertEquals(List.of("h1", "h2"), homes());
+
+        with.membership.heartbeat("h1", new Incarnation(11));
+        takeOver("b", B, true);
+        assertEquals(List.of("h1"), homes());
+    }
+
+    @Test
+    void shouldWaitForAHomeThatRenewsItsLease() {
+        useAMirroredSpaceOn("h1", "h2");
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+        refused("fencing", () -> takeOver("b", B, true));
+        assertEquals(List.of("h1", "h2"), homes());
+    }
+
+    @Test
+    void shouldNotDropAHomeUnderANodeThatWorksWithTheSpace() {
+        useAMirroredSpaceOn("h1", "h2");
+        attachments.detach("vm", "a", holder, Optional.empty());
+        attachments.attach("vm", "a", new AttachRequest(holder, AttachMode.SHARED));
+        attachments.attach("vm", "b", new AttachRequest(B, AttachMode.SHARED));
+        with.membership.deregister("a", holder, true);
+        fail("h2");
+        acknowledge("h1", 11);
+        assertEquals(List.of("h1", "h2"), homes());
+
+        attachments.detach("vm", "b", B, Optional.empty());
+        assertEquals(List.of("h1"), homes());
+        assertEquals(List.of(), attachments.of("vm"));
+    }
+
+    @Test
+    void shouldKeepTheFramesOfADroppedHomeUntilItHasCutTheFailedNodeOff() {
+        useAMirroredSpaceOn("h1", "h2");
+        fail("a", "h2");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+        takeOver("b", B, true);
+        with.membership.heartbeat("h2", new Incarnation(12));
+        assertEquals(List.of(), with.spaces.releases("h2"));
+        assertEquals(0, freeBytes("h2"));
+
+        acknowledge("h2", 12);
+        assertEquals(1, with.spaces.releases("h2").size());
+    }
+
+    @Test
+    void shouldKeepTheFramesOfTheFailedNodeItselfUntilItHasDetached() {
+        useAMirroredSpaceOn("a", "h1");
+        fail("a");
+        refused("fencing", () -> takeOver("b", B, true));
+        acknowledge("h1", 11);
+        takeOver("b", B, true);
+        with.membership.heartbeat("a", holder);
+        assertEquals(List.of(), with.spaces.releases("a"));
+
+        attachments.detach("vm", "a", holder, Optional.empty());
+        assertEquals(1, with.spaces.releases("a").size());
+    }
+
+    @Test
+    void shouldNotWaitForANodeThatWasItsOwnHomeAndIsStartedAnew() {
+        attachments.detach("vm", "a", A, Optional.empty());
+        with.membership.register("a", Fixture.node(4, 8 * PAGE));
+        with.spaces.create(new SpaceRequest("own", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of("a"))));
+        attachments.attach("own", "a", new AttachRequest(new Incarnation(4), AttachMode.EXCLUSIVE));
+        with.membership.register("a", Fixture.node(5, 8 * PAGE));
+        assertEquals(List.of(), attachments.of("own"));
+    }
+
+    /** The space is of four pages, and the homes have copies of all. */
+    private void useAMirroredSpaceOn(String... homes) {
+        attachments.detach("vm", "a", A, Optional.empty());
+        with.membership.register("a", Fixture.node(4, 8 * PAGE));
+        holder = new Incarnation(4);
+        with.spaces.delete("vm", false);
+        for (String home : List.of("h1", "h2")) {
+            with.spaces.acknowledge(
+                    home,
+                    new ReleaseAck(
+                            with.membership.node(home).orElseThrow().incarnation(),
+                            with.spaces.releases(home).stream().map(Release::id).toList()));
+        }
+        with.spaces.create(
+                new SpaceRequest("vm", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of(homes))).withReplicas(2));
+        attachments.attach("vm", "a", new AttachRequest(holder, AttachMode.EXCLUSIVE));
+    }
+
+    private List<String> homes() {
+        return with.spaces.extents("vm").extents().stream()
+                .flatMap(extent -> extent.homes().stream())
+                .map(ExtentHome::node)
+                .sorted()
+                .toList();
+    }
+
+    private long freeBytes(String node) {
+        return with.freeBytes(with.membership.node(node).orElseThrow());
+    }
+
     private void takeOver(String node, Incarnation incarnation, boolean force) {
         attachments.attach(
                 "vm", node, new AttachRequest(incarnation, AttachMode.EXCLUSIVE, Optional.of(force)).withTakeover());
@@ -149,16 +287,16 @@ class TakeoverTest {
         return refused;
     }
 
-    private void fail(String failing) {
+    private void fail(String... failing) {
         with.time.advance(Fixture.LEASE.minusSeconds(1));
         with.membership.nodes().stream()
-                .filter(node -> !failing.equals(node.id()))
+                .filter(node -> !List.of(failing).contains(node.id()))
                 .forEach(node -> with.membership.heartbeat(node.id(), node.incarnation()));
         with.time.advance(Duration.ofSeconds(2));
         with.membership.expire();
     }
 
     private void acknowledge(String home, long incarnation) {
-        fences.acknowledge(home, new FenceAck(new Incarnation(incarnation), "a", A));
+        fences.acknowledge(home, new FenceAck(new Incarnation(incarnation), "a", holder));
     }
 }

@@ -172,7 +172,7 @@ public final class Coordinator implements AutoCloseable {
             pulse.beat(LONGEST_STEP.plus(STORE_PAUSE));
             try {
                 ledger.probe();
-                routine.membership().expire().forEach(this::failed);
+                routine.membership().expire(every).forEach(this::failed);
                 if (lineage.behind().isEmpty()) {
                     routine.rebalancer().step();
                     int joined = routine.repairs().step();

@@ -209,6 +209,10 @@ public final class Ledger {
      * @throws StoreException if it cannot
      */
     public void probe() {
+        if (failure.isEmpty()) {
+            // Does not wait for a commit under way: leases are checked meanwhile.
+            return;
+        }
         lock.lock();
         try {
             if (failure.isPresent()) {

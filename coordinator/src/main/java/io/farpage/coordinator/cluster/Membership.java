@@ -37,7 +37,7 @@ public final class Membership {
         this.ledger = ledger;
         this.attachments = new Attachments(ledger, time);
         this.time = time;
-        this.leases = new Leases(time, leaseDuration);
+        this.leases = new Leases(time, leaseDuration, heartbeatInterval);
         this.leaseDuration = leaseDuration;
         this.heartbeatInterval = heartbeatInterval;
         ledger.state().nodes().values().stream()
@@ -268,7 +268,23 @@ public final class Membership {
                 .orElse(leaseDuration);
     }
 
-    /** Marks the nodes whose leases have run out as failed, and returns them. To be called whenever {@link #untilExpiry} has passed. */
+    /**
+     * Marks the nodes whose leases have run out as failed, and returns them. To be called whenever {@link #untilExpiry} has passed. A check that comes later
+     * than announced fails no node for the time in which the coordinator stood still.
+     *
+     * @param next time within which the next check follows
+     */
+    public List<String> expire(Duration next) {
+        Duration stood = leases.check(next);
+        if (!stood.isZero()) {
+            LOG.warn(
+                    "the check of leases is {} ms late: this process stood still, and all leases run that much longer",
+                    stood.toMillis());
+        }
+        return expire();
+    }
+
+    /** As {@link #expire(Duration)}, without announcing the next check. */
     public List<String> expire() {
         boolean any = ledger.state().nodes().values().stream().anyMatch(this::isOverdue);
         if (!any) {

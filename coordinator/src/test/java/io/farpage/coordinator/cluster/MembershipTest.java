@@ -29,6 +29,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class MembershipTest {
 
+    private static final Duration CHECK = Duration.ofMillis(500);
+    private static final Duration HEARTBEAT = Duration.ofSeconds(5);
+
     private final Fixture with = new Fixture();
 
     private static void assertRefused(String word, Runnable action) {
@@ -146,6 +149,61 @@ class MembershipTest {
         with.membership.register("a", Fixture.node(2, 0, "10.0.0.1:7411"));
         assertEquals(new Incarnation(2), with.membership.node("a").orElseThrow().incarnation());
         assertRefused("stale-incarnation", () -> with.membership.heartbeat("a", new Incarnation(1)));
+    }
+
+    @Test
+    void shouldFailNoNodeForTheTimeInWhichTheCoordinatorStoodStill() {
+        with.membership.register("a", Fixture.node(1, 0));
+        with.membership.register("b", Fixture.node(2, 0));
+        with.membership.expire(CHECK);
+        with.time.advance(Fixture.LEASE.multipliedBy(2));
+
+        assertEquals(List.of(), with.membership.expire(CHECK));
+        assertEquals(List.of(), failedWithin(HEARTBEAT));
+        with.membership.heartbeat("a", new Incarnation(1));
+        assertEquals(List.of(), failedWithin(HEARTBEAT));
+        assertEquals(List.of("b"), failedWithin(HEARTBEAT.multipliedBy(2).minus(CHECK)));
+    }
+
+    @Test
+    void shouldTakeAHeartbeatThatWaitedThoughTheLeaseHadAlmostRunOutBeforeTheStandstill() {
+        with.membership.register("a", Fixture.node(1, 0));
+        assertEquals(List.of(), failedWithin(Fixture.LEASE.minus(CHECK)));
+        with.time.advance(Fixture.LEASE);
+
+        assertEquals(List.of(), failedWithin(HEARTBEAT.minus(CHECK)));
+        with.membership.heartbeat("a", new Incarnation(1));
+        assertEquals(NodeStatus.ACTIVE, status("a"));
+        assertEquals(List.of(), failedWithin(Fixture.LEASE.minus(CHECK)));
+    }
+
+    @Test
+    void shouldHoldTheIdOfANodeBeforeTheFirstCheckAfterAStandstill() {
+        with.membership.register("a", Fixture.node(1, 0));
+        with.membership.expire(CHECK);
+        with.time.advance(Fixture.LEASE.multipliedBy(2));
+        assertRefused("node-conflict", () -> with.membership.register("a", Fixture.node(2, 0, "127.0.0.2:7410")));
+    }
+
+    @Test
+    void shouldFailASilentNodeThoughTheCoordinatorIsStarvedAgainAndAgain() {
+        with.membership.register("a", Fixture.node(1, 0));
+        List<String> failed = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            failed.addAll(with.membership.expire(CHECK));
+            with.time.advance(CHECK.plusSeconds(2));
+        }
+        assertEquals(List.of("a"), failed);
+    }
+
+    /** The nodes that fail in a time in which the leases are checked as they should be. */
+    private List<String> failedWithin(Duration time) {
+        List<String> failed = new ArrayList<>(with.membership.expire(CHECK));
+        for (Duration passed = Duration.ZERO; passed.compareTo(time) < 0; passed = passed.plus(CHECK)) {
+            with.time.advance(CHECK);
+            failed.addAll(with.membership.expire(CHECK));
+        }
+        return failed;
     }
 
     @Test

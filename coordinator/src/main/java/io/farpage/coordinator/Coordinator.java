@@ -50,6 +50,7 @@ public final class Coordinator implements AutoCloseable {
     private final Doors doors;
     private final Audit audit;
     private final Thread leaseWatch;
+    private final Thread repairs;
     private final LoopPulse pulse = new LoopPulse("the check of leases");
     private volatile boolean closed;
 
@@ -69,6 +70,7 @@ public final class Coordinator implements AutoCloseable {
         Duration shorter = config.get(Settings.LEASE).dividedBy(20);
         Duration checkEvery = shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter;
         this.leaseWatch = Thread.ofPlatform().daemon().name("lease-watch").unstarted(() -> watch(routine, checkEvery));
+        this.repairs = Thread.ofPlatform().daemon().name("repairs").unstarted(() -> repair(routine, checkEvery));
     }
 
     /**
@@ -95,6 +97,7 @@ public final class Coordinator implements AutoCloseable {
             Coordinator coordinator = assemble(config, time, store, doors, lead);
             coordinator.pulse.beat(LONGEST_STEP);
             coordinator.leaseWatch.start();
+            coordinator.repairs.start();
             return coordinator;
         } catch (RuntimeException e) {
             store.close();
@@ -173,13 +176,6 @@ public final class Coordinator implements AutoCloseable {
             try {
                 ledger.probe();
                 routine.membership().expire(every).forEach(this::failed);
-                if (lineage.behind().isEmpty()) {
-                    routine.rebalancer().step();
-                    int joined = routine.repairs().step();
-                    if (joined > 0) {
-                        LOG.info("{} extents are given another home, to which their pages are copied", joined);
-                    }
-                }
                 Duration pause = untilNextCheck(routine.membership().untilExpiry(), every);
                 pulse.beat(pause.plus(LONGEST_STEP));
                 Thread.sleep(pause);
@@ -192,6 +188,30 @@ public final class Coordinator implements AutoCloseable {
             } catch (RuntimeException e) {
                 LOG.error("leases could not be checked; trying again in {} ms", every.toMillis(), e);
                 pulse.beat(every.plus(LONGEST_STEP));
+                pause(every);
+            }
+        }
+    }
+
+    /** Planning takes the longer the more extents there are, and must not hold up the check of leases. */
+    private void repair(Routine routine, Duration every) {
+        while (!closed) {
+            try {
+                if (lineage.behind().isEmpty()) {
+                    routine.rebalancer().step();
+                    int joined = routine.repairs().step();
+                    if (joined > 0) {
+                        LOG.info("{} extents are given another home, to which their pages are copied", joined);
+                    }
+                }
+                Thread.sleep(every);
+            } catch (InterruptedException e) {
+                return;
+            } catch (StoreException e) {
+                LOG.debug("the store cannot be written yet: {}", e.getMessage());
+                pause(STORE_PAUSE);
+            } catch (RuntimeException e) {
+                LOG.error("extents could not be given other homes; trying again in {} ms", every.toMillis(), e);
                 pause(every);
             }
         }
@@ -247,6 +267,7 @@ public final class Coordinator implements AutoCloseable {
     public void close() {
         closed = true;
         leaseWatch.interrupt();
+        repairs.interrupt();
         ledger.events().close();
         server.close();
         store.close();

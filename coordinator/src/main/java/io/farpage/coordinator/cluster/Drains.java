@@ -133,7 +133,7 @@ public final class Drains {
     }
 
     private static String obstacle(Draft draft, Space space, Extent extent, boolean pulls) {
-        NewHome home = new NewHome(draft, extent, Repairs.kept(draft, extent), space.pageSize());
+        NewHome home = new NewHome(draft, new Rooms(draft), extent, Repairs.kept(draft, extent), space.pageSize());
         if (home.choose(node -> pulls && !Pulls.mayPull(draft, node)).isPresent()) {
             return "the next home is being chosen";
         }
@@ -161,13 +161,17 @@ public final class Drains {
 
     /** Tells once of each node that was to be drained and holds nothing any more. */
     static void tell(Draft draft) {
-        for (Node node : draft.nodes.values()) {
-            State.Draining draining = draft.drains.find(node.id()).orElse(null);
-            if (draining == null || node.status() == NodeStatus.FAILED) {
-                continue;
-            }
-            boolean empty = FreeSpace.of(node, draft).freeBytes() == node.pool().exportedBytes();
-            if (empty != draining.told()) {
+        List<Node> draining = draft.nodes.values().stream()
+                .filter(node -> isDraining(draft, node.id()) && node.status() != NodeStatus.FAILED)
+                .toList();
+        if (draining.isEmpty()) {
+            return;
+        }
+        for (FreeSpace room : FreeSpace.of(draining, draft)) {
+            Node node = room.node();
+            boolean told = draft.drains.find(node.id()).orElseThrow().told();
+            boolean empty = room.freeBytes() == node.pool().exportedBytes();
+            if (empty != told) {
                 draft.drains.put(node.id(), new State.Draining(empty));
                 if (empty) {
                     draft.emit(EventKind.NODE_DRAINED, node.id());

@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Space;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,13 +16,15 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * The free room in one node's exported pool. It is worked out from the extents and releases each time, never kept, so that it cannot
- * come to differ from them.
+ * The free room in one node's exported pool. It is worked out from the extents and releases each time, never kept from one state to another, so that it
+ * cannot come to differ from them.
  */
 final class FreeSpace {
 
     private final Node node;
     private final TreeMap<Long, Long> used = new TreeMap<>();
+    /** By size of page; filled when asked for, which is after all that is used is known. */
+    private final Map<Long, List<Gap>> gaps = new HashMap<>();
 
     /** Bytes from {@code offset} that are free. */
     record Gap(long offset, long length) {}
@@ -88,6 +91,19 @@ final class FreeSpace {
         return incarnation.equals(node.poolId());
     }
 
+    /** Takes a range for an extent; false if it is not free, or of another pool. */
+    boolean take(ExtentHome place, long bytes) {
+        boolean isFree = isCurrent(place.incarnation())
+                && gaps(1).stream()
+                        .anyMatch(gap -> gap.offset() <= place.offset()
+                                && place.offset() + bytes <= gap.offset() + gap.length());
+        if (isFree) {
+            used.put(place.offset(), bytes);
+            gaps.clear();
+        }
+        return isFree;
+    }
+
     /** Bytes that no extent and no release holds. */
     long freeBytes() {
         return gaps(1).stream().mapToLong(Gap::length).sum();
@@ -95,15 +111,19 @@ final class FreeSpace {
 
     /** The gaps, cut to whole aligned pages, lowest first. */
     List<Gap> gaps(long pageSize) {
-        List<Gap> gaps = new ArrayList<>();
+        return gaps.computeIfAbsent(pageSize, this::findGaps);
+    }
+
+    private List<Gap> findGaps(long pageSize) {
+        List<Gap> found = new ArrayList<>();
         long at = 0;
         for (Map.Entry<Long, Long> piece : used.entrySet()) {
-            cut(at, piece.getKey(), pageSize).ifPresent(gaps::add);
+            cut(at, piece.getKey(), pageSize).ifPresent(found::add);
             // Extents overlap only if the store is damaged.
             at = Math.max(at, piece.getKey() + piece.getValue());
         }
-        cut(at, node.pool().exportedBytes(), pageSize).ifPresent(gaps::add);
-        return gaps;
+        cut(at, node.pool().exportedBytes(), pageSize).ifPresent(found::add);
+        return List.copyOf(found);
     }
 
     private static Optional<Gap> cut(long from, long to, long pageSize) {

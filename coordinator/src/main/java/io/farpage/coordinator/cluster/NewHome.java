@@ -3,7 +3,6 @@ package io.farpage.coordinator.cluster;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.Node;
-import io.farpage.coordinator.model.NodeStatus;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -19,25 +18,41 @@ import java.util.stream.Stream;
 final class NewHome {
 
     private final Draft draft;
+    private final Rooms rooms;
     private final Extent extent;
     private final List<ExtentHome> kept;
     private final int pageSize;
 
-    /** @param kept the homes that the extent has beside the new one */
-    NewHome(Draft draft, Extent extent, List<ExtentHome> kept, int pageSize) {
+    /**
+     * @param rooms as of the draft, and less what was chosen for others
+     * @param kept the homes that the extent has beside the new one
+     */
+    NewHome(Draft draft, Rooms rooms, Extent extent, List<ExtentHome> kept, int pageSize) {
         this.draft = draft;
+        this.rooms = rooms;
         this.extent = extent;
         this.kept = kept;
         this.pageSize = pageSize;
     }
 
-    /** A place for the extent; empty if no node that may have it has room in one piece. */
+    /** All that a place depends on beside the rooms. */
+    private record Needs(Set<String> used, Set<String> domains, Predicate<String> avoid, long bytes, int pageSize) {}
+
+    /**
+     * A place for the extent; empty if no node that may have it has room in one piece.
+     *
+     * @param avoid nodes that it must not be on; equal ones avoid the same nodes
+     */
     Optional<ExtentHome> choose(Predicate<String> avoid) {
         long bytes = extent.count() * pageSize;
-        Set<Set<String>> groups = Placement.groups(draft, kept.size() + 1);
+        Needs needs = new Needs(used(), domains(), avoid, bytes, pageSize);
+        if (rooms.isWithout(needs)) {
+            return Optional.empty();
+        }
+        Set<Set<String>> groups = rooms.groups(kept.size() + 1);
         Set<String> with = kept.stream().map(ExtentHome::node).collect(Collectors.toSet());
-        List<Node> nodes = candidates().filter(node -> !avoid.test(node.id())).toList();
-        return FreeSpace.of(nodes, draft).stream()
+        Optional<ExtentHome> chosen = candidates()
+                .filter(room -> !avoid.test(room.node().id()))
                 .flatMap(room -> room.gaps(pageSize).stream()
                         .filter(gap -> gap.length() >= bytes)
                         .min(Comparator.comparingLong(FreeSpace.Gap::length))
@@ -47,6 +62,10 @@ final class NewHome {
                         .thenComparingLong(place -> -place.room().freeBytes())
                         .thenComparing(place -> place.room().node().id()))
                 .map(Place::home);
+        if (chosen.isEmpty()) {
+            rooms.addWithout(needs);
+        }
+        return chosen;
     }
 
     private record Place(FreeSpace room, FreeSpace.Gap gap) {
@@ -61,25 +80,31 @@ final class NewHome {
         }
     }
 
-    /** Nodes that may have the extent, with or without room. */
-    private Stream<Node> candidates() {
-        Set<String> used = extent.places().map(ExtentHome::node).collect(Collectors.toSet());
-        Set<String> domains = kept.stream()
+    private Set<String> used() {
+        return extent.places().map(ExtentHome::node).collect(Collectors.toSet());
+    }
+
+    private Set<String> domains() {
+        return kept.stream()
                 .flatMap(home -> draft.nodes.find(home.node()).stream())
                 .map(Node::failureDomain)
                 .collect(Collectors.toSet());
-        return draft.nodes.values().stream()
-                .filter(node ->
-                        node.status() == NodeStatus.ACTIVE && node.pool().exportedBytes() > 0)
-                .filter(node -> !Drains.isDraining(draft, node.id()))
-                .filter(node -> !used.contains(node.id()) && !domains.contains(node.failureDomain()));
+    }
+
+    /** Nodes that may have the extent, with or without room. */
+    private Stream<FreeSpace> candidates() {
+        Set<String> used = used();
+        Set<String> domains = domains();
+        return rooms.all().stream()
+                .filter(room -> Rooms.isUsable(draft, room.node()))
+                .filter(room -> !used.contains(room.node().id())
+                        && !domains.contains(room.node().failureDomain()));
     }
 
     /** Why {@link #choose} finds none, for people. */
     String obstacle() {
         long bytes = extent.count() * pageSize;
-        List<String> rooms = candidates()
-                .map(node -> FreeSpace.of(node, draft))
+        List<String> found = candidates()
                 .map(room -> "'%s' has %d"
                         .formatted(
                                 room.node().id(),
@@ -88,9 +113,9 @@ final class NewHome {
                                         .max()
                                         .orElse(0)))
                 .toList();
-        return rooms.isEmpty()
+        return found.isEmpty()
                 ? "no other active node is in another failure domain than the homes that stay; add a node"
                 : "no node has %d free bytes in one piece (%s); add a node, or delete a space"
-                        .formatted(bytes, String.join(", ", rooms));
+                        .formatted(bytes, String.join(", ", found));
     }
 }

@@ -17,24 +17,35 @@ import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
  * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. Where no node is attached,
  * the home that joins does that itself ({@link Pulls}). An attached node that notes what it writes leaves the copying to that home as well, but for these pages. If a home joins in
  * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. {@link Moves}
- * are the same for single extents. Thread-safe.
+ * are the same for single extents. A pass is planned on a state that does not change, while other changes are made, and only what still fits is changed.
+ * Thread-safe.
  */
 public final class Repairs {
 
     /** Extents of one space that have a joining home at a time: each costs another WRITE for every page that is evicted. */
     static final int JOINING_AT_ONCE = 16;
+
+    /** Homes that begin to join in one pass, in the whole cluster: the commit of a pass stays short. */
+    static final int JOINING_IN_A_PASS = 128;
+
+    /** Spaces that one pass changes. */
+    private static final int SPACES_IN_A_PASS = 128;
 
     /** A space in which a home could not pull is copied by the attached node for so long. */
     static final Duration WITHOUT_PULLS = Duration.ofMinutes(1);
@@ -50,6 +61,9 @@ public final class Repairs {
     private final Moves moves;
     /** Joining homes at the last pass, by space, first page and node: those that are gone without being promoted have failed. */
     private Set<Joining> joined = Set.of();
+
+    /** As of the last pass. */
+    private Rooms rooms;
 
     /** Revision of the last pass. */
     private long seen = -1;
@@ -70,9 +84,13 @@ public final class Repairs {
         this.ledger = ledger;
         this.time = time;
         this.moves = moves;
+        this.rooms = new Rooms(new Draft(ledger.state()));
     }
 
-    /** Has homes join extents that need one, and tells of nodes that are drained. To be called often; one thread. Returns how many joined. */
+    /**
+     * Has homes join extents that need one, and tells of nodes that are drained. To be called often; one thread, which may take long if there are many
+     * extents. Returns how many joined.
+     */
     public int step() {
         long revision = ledger.revision();
         if (seen == revision && time.nanos() - seenAt < REPEAT.toNanos() && !moves.hasFresh()) {
@@ -83,9 +101,87 @@ public final class Repairs {
         State now = ledger.state();
         observe(now);
         moves.follow(now);
+        return plan(now).map(plan -> ledger.change(draft -> apply(draft, plan))).orElse(0);
+    }
+
+    /**
+     * What a pass changes, worked out while other changes are made.
+     *
+     * @param of the state that it is for
+     */
+    private record Plan(State of, List<SpacePlan> spaces) {}
+
+    /**
+     * The extents of a space as they are to be, if it is as it was.
+     *
+     * @param places where homes join, each with its bytes
+     * @param told the homes that join, or join no more
+     */
+    private record SpacePlan(
+            Space space,
+            Optional<Attachment> writer,
+            List<Extent> before,
+            List<Extent> after,
+            Map<ExtentHome, Long> places,
+            Set<String> told) {}
+
+    private Optional<Plan> plan(State now) {
         Draft view = new Draft(now);
-        change(view);
-        return view.changes().isEmpty() ? 0 : ledger.change(this::change);
+        if (!rooms.isStillOf(now)) {
+            rooms = new Rooms(view);
+        }
+        List<SpacePlan> spaces = new ArrayList<>();
+        int left = JOINING_IN_A_PASS;
+        for (Space space : view.spaces.values()) {
+            if (left <= 0 || spaces.size() >= SPACES_IN_A_PASS) {
+                break;
+            }
+            Optional<SpacePlan> plan = plan(view, space, left);
+            plan.ifPresent(spaces::add);
+            left -= plan.map(each -> each.places().size()).orElse(0);
+        }
+        Draft drained = new Draft(now);
+        Drains.tell(drained);
+        return spaces.isEmpty() && !drained.isChanged() ? Optional.empty() : Optional.of(new Plan(now, spaces));
+    }
+
+    /** Makes the part of a plan that still fits: what other changes have touched since is planned again. Returns how many homes join. */
+    private int apply(Draft draft, Plan plan) {
+        Optional<Rooms> changed =
+                Rooms.isSame(plan.of(), draft.finished()) ? Optional.empty() : Optional.of(new Rooms(draft));
+        int joined = 0;
+        for (SpacePlan each : plan.spaces()) {
+            if (!isCurrent(draft, each)
+                    || !changed.map(now -> each.places().entrySet().stream()
+                                    .allMatch(place -> now.take(place.getKey(), place.getValue())))
+                            .orElse(true)) {
+                continue;
+            }
+            Space space = each.space();
+            if (!each.after().equals(each.before())) {
+                draft.extents.put(State.idKey(space.id()), new State.Extents(each.after()));
+            }
+            each.told().forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+            if (mayGiveBack(draft, space)) {
+                Drops.giveBackAll(draft, space);
+            }
+            joined += each.places().size();
+        }
+        Drains.tell(draft);
+        return joined;
+    }
+
+    private static boolean isCurrent(Draft draft, SpacePlan plan) {
+        Space space = plan.space();
+        return draft.spaces.find(State.idKey(space.id())).filter(space::equals).isPresent()
+                && Drops.extents(draft, space).equals(plan.before())
+                && (plan.writer().isEmpty()
+                        ? Pulls.isUnattended(draft, space)
+                        : writer(draft, space).equals(plan.writer()));
+    }
+
+    private boolean mayGiveBack(Draft draft, Space space) {
+        return Pulls.isUnattended(draft, space) && !settling.containsKey(space.id());
     }
 
     private void observe(State state) {
@@ -111,65 +207,89 @@ public final class Repairs {
         return space + "/" + node;
     }
 
-    private int change(Draft draft) {
-        int joined = 0;
-        for (Space space : draft.spaces.values()) {
-            joined += repair(draft, space);
+    private Optional<SpacePlan> plan(Draft view, Space space, int most) {
+        if (space.deleting() || !needsChange(view, space)) {
+            return Optional.empty();
         }
-        Drains.tell(draft);
-        return joined;
-    }
-
-    private int repair(Draft draft, Space space) {
-        if (space.deleting() || !needsChange(draft, space)) {
-            return 0;
-        }
-        boolean pulls = Pulls.isUnattended(draft, space);
-        Optional<Attachment> writer = writer(draft, space);
+        boolean pulls = Pulls.isUnattended(view, space);
+        Optional<Attachment> writer = writer(view, space);
         if (!pulls && writer.isEmpty()) {
-            return 0;
+            return Optional.empty();
         }
         boolean noted = !pullFailedAt.containsKey(space.id())
-                && writer.filter(w -> Pulls.isNoted(draft, w)).isPresent();
-        List<Extent> extents = new ArrayList<>(Drops.extents(draft, space));
+                && writer.filter(w -> Pulls.isNoted(view, w)).isPresent();
+        List<Extent> before = Drops.extents(view, space);
+        List<Extent> after = new ArrayList<>(before);
         int left = JOINING_AT_ONCE
-                - (int) extents.stream()
+                - (int) before.stream()
                         .filter(extent -> extent.joining().isPresent())
                         .count();
+        left = Math.min(left, most);
+        Set<String> failed = failedFor(space);
+        Map<ExtentHome, Long> places = new HashMap<>();
         Set<String> told = new HashSet<>();
-        int count = 0;
-        for (int i = 0; i < extents.size(); i++) {
-            Extent extent = extents.get(i);
-            if (isJoiningInVain(draft, space, extent)) {
+        for (int i = 0; i < before.size(); i++) {
+            Extent extent = before.get(i);
+            if (isJoiningInVain(view, space, extent)) {
                 ExtentHome joining = extent.joining().orElseThrow();
-                extents.set(i, extent.drop(joining));
-                draft.extents.put(State.idKey(space.id()), new State.Extents(extents));
+                after.set(i, extent.drop(joining));
                 told.add(joining.node());
                 continue;
             }
-            List<ExtentHome> staying = staying(draft, space, extent);
-            if (left <= 0 || !needsHome(space, extent, staying) || (pulls && !Pulls.hasSource(draft, extent))) {
+            List<ExtentHome> staying = staying(view, space, extent);
+            if (left <= 0 || !needsHome(space, extent, staying) || (pulls && !Pulls.hasSource(view, extent))) {
                 continue;
             }
-            Optional<String> target = move(draft, space, extent).map(Move::to);
-            Optional<ExtentHome> home = new NewHome(draft, extent, staying, space.pageSize())
-                    .choose(node -> failedAt.containsKey(key(space.id(), node))
-                            || (pulls && !Pulls.mayPull(draft, node))
-                            || target.filter(only -> !only.equals(node)).isPresent());
+            Optional<String> target = move(view, space, extent).map(Move::to);
+            Optional<ExtentHome> home = new NewHome(view, rooms, extent, staying, space.pageSize())
+                    .choose(new Avoided(view, failed, pulls, target));
             if (home.isPresent()) {
-                boolean pulled = noted && Pulls.mayPull(draft, home.get().node()) && Pulls.hasSource(draft, extent);
-                extents.set(i, pulled ? extent.joinByPull(home.get()) : extent.join(home.get()));
-                draft.extents.put(State.idKey(space.id()), new State.Extents(extents));
+                boolean pulled = noted && Pulls.mayPull(view, home.get().node()) && Pulls.hasSource(view, extent);
+                after.set(i, pulled ? extent.joinByPull(home.get()) : extent.join(home.get()));
+                long bytes = extent.count() * space.pageSize();
+                rooms.take(home.get(), bytes);
+                places.put(home.get(), bytes);
                 told.add(home.get().node());
                 left--;
-                count++;
             }
         }
-        told.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
-        if (pulls && !settling.containsKey(space.id())) {
-            Drops.giveBackAll(draft, space);
+        boolean gives = mayGiveBack(view, space)
+                && after.stream().anyMatch(extent -> !extent.droppedHomes().isEmpty());
+        return told.isEmpty() && !gives
+                ? Optional.empty()
+                : Optional.of(new SpacePlan(space, writer, before, after, places, told));
+    }
+
+    /** The nodes that a home must not join on. */
+    private record Avoided(Draft view, Set<String> failed, boolean pulls, Optional<String> target)
+            implements Predicate<String> {
+        @Override
+        public boolean test(String node) {
+            return failed.contains(node)
+                    || (pulls && !Pulls.mayPull(view, node))
+                    || target.filter(only -> !only.equals(node)).isPresent();
         }
-        return count;
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Avoided avoided
+                    && avoided.failed().equals(failed)
+                    && avoided.pulls() == pulls
+                    && avoided.target().equals(target);
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(failed, pulls, target);
+        }
+    }
+
+    private Set<String> failedFor(Space space) {
+        String prefix = key(space.id(), "");
+        return failedAt.keySet().stream()
+                .filter(key -> key.startsWith(prefix))
+                .map(key -> key.substring(prefix.length()))
+                .collect(Collectors.toSet());
     }
 
     private boolean needsChange(Draft draft, Space space) {

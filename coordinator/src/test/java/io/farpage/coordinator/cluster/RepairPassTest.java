@@ -1,0 +1,167 @@
+package io.farpage.coordinator.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.coordinator.model.AttachMode;
+import io.farpage.coordinator.model.AttachRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.Registration;
+import io.farpage.coordinator.model.SpaceRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What one pass of {@link Repairs} costs, and what it does to changes that are made meanwhile. */
+class RepairPassTest {
+
+    private static final int PAGE = 4096;
+    private static final int SPACES = 200;
+    private static final int EXTENTS = 64;
+    private static final long SPACE_BYTES = EXTENTS * Placement.LEAST_PAGES * PAGE;
+    private static final Incarnation WRITER = new Incarnation(2);
+    private static final Duration LONGEST_PASS = Fixture.LEASE.dividedBy(5);
+
+    private final Fixture with = new Fixture();
+    private final Attachments attachments = new Attachments(with.ledger, with.time);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+
+    private void register(String node, long incarnation, String domain, long pool) {
+        Registration said = Fixture.node(incarnation, pool);
+        with.membership.register(
+                node,
+                new Registration(
+                        said.incarnation(),
+                        said.hostname(),
+                        said.address(),
+                        said.cpus(),
+                        said.memoryBytes(),
+                        said.devices(),
+                        said.pool(),
+                        said.transports(),
+                        said.linkKey(),
+                        said.status(),
+                        Optional.of(domain)));
+    }
+
+    private void attach(String space) {
+        attachments.attach(space, "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
+    }
+
+    /** All 12,800 extents have two homes, and the one on h1 has failed. */
+    private void failAHomeOfAllExtents() {
+        with.membership.register("w", Fixture.node(2, 0));
+        register("h1", 11, "x", SPACES * SPACE_BYTES);
+        register("h2", 12, "y", SPACES * SPACE_BYTES);
+        register("h3", 13, "y", SPACES * SPACE_BYTES);
+        for (int i = 0; i < SPACES; i++) {
+            with.spaces.create(
+                    new SpaceRequest("vm" + i, SPACE_BYTES, OptionalInt.empty(), Optional.empty()).withReplicas(2));
+            attach("vm" + i);
+        }
+        assertEquals(SPACES * EXTENTS, extents().count());
+        with.time.advance(Fixture.LEASE.minusSeconds(1));
+        with.membership.nodes().stream()
+                .filter(node -> !node.id().equals("h1"))
+                .forEach(node -> with.membership.heartbeat(node.id(), node.incarnation()));
+        with.time.advance(Duration.ofSeconds(1));
+        assertEquals(List.of("h1"), with.membership.expire());
+    }
+
+    private Stream<Extent> extents() {
+        State state = with.ledger.state();
+        return state.spaces().values().stream().flatMap(space -> state.extentsOf(space).stream());
+    }
+
+    private long joining() {
+        return extents().filter(extent -> extent.joining().isPresent()).count();
+    }
+
+    private Duration timeOf(Runnable task) {
+        long began = System.nanoTime();
+        task.run();
+        return Duration.ofNanos(System.nanoTime() - began);
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldPlanAPassOverManyExtentsWithoutACandidateInFarLessThanALease() {
+        failAHomeOfAllExtents();
+        repairs.step();
+        with.time.advance(Duration.ofSeconds(2));
+        Duration pass = timeOf(repairs::step);
+        System.out.printf(
+                "a pass over %d extents that no node can take: %d ms%n",
+                extents().count(), pass.toMillis());
+        assertEquals(0, joining());
+        assertTrue(pass.compareTo(LONGEST_PASS) < 0, pass::toString);
+    }
+
+    @Test
+    @Timeout(60)
+    void shouldLetFewHomesJoinInOnePassAndHoldUpNoOtherChangeMeanwhile() throws Exception {
+        failAHomeOfAllExtents();
+        register("h4", 14, "x", SPACES * SPACE_BYTES);
+        assertEquals(Repairs.JOINING_IN_A_PASS, repairs.step());
+        Duration longest = Duration.ZERO;
+        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            Future<?> passes = thread.submit(() -> {
+                for (int i = 0; i < 5; i++) {
+                    repairs.step();
+                }
+            });
+            while (!passes.isDone()) {
+                Duration took = timeOf(with.ledger::prove);
+                longest = took.compareTo(longest) > 0 ? took : longest;
+            }
+            passes.get();
+        }
+        System.out.printf("the longest wait for the ledger during five passes: %d ms%n", longest.toMillis());
+        assertEquals(6L * Repairs.JOINING_IN_A_PASS, joining());
+        assertTrue(longest.compareTo(Duration.ofSeconds(1)) < 0, longest::toString);
+        assertEquals(
+                SPACES * SPACE_BYTES - joining() * Placement.LEAST_PAGES * PAGE,
+                with.freeBytes(with.membership.node("h4").orElseThrow()));
+    }
+
+    @Test
+    void shouldNotTakeAPlaceThatAnotherSpaceGotMeanwhile() throws Exception {
+        with.membership.register("w", Fixture.node(2, 0));
+        register("h1", 11, "x", 4 * PAGE);
+        register("h2", 12, "y", 4 * PAGE);
+        register("h3", 13, "z", 4 * PAGE);
+        with.spaces.create(new SpaceRequest("vm", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of("h1", "h2")))
+                .withReplicas(2));
+        attach("vm");
+        new Drains(with.ledger, new Copies(with.time)).begin("h1");
+        CountDownLatch written = new CountDownLatch(1);
+        with.store.await(written);
+        int begun = with.store.begun();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<?> first = threads.submit(() -> with.membership.register("o", Fixture.node(3, 0)));
+            Awaitility.await().until(() -> with.store.begun() == begun + 1);
+            Future<?> other = threads.submit(() -> with.spaces.create(
+                    new SpaceRequest("other", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of("h3")))));
+            Awaitility.await().until(() -> with.ledger.waiting() == 1);
+            Future<Integer> pass = threads.submit(repairs::step);
+            Awaitility.await().until(() -> with.ledger.waiting() == 2);
+            written.countDown();
+            first.get(30, TimeUnit.SECONDS);
+            other.get(30, TimeUnit.SECONDS);
+            assertEquals(0, pass.get(30, TimeUnit.SECONDS));
+        }
+        assertEquals(0, joining());
+        assertEquals(0, with.freeBytes(with.membership.node("h3").orElseThrow()));
+    }
+}

@@ -9,6 +9,11 @@
  *   balloon  give all pages back as QEMU's balloon does: fallocate(2), then MADV_DONTNEED
  *   punch    give all pages back with fallocate(2) alone
  *   remove   give all pages back with MADV_REMOVE
+ *   free     give all pages back with MADV_FREE, and expect that shared memory has no such thing
+ *   drop     drop the mapping of all pages with MADV_DONTNEED alone, which leaves the contents of shared memory as they are
+ *   straddle the same from 16 pages before the RAM on, of which the RAM is a part
+ *   huge     ask for huge pages, now and for later, and say what the kernel has noted down (proc_pid_smaps(5))
+ *   send     send the memfd to another process in every way that the C library has, and expect EBUSY; other files can be sent
  *   unmap    unmap the RAM
  *   again    map the RAM a second time, shared and private, and expect EBUSY
  *   another  map another memfd of the same name, and say what came of it
@@ -37,12 +42,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef MFD_HUGETLB
 #define MFD_HUGETLB 4U
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
 #endif
 
 static unsigned long page_bytes = 4096;
@@ -150,6 +159,73 @@ static void map_private(void) {
     mmap(NULL, 64UL << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+static void expect_advice(const char *what, void *from, size_t length, int advice, int expected) {
+    int failed = madvise(from, length, advice) == 0 ? 0 : errno;
+    if (failed != expected) {
+        printf("%s: %s, expected %s\n", what, strerror(failed), strerror(expected));
+        exit(3);
+    }
+}
+
+/* Private memory just before the RAM is part of what is given up, and holds zeros afterwards. */
+static void straddle(void) {
+    size_t before = 16 * page_bytes;
+    char *start = (char *) ram - before;
+    if (mmap(start, before, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != start) {
+        perror("mmap before the RAM");
+        exit(2);
+    }
+    memset(start, 1, before);
+    expect_advice("straddle", start, before + pages * page_bytes, MADV_DONTNEED, 0);
+    if (*start != 0 || start[before - 1] != 0) {
+        printf("straddle: the memory before the RAM was kept\n");
+        exit(3);
+    }
+    munmap(start, before);
+}
+
+static void ask_for_huge_pages(void) {
+    expect_advice("huge", (void *) ram, pages * page_bytes, MADV_HUGEPAGE, 0);
+    expect_advice("collapse", (void *) ram, pages * page_bytes, MADV_COLLAPSE, EINVAL);
+    FILE *smaps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    int within = 0;
+    while (smaps != NULL && fgets(line, sizeof line, smaps) != NULL) {
+        unsigned long start, end;
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
+            within = start == (unsigned long) ram;
+        } else if (within && strncmp(line, "VmFlags:", 8) == 0) {
+            printf("huge pages: %s\n", strstr(line, " nh") != NULL ? "off" : strstr(line, " hg") != NULL ? "on" : "as they were");
+        }
+    }
+    fclose(smaps);
+}
+
+static void send_file(int fd, int many, int expected) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0) {
+        perror("socketpair");
+        exit(2);
+    }
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(2 * sizeof fd)];
+    } control = {0};
+    struct iovec text = {.iov_base = "x", .iov_len = 1};
+    struct mmsghdr message = {.msg_hdr = {
+        .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control}};
+    control.header = (struct cmsghdr) {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(2 * sizeof fd)};
+    memcpy(CMSG_DATA(&control.header), (int[]) {ends[1], fd}, 2 * sizeof fd);
+    long sent = many ? sendmmsg(ends[0], &message, 1, 0) : sendmsg(ends[0], &message.msg_hdr, 0);
+    int failed = sent < 0 ? errno : 0;
+    if (failed != expected) {
+        printf("send: %s, expected %s\n", strerror(failed), strerror(expected));
+        exit(3);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void ask_for_a_userfaultfd(void) {
     expect_busy("userfaultfd(2)", syscall(SYS_userfaultfd, O_CLOEXEC) < 0);
     expect_busy("/dev/userfaultfd", open("/dev/userfaultfd", O_RDWR) < 0);
@@ -220,6 +296,19 @@ int main(int argc, char **argv) {
             if (madvise((void *) ram, pages * page_bytes, MADV_REMOVE) != 0) {
                 perror("remove");
                 return 2;
+            }
+        } else if (strcmp(argv[i], "free") == 0) {
+            expect_advice("free", (void *) ram, pages * page_bytes, MADV_FREE, EINVAL);
+        } else if (strcmp(argv[i], "drop") == 0) {
+            expect_advice("drop", (void *) ram, pages * page_bytes, MADV_DONTNEED, 0);
+        } else if (strcmp(argv[i], "straddle") == 0) {
+            straddle();
+        } else if (strcmp(argv[i], "huge") == 0) {
+            ask_for_huge_pages();
+        } else if (strcmp(argv[i], "send") == 0) {
+            for (int many = 0; many <= 1; many++) {
+                send_file(STDOUT_FILENO, many, 0);
+                send_file(fd, many, EBUSY);
             }
         } else if (strcmp(argv[i], "unmap") == 0) {
             munmap((void *) ram, pages * page_bytes);

@@ -17,11 +17,12 @@
  * then evicts nothing that may be written to.
  *
  * A balloon gives pages up by fallocate(2) and then MADV_DONTNEED (QEMU, Cloud Hypervisor). The agent hears of the second only, and a page
- * that it fetches between the two would come back. So both become MADV_REMOVE, of which the kernel tells the agent first.
+ * that it fetches between the two would come back. So the first becomes MADV_REMOVE, of which the kernel tells the agent first. The second
+ * does nothing: it leaves the contents of shared memory as they are, and yet the kernel reports it to the agent as a removal.
  *
  * One mapping of one memory backend is handed over. A second mapping of its memory fails with EBUSY, and so does the mapping of another
- * backend if farpage is required. A second userfaultfd (postcopy migration, background snapshots) fails with EBUSY, too. An agent that does
- * not answer ends the process in any case.
+ * backend if farpage is required. To send its descriptor to another process (vhost-user) fails with EBUSY. A second userfaultfd (postcopy
+ * migration, background snapshots) fails with EBUSY, too. An agent that does not answer ends the process in any case.
  */
 #define _GNU_SOURCE
 /* Its inline open(2) would be in the way of the one defined below. */
@@ -52,6 +53,12 @@
 #ifndef USERFAULTFD_IOC_NEW
 #define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
 #endif
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 #ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
 #define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
 #endif
@@ -79,13 +86,14 @@ typedef void *mmap_function(void *, size_t, int, int, int, off64_t);
 
 static atomic_flag handed_over = ATOMIC_FLAG_INIT;
 
-/* Guest RAM that an agent pages; its length is 0 until then. */
+/* Guest RAM that an agent pages; its length is 0 until then. No bytes are mapped once the process has unmapped it as a whole. */
 static struct {
     uintptr_t start;
     off64_t offset;
     dev_t device;
     ino_t inode;
     atomic_size_t length;
+    atomic_size_t mapped;
 } paged;
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
@@ -237,6 +245,12 @@ static int open_userfaultfd(void) {
     return uffd;
 }
 
+static int advise(void *address, size_t length, int advice) {
+    int (*next)(void *, size_t, int);
+    *(void **) &next = dlsym(RTLD_NEXT, "madvise");
+    return next(address, length, advice);
+}
+
 static bool register_memory(int uffd, void *address, size_t length) {
     struct uffdio_register range = {
         .range = {.start = (uintptr_t) address, .len = length},
@@ -249,6 +263,14 @@ static bool register_memory(int uffd, void *address, size_t length) {
     /* A child that touched a missing page would put a page of zeros into the memory that it shares. */
     if (madvise(address, length, MADV_DONTFORK) != 0) {
         say("madvise(MADV_DONTFORK) of %zu bytes at %p: %s", length, address, strerror(errno));
+        return false;
+    }
+    /*
+     * A hole punched into a huge page that the kernel cannot split leaves zeros in the file, which the next access finds instead of a fault.
+     * EINVAL: the kernel has no such pages, or the RAM has pages of hugetlbfs.
+     */
+    if (advise(address, length, MADV_NOHUGEPAGE) != 0 && errno != EINVAL) {
+        say("madvise(MADV_NOHUGEPAGE) of %zu bytes at %p: %s", length, address, strerror(errno));
         return false;
     }
     return true;
@@ -468,6 +490,7 @@ static bool hand_over(void *address, size_t asked, int memfd, off64_t offset) {
         paged.offset = offset;
         paged.device = file.st_dev;
         paged.inode = file.st_ino;
+        atomic_store(&paged.mapped, length);
         atomic_store(&paged.length, length);
     }
     say("%zu MiB of guest RAM are on remote memory through %s", length >> 20, path);
@@ -495,6 +518,14 @@ static void say_private(size_t length, int protection, int flags, int fd) {
         "(QEMU: memory-backend-memfd with share=on)", length >> 20);
 }
 
+/* A range of addresses is no longer what it was: if it covers all guest RAM, its addresses may be those of other memory from now on. */
+static void unmapped(uintptr_t start, size_t length) {
+    size_t all = atomic_load(&paged.mapped);
+    if (all != 0 && start <= paged.start && length >= all && paged.start - start <= length - all) {
+        atomic_store(&paged.mapped, 0);
+    }
+}
+
 static void *map(const char *function, void *hint, size_t length, int protection, int flags, int fd, off64_t offset) {
     mmap_function *next;
     *(void **) &next = dlsym(RTLD_NEXT, function);
@@ -506,7 +537,11 @@ static void *map(const char *function, void *hint, size_t length, int protection
     }
     if (!is_guest_ram(length, flags, fd)) {
         say_private(length, protection, flags, fd);
-        return next(hint, length, protection, flags, fd, offset);
+        void *other = next(hint, length, protection, flags, fd, offset);
+        if (other != MAP_FAILED && (flags & MAP_FIXED)) {
+            unmapped((uintptr_t) other, length);
+        }
+        return other;
     }
     if (atomic_flag_test_and_set(&handed_over)) {
         say("%zu MiB of a second memory backend cannot be handed over: what can be is one mapping of one backend", length >> 20);
@@ -538,21 +573,66 @@ void *mmap64(void *hint, size_t length, int protection, int flags, int fd, off64
     return map("mmap64", hint, length, protection, flags, fd, offset);
 }
 
-static int advise(void *address, size_t length, int advice) {
-    int (*next)(void *, size_t, int);
-    *(void **) &next = dlsym(RTLD_NEXT, "madvise");
-    return next(address, length, advice);
+int munmap(void *address, size_t length) {
+    int (*next)(void *, size_t);
+    *(void **) &next = dlsym(RTLD_NEXT, "munmap");
+    int result = next(address, length);
+    if (result == 0) {
+        unmapped((uintptr_t) address, length);
+    }
+    return result;
 }
 
 /* Whether a range of addresses lies in paged RAM. */
 static bool is_paged(uintptr_t start, size_t length) {
-    size_t all = atomic_load(&paged.length);
+    size_t all = atomic_load(&paged.mapped);
     return start >= paged.start && start - paged.start < all && length <= all - (start - paged.start);
 }
 
+/* Whether a range of addresses that madvise(2) would accept has a part of paged RAM in it. */
+static bool touches_paged(uintptr_t start, size_t length) {
+    size_t all = atomic_load(&paged.mapped);
+    return all != 0 && start % (uintptr_t) getpagesize() == 0 && length <= UINTPTR_MAX - start && start < paged.start + all
+        && start + length > paged.start;
+}
+
+/* Gives an advice for the part of a range that is not paged RAM. */
+static int advise_beside(uintptr_t start, size_t length, int advice) {
+    uintptr_t end = start + length, first = paged.start, last = first + atomic_load(&paged.length);
+    int before = start < first ? advise((void *) start, first - start, advice) : 0;
+    int after = end > last ? advise((void *) last, end - last, advice) : 0;
+    return before != 0 ? before : after;
+}
+
+static int refuse_advice(const char *what) {
+    say("%s", what);
+    errno = EINVAL;
+    return -1;
+}
+
+/*
+ * Of MADV_FREE and MADV_DONTNEED the kernel tells the agent that the pages are removed, before it looks at the memory. Shared memory then
+ * keeps its contents: the first fails with EINVAL, the second takes the pages out of the page table alone. So neither is passed on.
+ */
 int madvise(void *address, size_t length, int advice) {
-    bool discards = advice == MADV_DONTNEED && is_paged((uintptr_t) address, length);
-    return advise(address, length, discards ? MADV_REMOVE : advice);
+    if (!touches_paged((uintptr_t) address, length)) {
+        return advise(address, length, advice);
+    }
+    switch (advice) {
+        case MADV_FREE:
+            errno = EINVAL;
+            return -1;
+        case MADV_DONTNEED:
+        case MADV_DONTNEED_LOCKED:
+        case MADV_HUGEPAGE:
+            return advise_beside((uintptr_t) address, length, advice);
+        case MADV_COLLAPSE:
+            return refuse_advice("guest RAM is not collapsed to huge pages: they cannot be evicted by pages of 4 KiB");
+        case MADV_DOFORK:
+            return refuse_advice("guest RAM is not inherited by children, which would find zeros where this process faults");
+        default:
+            return advise(address, length, advice);
+    }
 }
 
 /* The address of a range of a file that is whole pages of paged RAM; NULL if it is not. */
@@ -580,6 +660,48 @@ int fallocate(int fd, int mode, off_t offset, off_t length) {
 
 int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
     return allocate("fallocate64", fd, mode, offset, length);
+}
+
+/* Whether a message has the descriptor of guest RAM among its SCM_RIGHTS; if so, it is refused with EBUSY. */
+static bool sends_guest_ram(const struct msghdr *message) {
+    if (atomic_load(&paged.length) == 0 || message->msg_control == NULL) {
+        return false;
+    }
+    const char *end = (const char *) message->msg_control + message->msg_controllen;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR((struct msghdr *) message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        const char *past = (const char *) part + part->cmsg_len;
+        for (const char *at = (const char *) CMSG_DATA(part); at + sizeof(int) <= past && at + sizeof(int) <= end; at += sizeof(int)) {
+            int fd;
+            memcpy(&fd, at, sizeof fd);
+            if (is_paged_file(fd)) {
+                say("guest RAM is not sent to another process, which would map it and find zeros where this one faults: use no vhost-user "
+                    "device and no virtiofsd");
+                errno = EBUSY;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+ssize_t sendmsg(int socket, const struct msghdr *message, int flags) {
+    ssize_t (*next)(int, const struct msghdr *, int);
+    *(void **) &next = dlsym(RTLD_NEXT, "sendmsg");
+    return sends_guest_ram(message) ? -1 : next(socket, message, flags);
+}
+
+int sendmmsg(int socket, struct mmsghdr *messages, unsigned int count, int flags) {
+    for (unsigned int i = 0; i < count; i++) {
+        if (sends_guest_ram(&messages[i].msg_hdr)) {
+            return -1;
+        }
+    }
+    int (*next)(int, struct mmsghdr *, unsigned int, int);
+    *(void **) &next = dlsym(RTLD_NEXT, "sendmmsg");
+    return next(socket, messages, count, flags);
 }
 
 /*
@@ -615,6 +737,9 @@ long syscall(long number, ...) {
     va_end(arguments);
     if (number == SYS_userfaultfd && refuses_userfaultfd()) {
         return -1;
+    }
+    if (number == SYS_madvise) {
+        return madvise((void *) argument[0], (size_t) argument[1], (int) argument[2]);
     }
     return next(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }

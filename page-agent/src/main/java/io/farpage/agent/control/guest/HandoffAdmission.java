@@ -73,6 +73,10 @@ final class HandoffAdmission implements Guest.Admission {
             if (open.size() > slices.size()) {
                 backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
                 open.removeLast();
+                Optional<String> obstacle = backing.pins().unserved();
+                if (obstacle.isPresent()) {
+                    throw new HandoffException(obstacle.get());
+                }
             }
             VmmMemory memory = new VmmMemory(message.pid(), slices, uffds, backing);
             PagerOptions allowed = backing == null ? options : withinGroups(memory, pageBytes);

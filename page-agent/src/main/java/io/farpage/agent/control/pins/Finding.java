@@ -20,6 +20,8 @@ record Finding(Kind kind, String detail) {
         DIRECT_IO,
         /** A descriptor that may pin pages for long, also for reading alone. */
         LASTING,
+        /** Another process maps the memory, and its faults are not served. */
+        UNSERVED,
         /** The descriptors cannot be read. */
         UNREADABLE,
         /** An io_uring is locked, so that its registrations cannot be read; no other descriptor may pin memory. */
@@ -39,8 +41,11 @@ record Finding(Kind kind, String detail) {
         return isClear() || kind == Kind.BUSY;
     }
 
-    /** Whether memory may be pinned. */
+    /** Whether memory may be pinned, or used past the agent in another way. */
     boolean mayPin() {
-        return kind == Kind.DIRECT_IO || kind == Kind.LASTING || kind == Kind.UNREADABLE;
+        return switch (kind) {
+            case DIRECT_IO, LASTING, UNSERVED, UNREADABLE -> true;
+            case CLEAR, EMPTY, BUSY, CHANGING, GONE -> false;
+        };
     }
 }

@@ -6,15 +6,29 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Finds the processes that have a file mapped (proc_pid_maps(5)). */
+/** Finds the processes that have a file mapped (proc_pid_maps(5)). One thread. */
 final class MemoryOwners {
+    private static final String SMAPS_FLAGS = "VmFlags:";
+
+    private final int agent;
     private final String mark;
+    /** Of each process that maps the file besides the VMM: whether its mappings are served. */
+    private final Map<Integer, Boolean> judged = new HashMap<>();
 
     /** @param descriptor of the file, in this process */
     MemoryOwners(int descriptor) throws IOException {
+        this(descriptor, Math.toIntExact(ProcessHandle.current().pid()));
+    }
+
+    /** @param agent process id of the agent, whose own mappings do not count */
+    MemoryOwners(int descriptor, int agent) throws IOException {
+        this.agent = agent;
         Path file = Path.of("/proc/self/fd", Integer.toString(descriptor));
         long device = (long) Files.getAttribute(file, "unix:dev");
         long inode = (long) Files.getAttribute(file, "unix:ino");
@@ -37,6 +51,56 @@ final class MemoryOwners {
             return owners; // what was found so far; the process of the handoff is inspected in any case
         }
         return owners;
+    }
+
+    /**
+     * A process besides the VMM that maps the file without a userfaultfd, such as a vhost-user back end. Pages that are not resident are zeros for
+     * such a process, and its first access puts these zeros into the file. A child that the agent serves inherits the registration.
+     */
+    OptionalInt findUnserved(int vmm) {
+        Set<Integer> owners = find();
+        owners.remove(vmm);
+        owners.remove(agent);
+        judged.keySet().retainAll(owners);
+        for (int pid : owners) {
+            if (!judged.computeIfAbsent(pid, this::isServed)) {
+                return OptionalInt.of(pid);
+            }
+        }
+        return OptionalInt.empty();
+    }
+
+    /** To ask walks the page tables of the process. */
+    private boolean isServed(int pid) {
+        try (BufferedReader lines = Files.newBufferedReader(
+                Path.of("/proc", Integer.toString(pid), "smaps"), StandardCharsets.ISO_8859_1)) {
+            return isServed(lines, mark);
+        } catch (IOException e) {
+            return true; // the process has ended
+        }
+    }
+
+    /**
+     * Whether a userfaultfd is registered for a mapping of a file (proc_pid_smaps(5)), or no mapping of the file has access rights. A child
+     * that is served may have inherited another mapping beside.
+     *
+     * @param mark what the lines of these mappings contain
+     */
+    static boolean isServed(BufferedReader smaps, String mark) throws IOException {
+        boolean within = false;
+        boolean isUsed = false;
+        for (String line = smaps.readLine(); line != null; line = smaps.readLine()) {
+            if (line.startsWith(SMAPS_FLAGS)) {
+                if (within && (line + " ").contains(" um ")) {
+                    return true;
+                }
+                within = false;
+            } else if (line.contains(mark)) {
+                within = true;
+                isUsed |= !line.contains(" ---");
+            }
+        }
+        return !isUsed;
     }
 
     private boolean maps(Path process) {

@@ -5,6 +5,7 @@ import io.farpage.linux.PosixException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -14,12 +15,26 @@ final class PinInspector implements AutoCloseable {
     private final MemoryOwners owners;
     private final List<VmmProcess> processes = new ArrayList<>();
     private Optional<Finding> unreadable = Optional.empty();
+    private Optional<Finding> unserved = Optional.empty();
 
     /** @param vmm the process at the other end of the handoff's connection; 0 if the kernel does not say */
     PinInspector(int vmm, MemoryOwners owners) {
         this.vmm = vmm;
         this.owners = owners;
         find();
+    }
+
+    /** Looks for processes that map the memory and are not served. Reads the mappings of all processes: not for often. Returns what was found. */
+    Optional<String> lookForOthers() {
+        OptionalInt other = vmm > 0 ? owners.findUnserved(vmm) : OptionalInt.empty();
+        unserved = other.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Finding(
+                        Kind.UNSERVED,
+                        "process " + other.getAsInt() + " maps the memory besides its VMM, process " + vmm
+                                + ", and is not served: pages that are not resident read there as zeros, which the"
+                                + " guest may find then; use no vhost-user device and no virtiofsd"));
+        return unserved.map(Finding::detail);
     }
 
     private void find() {
@@ -53,7 +68,7 @@ final class PinInspector implements AutoCloseable {
             find();
             found = scanKnown(inspection);
         }
-        return found.isClearOrBusy() ? unreadable.orElse(found) : found;
+        return found.isClearOrBusy() ? unserved.or(() -> unreadable).orElse(found) : found;
     }
 
     private Finding scanKnown(long inspection) {

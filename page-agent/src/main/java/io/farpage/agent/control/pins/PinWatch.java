@@ -4,6 +4,7 @@ import io.farpage.agent.control.pins.Finding.Kind;
 import io.farpage.agent.data.pager.Pins;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -30,6 +31,11 @@ public final class PinWatch implements Pins, AutoCloseable {
     /** A change is logged at once. Another change within this time is logged at its end, if it still holds. */
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+    /** How often other processes are looked for that map the memory, and how much rarer than it takes at least. */
+    private static final long OTHERS_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final long OTHERS_SHARE = 200;
+
     private static final long DEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final Duration STOP = Duration.ofSeconds(5);
@@ -51,6 +57,8 @@ public final class PinWatch implements Pins, AutoCloseable {
     private volatile boolean closed;
     private volatile Runnable onInspected = () -> {};
 
+    private volatile Optional<String> unserved = Optional.empty();
+    private long othersDueNanos;
     private long seenNanos;
     /** The inspection in which eviction was suspended, or a descriptor that may pin was found last. */
     private long heldIn;
@@ -80,6 +88,7 @@ public final class PinWatch implements Pins, AutoCloseable {
      */
     public static PinWatch start(String space, int vmm, int file, PinPolicy policy) throws IOException {
         PinWatch watch = new PinWatch(space, new PinInspector(vmm, new MemoryOwners(file)), policy);
+        watch.lookForOthers();
         watch.inspectNow();
         watch.thread.start();
         return watch;
@@ -128,6 +137,11 @@ public final class PinWatch implements Pins, AutoCloseable {
         return found;
     }
 
+    /** Which process maps the memory besides its VMM and is not served, so that it finds zeros and leaves them to the guest; empty if none does. Any thread. */
+    public Optional<String> unserved() {
+        return unserved;
+    }
+
     /** The status, as text for users. Any thread. */
     public PinStatus status() {
         long inspections = started;
@@ -139,6 +153,9 @@ public final class PinWatch implements Pins, AutoCloseable {
             while (!closed) {
                 if (wanted.get() <= started) {
                     LockSupport.parkNanos(this, gone ? DEAD_NANOS : unclear ? AGAIN_NANOS : REGULAR_NANOS);
+                }
+                if (!closed && System.nanoTime() - othersDueNanos >= 0) {
+                    lookForOthers();
                 }
                 if (!closed) {
                     inspectNow();
@@ -155,6 +172,13 @@ public final class PinWatch implements Pins, AutoCloseable {
         } finally {
             inspector.close();
         }
+    }
+
+    private void lookForOthers() {
+        long begin = System.nanoTime();
+        unserved = inspector.lookForOthers();
+        long end = System.nanoTime();
+        othersDueNanos = end + Math.max(OTHERS_NANOS, OTHERS_SHARE * (end - begin));
     }
 
     private void inspectNow() {

@@ -73,7 +73,8 @@ final class HandoffAdmission implements Guest.Admission {
             if (open.size() > slices.size()) {
                 backing = Backing.start(space, open.getLast(), message.pid(), hosts.pins());
                 open.removeLast();
-                Optional<String> obstacle = backing.pins().unserved();
+                Optional<String> obstacle =
+                        backing.pins().unserved().or(() -> hugePages(message.pid(), slices, pageBytes));
                 if (obstacle.isPresent()) {
                     throw new HandoffException(obstacle.get());
                 }
@@ -108,6 +109,11 @@ final class HandoffAdmission implements Guest.Admission {
             kept.ifPresent(KeptGuest::release);
             closeUnused(open, backing);
         }
+    }
+
+    /** Memory of hugetlbfs is evicted by its own pages. */
+    private static Optional<String> hugePages(int vmm, List<Slice> slices, int pageBytes) {
+        return pageBytes == GuestRecord.SMALL_PAGE ? HugePages.obstacle(vmm, slices) : Optional.empty();
     }
 
     private PagerOptions withinGroups(VmmMemory memory, int pageBytes) throws HandoffException {

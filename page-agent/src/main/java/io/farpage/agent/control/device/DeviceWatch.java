@@ -5,14 +5,14 @@ import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,7 +23,9 @@ import org.slf4j.LoggerFactory;
 public final class DeviceWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DeviceWatch.class);
     private static final Duration INTERVAL = Duration.ofSeconds(1);
-    private static final Duration ABANDON_TIMEOUT = Duration.ofSeconds(10);
+    /** A lost device that is in use for longer is reported once. */
+    private static final Duration ABANDON_TIME = Duration.ofSeconds(10);
+
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
 
     /** Moves links and completion queues. Called on the watch's thread. */
@@ -37,18 +39,36 @@ public final class DeviceWatch implements AutoCloseable {
         /** The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried where it failed. */
         void changed(OpenDevice device);
 
-        /** A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no longer in use. */
+        /**
+         * A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no longer in use. Called again if
+         * it completes with a failure.
+         */
         CompletableFuture<Void> abandon(OpenDevice device);
     }
 
     private final Transports transports;
     private final Listener listener;
     private final ControlThread thread;
+    private final LongSupplier clock;
     private final Set<OpenDevice> fatal = new HashSet<>();
+    private final Map<OpenDevice, Abandoned> abandoned = new HashMap<>();
+
+    /**
+     * A lost device that is closed when its links and completion queues are destroyed, however long that takes.
+     *
+     * @param since when it was lost (nanoTime)
+     * @param reported whether it is known to be in use for long
+     */
+    private record Abandoned(CompletableFuture<Void> unused, long since, boolean reported) {}
 
     public DeviceWatch(Transports transports, Listener listener) {
+        this(transports, listener, System::nanoTime);
+    }
+
+    DeviceWatch(Transports transports, Listener listener, LongSupplier clock) {
         this.transports = transports;
         this.listener = listener;
+        this.clock = clock;
         this.thread = ControlThread.ofPlatform(
                 "devices", new ControlThread.Pauses(Duration.ZERO, INTERVAL, CLOSE_TIMEOUT), this::watch);
     }
@@ -60,11 +80,13 @@ public final class DeviceWatch implements AutoCloseable {
         }
     }
 
-    private Duration watch() throws InterruptedException {
+    /** One round. */
+    Duration watch() throws InterruptedException {
         waitForEvent();
         for (OpenDevice device : rdmaDevices()) {
             poll(device);
         }
+        Map.copyOf(abandoned).forEach(this::closeIfUnused);
         for (OpenDevice found : transports.openRdma()) {
             log.info("rdma device {} can be used", found);
             listener.found(found);
@@ -105,6 +127,9 @@ public final class DeviceWatch implements AutoCloseable {
     }
 
     private void poll(OpenDevice device) {
+        if (device.state() == DeviceState.LOST) {
+            return;
+        }
         DeviceState now = query(device);
         if (now == device.state()) {
             return;
@@ -112,7 +137,7 @@ public final class DeviceWatch implements AutoCloseable {
         device.setState(now);
         log.warn("rdma device {} is {}; {}", device, now, transports.describe());
         if (now == DeviceState.LOST) {
-            abandon(device);
+            abandoned.put(device, new Abandoned(listener.abandon(device), clock.getAsLong(), false));
         } else {
             listener.changed(device);
         }
@@ -130,18 +155,32 @@ public final class DeviceWatch implements AutoCloseable {
         }
     }
 
-    private void abandon(OpenDevice device) {
-        try {
-            listener.abandon(device).get(ABANDON_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
-            transports.remove(device);
-            listener.removed(device);
-        } catch (TimeoutException e) {
-            log.error("rdma device {} is lost but still in use after {}", device, ABANDON_TIMEOUT);
-        } catch (ExecutionException | VerbsException e) {
-            log.warn("rdma device {} could not be closed cleanly: {}", device, e.toString());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+    private void closeIfUnused(OpenDevice device, Abandoned state) {
+        if (!state.unused().isDone()) {
+            if (!state.reported() && clock.getAsLong() - state.since() > ABANDON_TIME.toNanos()) {
+                log.error(
+                        "rdma device {} is lost but still in use after {}; it is closed once it is not",
+                        device,
+                        ABANDON_TIME);
+                abandoned.put(device, new Abandoned(state.unused(), state.since(), true));
+            }
+            return;
         }
+        if (state.unused().isCompletedExceptionally()) {
+            log.warn(
+                    "rdma device {} is lost and could not be left: {}",
+                    device,
+                    state.unused().exceptionNow().toString());
+            abandoned.put(device, new Abandoned(listener.abandon(device), state.since(), state.reported()));
+            return;
+        }
+        abandoned.remove(device);
+        try {
+            transports.remove(device);
+        } catch (VerbsException e) {
+            log.warn("rdma device {} could not be closed cleanly: {}", device, e.toString());
+        }
+        listener.removed(device);
     }
 
     @Override

@@ -1,0 +1,103 @@
+package io.farpage.agent.control.device;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.farpage.pool.HugepagePolicy;
+import io.farpage.pool.PagePool;
+import io.farpage.pool.PoolConfig;
+import io.farpage.pool.PoolException;
+import io.farpage.pool.hugepages.HugepageSize;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The rounds of the watch, with devices that come and go and a clock that is set by hand. */
+final class DeviceRoundsTest {
+    private static final int POOL_BYTES = 2 << 20;
+
+    private final FakeRdma rdma = new FakeRdma("mlx5_0");
+    private final List<String> notices = new ArrayList<>();
+    private CompletableFuture<Void> unused = new CompletableFuture<>();
+    private long now;
+    private PagePool pool;
+    private Transports transports;
+    private DeviceWatch watch;
+
+    @BeforeEach
+    void open() throws PoolException {
+        pool = PagePool.open(
+                PoolConfig.of("a", 1, POOL_BYTES, POOL_BYTES).withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
+        transports = Transports.open(TransportMode.AUTO, rdma, FakeRdma.tcp(), pool);
+        watch = new DeviceWatch(transports, new Listener(), () -> now);
+    }
+
+    @AfterEach
+    void close() {
+        transports.close();
+        pool.close();
+    }
+
+    private final class Listener implements DeviceWatch.Listener {
+        @Override
+        public void found(OpenDevice device) {
+            notices.add("found " + device);
+        }
+
+        @Override
+        public void removed(OpenDevice device) {
+            notices.add("removed " + device);
+        }
+
+        @Override
+        public void changed(OpenDevice device) {
+            notices.add("changed " + device);
+        }
+
+        @Override
+        public CompletableFuture<Void> abandon(OpenDevice device) {
+            notices.add("abandon " + device);
+            return unused;
+        }
+    }
+
+    private List<String> round() throws InterruptedException {
+        notices.clear();
+        watch.watch();
+        return List.copyOf(notices);
+    }
+
+    @Test
+    void shouldOpenALostDeviceAgainAlthoughItWasInUseForLong() throws Exception {
+        rdma.present.remove("mlx5_0");
+        assertEquals(List.of("abandon mlx5_0"), round());
+        now += Duration.ofMinutes(1).toNanos();
+        rdma.present.add("mlx5_0");
+        assertEquals(List.of(), round());
+        unused.complete(null);
+        assertEquals(List.of("removed mlx5_0", "found mlx5_0"), round());
+        assertEquals(DeviceState.USABLE, transports.devices().getFirst().state());
+        assertEquals(List.of("mlx5_0", "mlx5_0"), rdma.opened);
+    }
+
+    @Test
+    void shouldWatchOtherDevicesWhileALostOneIsInUse() throws Exception {
+        rdma.present.remove("mlx5_0");
+        assertEquals(List.of("abandon mlx5_0"), round());
+        rdma.present.add("mlx5_1");
+        assertEquals(List.of("found mlx5_1"), round());
+    }
+
+    @Test
+    void shouldLeaveALostDeviceAgainWhenThatHasFailed() throws Exception {
+        rdma.present.remove("mlx5_0");
+        unused.completeExceptionally(new IllegalStateException("for a test"));
+        assertEquals(List.of("abandon mlx5_0", "abandon mlx5_0"), round());
+        unused = CompletableFuture.completedFuture(null);
+        assertEquals(List.of("abandon mlx5_0"), round());
+        assertEquals(List.of("removed mlx5_0"), round());
+    }
+}

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
 
 /** A folder with the files that a machine would have, as sysfs and procfs print them. */
@@ -200,7 +201,17 @@ final class FakeHost {
     }
 
     /** A provider whose probe is given; the real one is asked in the tests against this machine. */
-    private record Provider(Availability probe) implements VerbsProvider {
+    private record Provider(Availability found) implements VerbsProvider {
+        @Override
+        public List<String> present() {
+            return found instanceof Availability.Available(List<String> names) ? names : List.of();
+        }
+
+        @Override
+        public Availability probe(Set<String> except) {
+            return found;
+        }
+
         @Override
         public String name() {
             return "ibverbs";

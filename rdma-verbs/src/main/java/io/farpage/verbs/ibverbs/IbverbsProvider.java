@@ -20,6 +20,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -51,10 +52,19 @@ public final class IbverbsProvider implements VerbsProvider {
     }
 
     @Override
-    public Availability probe() {
+    public List<String> present() {
+        return host.devices().stream().filter(this::isWanted).toList();
+    }
+
+    private boolean isWanted(String device) {
+        return options.devices().isEmpty() || options.devices().contains(device);
+    }
+
+    @Override
+    public Availability probe(Set<String> except) {
         return switch (load()) {
             case Loading.Failed(Unavailable why) -> why;
-            case Loading.Loaded(LibIbverbs library) -> probe(library);
+            case Loading.Loaded(LibIbverbs library) -> probe(library, except);
         };
     }
 
@@ -65,18 +75,16 @@ public final class IbverbsProvider implements VerbsProvider {
         return loading;
     }
 
-    private Availability probe(LibIbverbs library) {
+    private Availability probe(LibIbverbs library, Set<String> except) {
         List<String> present = host.devices();
         if (present.isEmpty()) {
             return new Unavailable(
                     Reason.NO_DEVICE,
                     "this host has no RDMA device",
-                    "load the driver of its NIC, or make a software one: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0");
+                    "load the driver of its NIC, or make a software one: modprobe rdma_rxe && rdma link add rxe0 type"
+                            + " rxe netdev eth0");
         }
-        List<String> wanted = present.stream()
-                .filter(device ->
-                        options.devices().isEmpty() || options.devices().contains(device))
-                .toList();
+        List<String> wanted = present.stream().filter(this::isWanted).toList();
         if (wanted.isEmpty()) {
             return new Unavailable(
                     Reason.NO_DEVICE,
@@ -94,6 +102,9 @@ public final class IbverbsProvider implements VerbsProvider {
         TreeMap<String, Double> usable = new TreeMap<>();
         Unavailable first = null;
         for (String device : wanted) {
+            if (except.contains(device)) {
+                continue;
+            }
             Outcome outcome = tryOpen(library, device);
             outcome.device.ifPresent(opened -> {
                 usable.put(device, host.rate(device, opened.port()));
@@ -182,8 +193,8 @@ public final class IbverbsProvider implements VerbsProvider {
             return refused(
                     Reason.PERMISSION_DENIED,
                     "no permission to read and write " + node + " of " + device,
-                    "give this user read and write access: a udev rule with MODE=\"0666\", or its group; in a container also its device"
-                            + " cgroup");
+                    "give this user read and write access: a udev rule with MODE=\"0666\", or its group; in a"
+                            + " container also its device cgroup");
         }
         if (!Files.exists(node)) {
             return refused(

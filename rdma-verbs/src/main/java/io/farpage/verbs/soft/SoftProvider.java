@@ -9,6 +9,7 @@ import io.farpage.verbs.Device;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.VerbsProvider;
 import java.util.List;
+import java.util.Set;
 
 /** Verbs in user space over TCP. Its one device is {@code soft0}; opening it several times gives devices that share nothing. */
 public final class SoftProvider implements VerbsProvider {
@@ -38,7 +39,12 @@ public final class SoftProvider implements VerbsProvider {
     }
 
     @Override
-    public Availability probe() {
+    public List<String> present() {
+        return List.of(DEVICE);
+    }
+
+    @Override
+    public Availability probe(Set<String> except) {
         String system = System.getProperty("os.name", "unknown");
         if (!system.equals("Linux")) {
             return new Availability.Unavailable(

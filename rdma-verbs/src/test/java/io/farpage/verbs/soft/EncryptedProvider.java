@@ -8,6 +8,8 @@ import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.VerbsProvider;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Set;
 
 /** The soft provider with encryption required; every queue pair is given the same secret as soon as it is in INIT. */
 public final class EncryptedProvider implements VerbsProvider {
@@ -22,8 +24,13 @@ public final class EncryptedProvider implements VerbsProvider {
     }
 
     @Override
-    public Availability probe() {
-        return provider.probe();
+    public List<String> present() {
+        return provider.present();
+    }
+
+    @Override
+    public Availability probe(Set<String> except) {
+        return provider.probe(except);
     }
 
     @Override

@@ -11,7 +11,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,14 +27,16 @@ public final class Transports implements AutoCloseable {
     private final VerbsProvider rdma;
     private final PagePool pool;
     private final CopyOnWriteArrayList<OpenDevice> devices = new CopyOnWriteArrayList<>();
+    private final RefusedDevices refused;
     private volatile Finding rdmaFinding;
     private volatile boolean released;
     private volatile Optional<Finding> tcpFinding = Optional.empty();
 
-    private Transports(TransportMode mode, VerbsProvider rdma, PagePool pool) {
+    private Transports(TransportMode mode, VerbsProvider rdma, PagePool pool, LongSupplier clock) {
         this.mode = mode;
         this.rdma = rdma;
         this.pool = pool;
+        this.refused = new RefusedDevices(clock);
         this.rdmaFinding = new Finding(rdma.name(), false, "not probed: transport.mode is tcp", "");
     }
 
@@ -44,7 +49,12 @@ public final class Transports implements AutoCloseable {
      *     fallback cannot be opened, for one because its port is taken
      */
     public static Transports open(TransportMode mode, VerbsProvider rdma, VerbsProvider tcp, PagePool pool) {
-        Transports opened = new Transports(mode, rdma, pool);
+        return open(mode, rdma, tcp, pool, System::nanoTime);
+    }
+
+    static Transports open(
+            TransportMode mode, VerbsProvider rdma, VerbsProvider tcp, PagePool pool, LongSupplier clock) {
+        Transports opened = new Transports(mode, rdma, pool, clock);
         try {
             opened.openRdma();
             if (mode == TransportMode.RDMA && opened.devices.isEmpty()) {
@@ -72,7 +82,8 @@ public final class Transports implements AutoCloseable {
     }
 
     /**
-     * Opens the usable RDMA devices that are not open yet. At start, and again to find new or returned ones.
+     * Opens the usable RDMA devices that are not open yet. At start, and again to find new or returned ones. Touches no device that is open, nor one
+     * that was not usable a moment ago.
      *
      * @return those that were opened
      */
@@ -81,18 +92,38 @@ public final class Transports implements AutoCloseable {
         if (mode == TransportMode.TCP) {
             return opened;
         }
-        switch (rdma.probe()) {
+        List<String> present = rdma.present();
+        refused.retain(present);
+        Set<String> settled = present.stream()
+                .filter(name -> isOpen(name) || refused.isPaused(name))
+                .collect(Collectors.toSet());
+        if (!present.isEmpty() && settled.containsAll(present)) {
+            return opened;
+        }
+        switch (rdma.probe(settled)) {
             case Availability.Unavailable(Availability.Reason reason, String detail, String fix) ->
-                rdmaFinding = new Finding(rdma.name(), false, reason + ": " + detail, fix);
+                notOpened(reason + ": " + detail, fix);
             case Availability.Available(List<String> names) -> {
                 for (String name : names) {
-                    if (devices.stream().noneMatch(d -> d.device().name().equals(name))) {
-                        openRdma(name).ifPresent(opened::add);
-                    }
+                    openRdma(name).ifPresent(opened::add);
                 }
             }
         }
+        present.stream()
+                .filter(name -> !isOpen(name) && !settled.contains(name))
+                .forEach(refused::add);
         return opened;
+    }
+
+    private boolean isOpen(String name) {
+        return devices.stream().anyMatch(device -> device.device().name().equals(name));
+    }
+
+    /** Keeps the reason unless another device is open. */
+    private void notOpened(String detail, String fix) {
+        if (devices.stream().noneMatch(device -> device.transport() == TransportKind.RDMA)) {
+            rdmaFinding = new Finding(rdma.name(), false, detail, fix);
+        }
     }
 
     private Optional<OpenDevice> openRdma(String name) {
@@ -104,11 +135,12 @@ public final class Transports implements AutoCloseable {
         try {
             OpenDevice device = new OpenDevice(TransportKind.RDMA, rail, rdma.open(name), pool);
             devices.add(device);
+            refused.remove(name);
             devices.sort(Comparator.comparing(OpenDevice::transport).thenComparingInt(OpenDevice::rail));
             rdmaFinding = new Finding(rdma.name(), true, "device " + name, "");
             return Optional.of(device);
         } catch (VerbsException e) {
-            rdmaFinding = new Finding(rdma.name(), false, String.valueOf(e.getMessage()), "see the message");
+            notOpened(String.valueOf(e.getMessage()), "see the message");
             return Optional.empty();
         }
     }

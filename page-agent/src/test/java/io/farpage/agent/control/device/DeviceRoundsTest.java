@@ -31,7 +31,8 @@ final class DeviceRoundsTest {
     void open() throws PoolException {
         pool = PagePool.open(
                 PoolConfig.of("a", 1, POOL_BYTES, POOL_BYTES).withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
-        transports = Transports.open(TransportMode.AUTO, rdma, FakeRdma.tcp(), pool);
+        transports = Transports.open(TransportMode.AUTO, rdma, FakeRdma.tcp(), pool, () -> now);
+        rdma.probed.clear();
         watch = new DeviceWatch(transports, new Listener(), () -> now);
     }
 
@@ -81,6 +82,58 @@ final class DeviceRoundsTest {
         assertEquals(List.of("removed mlx5_0", "found mlx5_0"), round());
         assertEquals(DeviceState.USABLE, transports.devices().getFirst().state());
         assertEquals(List.of("mlx5_0", "mlx5_0"), rdma.opened);
+    }
+
+    @Test
+    void shouldProbeNoDeviceThatIsOpen() throws Exception {
+        round();
+        assertEquals(List.of(), rdma.probed);
+        rdma.present.add("mlx5_1");
+        assertEquals(List.of("found mlx5_1"), round());
+        assertEquals(List.of("mlx5_1"), rdma.probed);
+        assertEquals(List.of("mlx5_0", "mlx5_1"), rdma.opened);
+    }
+
+    @Test
+    void shouldProbeADeviceThatIsNotUsableAfterPausesThatGrow() throws Exception {
+        rdma.present.add("mlx5_1");
+        rdma.down.add("mlx5_1");
+        Duration pause = Duration.ofSeconds(1);
+        for (int refusals = 1; refusals < 8; refusals++) {
+            round();
+            round();
+            assertEquals(refusals, rdma.probed.size());
+            now += pause.toNanos() - 1;
+            round();
+            assertEquals(refusals, rdma.probed.size(), "after " + pause);
+            now++;
+            pause = pause.equals(RefusedDevices.LONGEST_PAUSE) ? pause : pause.multipliedBy(2);
+        }
+        rdma.down.clear();
+        assertEquals(List.of("found mlx5_1"), round());
+    }
+
+    @Test
+    void shouldProbeADeviceAtOnceThatWasAwayMeanwhile() throws Exception {
+        rdma.present.add("mlx5_1");
+        rdma.down.add("mlx5_1");
+        round();
+        rdma.down.clear();
+        assertEquals(List.of(), round());
+        rdma.present.remove("mlx5_1");
+        round();
+        rdma.present.add("mlx5_1");
+        assertEquals(List.of("found mlx5_1"), round());
+    }
+
+    @Test
+    void shouldKeepTheFindingOfAnOpenDeviceWhenAnotherIsRefused() throws Exception {
+        rdma.present.add("mlx5_1");
+        rdma.down.add("mlx5_1");
+        round();
+        assertEquals(
+                new Finding("fake", true, "device mlx5_0", ""),
+                transports.findings().getFirst());
     }
 
     @Test

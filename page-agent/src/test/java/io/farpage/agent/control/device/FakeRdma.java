@@ -25,8 +25,11 @@ final class FakeRdma implements VerbsProvider {
             SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
 
     final Set<String> present = new TreeSet<>();
+    /** Devices that are not usable yet. */
     final Set<String> down = new TreeSet<>();
-    /** Names of devices in the order in which they were opened. */
+    /** Names of devices in the order in which they were probed. */
+    final List<String> probed = new ArrayList<>();
+    /** The same of those that were opened for use. */
     final List<String> opened = new ArrayList<>();
 
     FakeRdma(String... devices) {
@@ -44,10 +47,22 @@ final class FakeRdma implements VerbsProvider {
     }
 
     @Override
-    public Availability probe() {
-        return present.isEmpty()
-                ? new Availability.Unavailable(Availability.Reason.NO_DEVICE, "there is none", "plug one in")
-                : new Availability.Available(List.copyOf(present));
+    public List<String> present() {
+        return List.copyOf(present);
+    }
+
+    @Override
+    public Availability probe(Set<String> except) {
+        Set<String> asked = new TreeSet<>(present);
+        asked.removeAll(except);
+        probed.addAll(asked);
+        if (asked.isEmpty()) {
+            return new Availability.Unavailable(Availability.Reason.NO_DEVICE, "there is none", "plug one in");
+        }
+        asked.removeAll(down);
+        return asked.isEmpty()
+                ? new Availability.Unavailable(Availability.Reason.PORT_NOT_ACTIVE, "it is down", "bring it up")
+                : new Availability.Available(List.copyOf(asked));
     }
 
     @Override

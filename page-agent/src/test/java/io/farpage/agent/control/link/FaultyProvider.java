@@ -67,8 +67,13 @@ final class FaultyProvider implements VerbsProvider {
     }
 
     @Override
-    public Availability probe() {
-        return new Availability.Available(List.of(DEVICE));
+    public List<String> present() {
+        return List.of(DEVICE);
+    }
+
+    @Override
+    public Availability probe(Set<String> except) {
+        return new Availability.Available(present());
     }
 
     @Override

@@ -10,6 +10,14 @@ package io.farpage.verbs;
  * @param lid local identifier; 0 on RoCE; the TCP port on the soft provider
  * @param gidIndex index of {@code gid} in the port's table
  * @param gid the GID that queue pairs of this device send from
+ * @param grhRequired whether it sends nothing without a global route header, as virtual ports of InfiniBand
  */
 public record PortAttributes(
-        int number, PortState state, LinkLayer linkLayer, Mtu activeMtu, int lid, int gidIndex, Gid gid) {}
+        int number,
+        PortState state,
+        LinkLayer linkLayer,
+        Mtu activeMtu,
+        int lid,
+        int gidIndex,
+        Gid gid,
+        boolean grhRequired) {}

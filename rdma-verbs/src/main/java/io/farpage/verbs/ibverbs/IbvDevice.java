@@ -175,7 +175,8 @@ final class IbvDevice implements Device {
                     port.activeMtu(),
                     port.lid(),
                     gid.index(),
-                    gid.gid());
+                    gid.gid(),
+                    port.grhRequired());
         }
     }
 

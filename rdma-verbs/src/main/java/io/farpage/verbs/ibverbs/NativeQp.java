@@ -90,8 +90,10 @@ record NativeQp(long pointer, int number, IbvDevice device) {
             attr.set(JAVA_SHORT, QpAttr.DLID, (short) remote.lid());
             attr.set(JAVA_BYTE, QpAttr.SL, (byte) options.path().serviceLevel());
             attr.set(JAVA_BYTE, QpAttr.AH_PORT_NUM, (byte) port.number());
-            // RoCE has no other address than the GID; InfiniBand needs it only to leave the subnet.
+            // RoCE has no other address than the GID. InfiniBand needs it to leave the subnet, and for the switch of
+            // virtual ports.
             if (port.linkLayer() == LinkLayer.ETHERNET
+                    || port.grhRequired()
                     || remote.gid().high() != port.gid().high()) {
                 MemorySegment.copy(remote.gid().toBytes(), 0, attr, JAVA_BYTE, QpAttr.DGID, 16);
                 attr.set(JAVA_BYTE, QpAttr.SGID_INDEX, (byte) port.gidIndex());

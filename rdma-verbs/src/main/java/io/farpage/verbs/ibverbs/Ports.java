@@ -40,6 +40,7 @@ final class Ports {
             int gidTableLength,
             int lid,
             LinkLayer linkLayer,
+            boolean grhRequired,
             long maxMessageSize) {}
 
     private Ports() {}
@@ -63,6 +64,7 @@ final class Ports {
                         case 2 -> LinkLayer.ETHERNET;
                         default -> LinkLayer.UNSPECIFIED;
                     },
+                    (attr.get(JAVA_BYTE, PortAttr.FLAGS) & PortAttr.GRH_REQUIRED) != 0,
                     Integer.toUnsignedLong(attr.get(JAVA_INT, PortAttr.MAX_MSG_SZ)));
         }
     }

@@ -144,6 +144,12 @@ final class Structs {
         @C("link_layer")
         static final int LINK_LAYER = 46;
 
+        @C("flags")
+        static final int FLAGS = 47;
+
+        /** {@code IBV_QPF_GRH_REQUIRED} of the flags. */
+        static final int GRH_REQUIRED = 1;
+
         private PortAttr() {}
     }
 

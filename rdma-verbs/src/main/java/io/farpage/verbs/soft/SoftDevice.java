@@ -232,7 +232,8 @@ final class SoftDevice implements Device {
                 Mtu.MTU_4096,
                 port(),
                 0,
-                gid());
+                gid(),
+                false);
     }
 
     @Override

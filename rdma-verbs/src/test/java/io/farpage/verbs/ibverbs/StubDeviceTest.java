@@ -1,0 +1,59 @@
+package io.farpage.verbs.ibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.Gid;
+import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.QpEndpoint;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QueuePair;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What devices that no test machine has make the provider do. */
+final class StubDeviceTest {
+    private static final int LINK_LAYER_ETHERNET = 2;
+    private static final Gid SAME_SUBNET = new Gid(0xfe80L << 48, 2);
+    private static final Gid OTHER_SUBNET = new Gid(0xfe80L << 48 | 1, 2);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private StubLibrary library;
+
+    @BeforeEach
+    void compile() throws Exception {
+        library = StubLibrary.compile(directory);
+    }
+
+    /** Moves a queue pair to RTR; whether its address has a global route header. */
+    private boolean isGlobal(Gid peer) {
+        try (Device device = library.provider().open(StubLibrary.DEVICE);
+                ProtectionDomain domain = device.allocateProtectionDomain();
+                CompletionQueue queue = device.createCompletionQueue(1024);
+                QueuePair pair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT)) {
+            pair.modifyToInit();
+            pair.modifyToRtr(new QpEndpoint(20, 9, peer, 5));
+        }
+        return library.attr().get(JAVA_BYTE, QpAttr.IS_GLOBAL) == 1;
+    }
+
+    @Test
+    void shouldSendAGlobalRouteHeaderWhereItIsNeeded() {
+        assertEquals(false, isGlobal(SAME_SUBNET));
+        assertEquals(true, isGlobal(OTHER_SUBNET));
+        library.set("stub_link_layer", LINK_LAYER_ETHERNET);
+        assertEquals(true, isGlobal(SAME_SUBNET));
+    }
+
+    @Test
+    void shouldSendAGlobalRouteHeaderFromAVirtualPortThatRequiresIt() {
+        library.set("stub_port_flags", 1);
+        assertEquals(true, isGlobal(SAME_SUBNET));
+    }
+}

@@ -35,6 +35,8 @@ public sealed interface Availability {
         MISSING_SYMBOL,
         NATIVE_ACCESS_DENIED,
         NO_DEVICE,
+        /** The device has no reliable connections (RC) that queue pairs alone can make. */
+        NOT_RC,
         PORT_NOT_ACTIVE,
         NO_USABLE_GID,
         MEMLOCK_TOO_SMALL,

@@ -32,6 +32,8 @@ final class VerbsCheck {
             case MISSING_SYMBOL -> "apt-get install -y --only-upgrade libibverbs1 ibverbs-providers";
             case NATIVE_ACCESS_DENIED -> "export FARPAGE_JAVA_OPTS=--enable-native-access=ALL-UNNAMED";
             case NO_DEVICE -> noDevice(host);
+            case NOT_RC ->
+                "ibv_devinfo | grep -e hca_id -e transport:  # farpage uses transport InfiniBand, which RoCE has too";
             case PORT_NOT_ACTIVE ->
                 host.used().stream()
                         .flatMap(device -> device.ports().stream())

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.farpage.linux.Errno;
 import io.farpage.verbs.DeviceAttributes;
 import io.farpage.verbs.QpOptions.Sizes;
+import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.ibverbs.LibIbverbs.Release;
 import io.farpage.verbs.ibverbs.Structs.DeviceAttr;
 import io.farpage.verbs.ibverbs.Structs.QpInitAttr;
@@ -15,7 +16,7 @@ import java.lang.foreign.MemorySegment;
 /** Reads the limits of an open device. */
 final class DeviceProbe {
     /** Inline sizes to try, largest first: a device states its limit only by refusing queue pairs above it. */
-    private static final int[] INLINE_SIZES = {1024, 512, 256, 128, 64};
+    private static final int[] INLINE_SIZES = {1024, 512, 256, 128, 64, 0};
 
     private DeviceProbe() {}
 
@@ -45,7 +46,7 @@ final class DeviceProbe {
                                 attr.get(JAVA_INT, DeviceAttr.MAX_QP_RD_ATOM),
                                 attr.get(JAVA_INT, DeviceAttr.MAX_QP_INIT_RD_ATOM))),
                 attr.get(JAVA_INT, DeviceAttr.MAX_SRQ_WR),
-                maxInlineData(device.library(), device.pointer()),
+                maxInlineData(device),
                 Ports.query(device, port).maxMessageSize(),
                 attr.get(JAVA_INT, DeviceAttr.ATOMIC_CAP) != 0,
                 device.host().numaNode(device.name()));
@@ -56,19 +57,23 @@ final class DeviceProbe {
         return limit > 0 ? limit : Integer.MAX_VALUE;
     }
 
-    /** The most inline data that the device grants a queue pair; 0 if it refuses all sizes. */
-    private static int maxInlineData(LibIbverbs library, long context) {
+    /**
+     * The most inline data that the device grants a queue pair.
+     *
+     * @throws VerbsException if the device creates no queue pair of reliable connections
+     */
+    private static int maxInlineData(DeviceContext device) {
+        LibIbverbs library = device.library();
         Errno errno = Errno.create();
-        long pd = library.allocPd(errno, context);
-        long cq = library.createCq(errno, context, 1, 0);
-        int result = 0;
+        long pd = library.allocPd(errno, device.pointer());
+        long cq = pd == 0 ? 0 : library.createCq(errno, device.pointer(), 1, 0);
         try (Arena arena = Arena.ofConfined()) {
-            for (int i = 0; i < INLINE_SIZES.length && result == 0 && pd != 0 && cq != 0; i++) {
+            for (int i = 0; i < INLINE_SIZES.length && cq != 0; i++) {
                 MemorySegment attr = NativeQp.initAttr(arena, cq, cq, new Sizes(1, 1, 1, INLINE_SIZES[i], 1));
                 long qp = library.createQp(errno, pd, attr);
                 if (qp != 0) {
-                    result = attr.get(JAVA_INT, QpInitAttr.MAX_INLINE_DATA);
                     library.release(Release.DESTROY_QP, qp);
+                    return attr.get(JAVA_INT, QpInitAttr.MAX_INLINE_DATA);
                 }
             }
         } finally {
@@ -79,6 +84,10 @@ final class DeviceProbe {
                 library.release(Release.DEALLOC_PD, pd);
             }
         }
-        return result;
+        throw Failure.of(
+                "create_qp",
+                device.name(),
+                errno.value(),
+                "the device has no reliable connections, or no queue pair is left; see rdma resource show qp");
     }
 }

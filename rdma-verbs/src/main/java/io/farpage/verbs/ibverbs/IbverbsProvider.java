@@ -1,5 +1,7 @@
 package io.farpage.verbs.ibverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
 import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.verbs.Availability;
@@ -150,6 +152,12 @@ public final class IbverbsProvider implements VerbsProvider {
                                 ? "install its driver (apt-get install ibverbs-providers) and load ib_uverbs"
                                 : "name one of those");
             }
+            // SAFETY: the device is of the list, which is not closed yet.
+            int transport =
+                    Native.at(device.getAsLong(), Structs.Device.SIZE).get(JAVA_INT, Structs.Device.TRANSPORT_TYPE);
+            if (transport != Structs.Device.TRANSPORT_IB) {
+                return notReliable(name, transport);
+            }
             Errno errno = Errno.create();
             long context = library.openDevice(errno, device.getAsLong());
             if (context == 0) {
@@ -183,6 +191,19 @@ public final class IbverbsProvider implements VerbsProvider {
                 context.library().release(Release.CLOSE_DEVICE, context.pointer());
             }
         }
+    }
+
+    private static Outcome notReliable(String device, int transport) {
+        return transport == Structs.Device.TRANSPORT_IWARP
+                ? refused(
+                        Reason.NOT_RC,
+                        device + " is an iWARP device, whose connections need the iWARP connection manager",
+                        "switch its adapter to RoCE if it can (docs/rdma-setup.md), or name another device")
+                : refused(
+                        Reason.NOT_RC,
+                        device + " has no reliable connections (RC): its transport type is " + transport
+                                + ", as that of EFA",
+                        "name a device of InfiniBand or RoCE, if there is one");
     }
 
     private Outcome notOpened(String device, int errno) {

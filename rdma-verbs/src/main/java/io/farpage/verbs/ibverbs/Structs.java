@@ -48,6 +48,31 @@ final class Structs {
 
     /**
      * <pre>{@code
+     * struct ibv_device {
+     *     struct _ibv_device_ops _ops; enum ibv_node_type node_type; enum ibv_transport_type transport_type;
+     *     char name[64]; char dev_name[64]; char dev_path[256]; char ibdev_path[256];
+     * };
+     * }</pre>
+     */
+    @C("ibv_device")
+    static final class Device {
+        @C("sizeof")
+        static final int SIZE = 664;
+
+        @C("transport_type")
+        static final int TRANSPORT_TYPE = 20;
+
+        /** {@code IBV_TRANSPORT_IB}: InfiniBand and RoCE. */
+        static final int TRANSPORT_IB = 0;
+
+        /** {@code IBV_TRANSPORT_IWARP}. */
+        static final int TRANSPORT_IWARP = 1;
+
+        private Device() {}
+    }
+
+    /**
+     * <pre>{@code
      * struct ibv_device_attr {
      *     char fw_ver[64]; __be64 node_guid; __be64 sys_image_guid; uint64_t max_mr_size; uint64_t page_size_cap;
      *     uint32_t vendor_id; uint32_t vendor_part_id; uint32_t hw_ver; int max_qp; int max_qp_wr;

@@ -99,6 +99,8 @@ final class LayoutTest {
         into.put("IBV_SEND_SIGNALED", (long) SendFlag.SIGNALED);
         into.put("IBV_SEND_SOLICITED", (long) SendFlag.SOLICITED);
         into.put("IBV_SEND_INLINE", (long) SendFlag.INLINE);
+        into.put("IBV_TRANSPORT_IB", (long) Structs.Device.TRANSPORT_IB);
+        into.put("IBV_TRANSPORT_IWARP", (long) Structs.Device.TRANSPORT_IWARP);
         into.put("IBV_QPF_GRH_REQUIRED", (long) Structs.PortAttr.GRH_REQUIRED);
         into.put("IBV_GID_TYPE_IB", (long) GidTable.TYPE_IB);
         into.put("IBV_GID_TYPE_ROCE_V1", (long) GidTable.TYPE_ROCE_V1);

@@ -2,7 +2,12 @@ package io.farpage.verbs.ibverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.verbs.Availability.Available;
+import io.farpage.verbs.Availability.Reason;
+import io.farpage.verbs.Availability.Unavailable;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.Gid;
@@ -11,6 +16,7 @@ import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,6 +24,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** What devices that no test machine has make the provider do. */
 final class StubDeviceTest {
     private static final int LINK_LAYER_ETHERNET = 2;
+    private static final int TRANSPORT_IWARP = 1;
+    private static final int TRANSPORT_UNSPECIFIED = 4;
+    private static final int ENOMEM = 12;
     private static final Gid SAME_SUBNET = new Gid(0xfe80L << 48, 2);
     private static final Gid OTHER_SUBNET = new Gid(0xfe80L << 48 | 1, 2);
 
@@ -55,5 +64,40 @@ final class StubDeviceTest {
     void shouldSendAGlobalRouteHeaderFromAVirtualPortThatRequiresIt() {
         library.set("stub_port_flags", 1);
         assertEquals(true, isGlobal(SAME_SUBNET));
+    }
+
+    private Unavailable refusal() {
+        return assertInstanceOf(Unavailable.class, library.provider().probe());
+    }
+
+    @Test
+    void shouldUseADeviceWithReliableConnections() {
+        assertEquals(
+                new Available(List.of(StubLibrary.DEVICE)), library.provider().probe());
+    }
+
+    @Test
+    void shouldRefuseADeviceOfIwarp() {
+        library.set("stub_transport", TRANSPORT_IWARP);
+        Unavailable why = refusal();
+        assertEquals(Reason.NOT_RC, why.reason());
+        assertTrue(why.detail().contains("stub0 is an iWARP device"), why.toString());
+        assertEquals(0, library.get("stub_opened"));
+    }
+
+    @Test
+    void shouldRefuseADeviceWhoseTransportHasNoReliableConnections() {
+        library.set("stub_transport", TRANSPORT_UNSPECIFIED);
+        Unavailable why = refusal();
+        assertEquals(Reason.NOT_RC, why.reason());
+        assertTrue(why.detail().contains("stub0"), why.toString());
+    }
+
+    @Test
+    void shouldRefuseADeviceThatCreatesNoQueuePair() {
+        library.set("stub_create_qp_error", ENOMEM);
+        Unavailable why = refusal();
+        assertEquals(Reason.DEVICE_FAILED, why.reason());
+        assertTrue(why.detail().startsWith("create_qp on stub0: ENOMEM"), why.toString());
     }
 }

@@ -17,6 +17,9 @@ final class Children {
     private final Object lock;
     private final String parent;
     private final Set<Object> open = Collections.newSetFromMap(new IdentityHashMap<>());
+    /** Children that are made outside the lock just now. */
+    private int making;
+
     private boolean closed;
 
     /**
@@ -35,6 +38,25 @@ final class Children {
             T child = make.get();
             open.add(child);
             return child;
+        }
+    }
+
+    /** Makes a child that may take long, without the lock: other objects of the device come and go meanwhile. The parent does not close. */
+    <T> T addSlowly(Supplier<T> make) {
+        synchronized (lock) {
+            requireOpen();
+            making++;
+        }
+        try {
+            T child = make.get();
+            synchronized (lock) {
+                open.add(child);
+            }
+            return child;
+        } finally {
+            synchronized (lock) {
+                making--;
+            }
         }
     }
 
@@ -63,8 +85,11 @@ final class Children {
             if (closed) {
                 return;
             }
-            if (!open.isEmpty()) {
+            if (!open.isEmpty() || making > 0) {
                 List<String> names = new ArrayList<>();
+                if (making > 0) {
+                    names.add(making + " being made");
+                }
                 open.forEach(child -> names.add(child.toString()));
                 Collections.sort(names);
                 throw new ResourceBusyException(parent, names);

@@ -20,7 +20,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** {@code struct ibv_context} and the port chosen. Also the lock under which its objects are made and closed. */
+/**
+ * {@code struct ibv_context} and the port chosen. Also the lock under which its objects are made and closed, except for memory regions: pinning the pages
+ * of a large one takes seconds.
+ */
 final class IbvDevice implements Device {
     private static final int ENODEV = 19;
 

@@ -74,19 +74,17 @@ final class IbvMemoryRegion implements MemoryRegion {
     }
 
     @Override
-    public void close() {
-        synchronized (domain.device()) {
-            if (closed) {
-                return;
-            }
-            Failure.check(
-                    domain.device().library().release(Release.DEREG_MR, mr),
-                    "dereg_mr",
-                    toString(),
-                    "the device refused; a memory window may be bound to it");
-            closed = true;
-            domain.children().remove(this);
+    public synchronized void close() {
+        if (closed) {
+            return;
         }
+        Failure.check(
+                domain.device().library().release(Release.DEREG_MR, mr),
+                "dereg_mr",
+                toString(),
+                "the device refused; a memory window may be bound to it");
+        closed = true;
+        domain.children().remove(this);
     }
 
     @Override

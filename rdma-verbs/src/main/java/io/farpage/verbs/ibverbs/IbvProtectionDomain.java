@@ -55,7 +55,7 @@ final class IbvProtectionDomain implements ProtectionDomain {
         if (memory.byteSize() == 0) {
             throw new IllegalArgumentException("an empty segment cannot be registered");
         }
-        return children.add(() -> new IbvMemoryRegion(this, memory, access));
+        return children.addSlowly(() -> new IbvMemoryRegion(this, memory, access));
     }
 
     @Override

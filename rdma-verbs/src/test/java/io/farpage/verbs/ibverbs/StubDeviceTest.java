@@ -1,8 +1,10 @@
 package io.farpage.verbs.ibverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.verbs.Availability.Available;
@@ -11,12 +13,21 @@ import io.farpage.verbs.Availability.Unavailable;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.Gid;
+import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
 import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.ResourceBusyException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,6 +75,34 @@ final class StubDeviceTest {
     void shouldSendAGlobalRouteHeaderFromAVirtualPortThatRequiresIt() {
         library.set("stub_port_flags", 1);
         assertEquals(true, isGlobal(SAME_SUBNET));
+    }
+
+    @Test
+    void shouldCloseObjectsAndQueryThePortWhileAnotherThreadRegistersMemory() throws Exception {
+        try (ExecutorService threads = Executors.newCachedThreadPool();
+                Arena arena = Arena.ofShared();
+                Device device = library.provider().open(StubLibrary.DEVICE);
+                ProtectionDomain domain = device.allocateProtectionDomain();
+                CompletionQueue queue = device.createCompletionQueue(1024);
+                QueuePair pair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT);
+                MemoryRegion other = domain.registerMemory(arena.allocate(4096, 4096), Set.of())) {
+            MemorySegment large = arena.allocate(4096, 4096);
+            library.set("stub_registering_takes_long", 1);
+            Future<MemoryRegion> registering = threads.submit(() -> domain.registerMemory(large, Set.of()));
+            try {
+                await().until(() -> library.get("stub_registering") == 1);
+                threads.submit(() -> {
+                            device.queryPort();
+                            other.close();
+                            pair.close();
+                        })
+                        .get(3, TimeUnit.SECONDS);
+                assertThrows(ResourceBusyException.class, domain::close);
+            } finally {
+                library.set("stub_registering_takes_long", 0);
+                registering.get(10, TimeUnit.SECONDS).close();
+            }
+        }
     }
 
     private Unavailable refusal() {

@@ -9,8 +9,9 @@ import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.ProtectionDomain;
 import io.farpage.verbs.VerbsException;
 import java.util.EnumSet;
-import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * An open device with the pool registered: the header page for peers to read, and the staging frames for this host alone. Exported frames are registered
@@ -29,7 +30,10 @@ public final class OpenDevice implements AutoCloseable {
     private final ProtectionDomain domain;
     private final MemoryRegion header;
     private final PagePool pool;
-    private final Set<Exported> exported = new HashSet<>();
+    private final Set<Exported> exported = ConcurrentHashMap.newKeySet();
+    /** Shared by registering and revoking, which do not wait for each other. Closing excludes both. */
+    private final ReentrantReadWriteLock use = new ReentrantReadWriteLock();
+
     private boolean closed;
     private final MemoryRegion staging;
     private volatile DeviceState state = DeviceState.USABLE;
@@ -98,19 +102,34 @@ public final class OpenDevice implements AutoCloseable {
         return export(offset, length, READ_ONLY);
     }
 
-    private synchronized MemoryRegion export(long offset, long length, Set<AccessFlag> access) {
-        if (closed) {
-            throw new VerbsException("reg_mr on " + this + ": the device is closed");
+    private MemoryRegion export(long offset, long length, Set<AccessFlag> access) {
+        use.readLock().lock();
+        try {
+            if (closed) {
+                throw new VerbsException("reg_mr on " + this + ": the device is closed");
+            }
+            Exported region =
+                    new Exported(this, domain.registerMemory(pool.exported().asSlice(offset, length), access));
+            exported.add(region);
+            return region;
+        } finally {
+            use.readLock().unlock();
         }
-        Exported region =
-                new Exported(this, domain.registerMemory(pool.exported().asSlice(offset, length), access));
-        exported.add(region);
-        return region;
     }
 
-    private synchronized void revoke(Exported region) {
-        region.memory().close();
-        exported.remove(region);
+    /** How many ranges are registered for peers. */
+    public int exportedRanges() {
+        return exported.size();
+    }
+
+    private void revoke(Exported region) {
+        use.readLock().lock();
+        try {
+            region.memory().close();
+            exported.remove(region);
+        } finally {
+            use.readLock().unlock();
+        }
     }
 
     /** A range of the exported frames. */
@@ -169,13 +188,18 @@ public final class OpenDevice implements AutoCloseable {
      *     pool then
      */
     @Override
-    public synchronized void close() {
-        if (!closed) {
-            closed = true;
-            exported.forEach(region -> parts.add(region.memory()));
-            exported.clear();
+    public void close() {
+        use.writeLock().lock();
+        try {
+            if (!closed) {
+                closed = true;
+                exported.forEach(region -> parts.add(region.memory()));
+                exported.clear();
+            }
+            parts.close();
+        } finally {
+            use.writeLock().unlock();
         }
-        parts.close();
     }
 
     @Override

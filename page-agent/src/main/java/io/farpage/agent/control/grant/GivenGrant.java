@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The regions of one grant: one for each range and device. Ranges are added as homes join extents, and revoked one by one, so that transfers with the
- * others go on. Used under the lock of {@link HomeGrants}.
+ * others go on. Used under the lock of {@link HomeGrants}, except for {@link #export}.
  */
 final class GivenGrant {
     private static final Logger log = LoggerFactory.getLogger(GivenGrant.class);
@@ -80,37 +80,50 @@ final class GivenGrant {
         }
     }
 
-    /** Registers the ranges with devices that they are not registered with. Regions of a device that was closed are gone with it. */
-    void register(List<OpenDevice> devices) {
+    /** Regions of a device that was closed are gone with it. */
+    void retainAll(List<OpenDevice> devices) {
         for (Map<OpenDevice, MemoryRegion> each : ranges.values()) {
             if (each.keySet().retainAll(devices)) {
                 published = false;
             }
         }
-        devices.forEach(this::register);
     }
 
-    private void register(OpenDevice device) {
-        try {
-            for (Map.Entry<PoolRange, Map<OpenDevice, MemoryRegion>> each : ranges.entrySet()) {
-                if (!each.getValue().containsKey(device)) {
-                    PoolRange range = each.getKey();
-                    each.getValue().put(device, export(device, range));
-                    published = false;
-                }
-            }
-            failed.remove(device);
-        } catch (VerbsException e) {
-            if (failed.add(device)) {
-                log.error("{} is not given over {}: {}", parties, device, e.getMessage());
-            }
-        }
+    /** The ranges that are not registered with a device. */
+    List<PoolRange> missing(OpenDevice device) {
+        return ranges.entrySet().stream()
+                .filter(each -> !each.getValue().containsKey(device))
+                .map(Map.Entry::getKey)
+                .toList();
     }
 
-    private MemoryRegion export(OpenDevice device, PoolRange range) {
+    /** Registers a range, without adding the region. Needs no lock. */
+    MemoryRegion export(OpenDevice device, PoolRange range) {
         return parties.pull().isPresent()
                 ? device.exportForReads(range.offset(), range.length())
                 : device.export(range.offset(), range.length());
+    }
+
+    /** Adds a region. False if its range was revoked meanwhile, or has a region of the device. */
+    boolean add(OpenDevice device, PoolRange range, MemoryRegion region) {
+        Map<OpenDevice, MemoryRegion> regions = ranges.get(range);
+        if (regions == null || regions.putIfAbsent(device, region) != null) {
+            return false;
+        }
+        published = false;
+        return true;
+    }
+
+    /** All ranges are registered with a device. */
+    void registered(OpenDevice device) {
+        failed.remove(device);
+    }
+
+    /** A range could not be registered with a device. */
+    void failed(OpenDevice device, VerbsException why) {
+        if (failed.add(device)) {
+            log.error("{} is not given over {}: {}", parties, device, why.getMessage());
+        }
     }
 
     /** What the other node has to know. */

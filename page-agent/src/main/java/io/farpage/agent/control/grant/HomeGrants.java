@@ -3,6 +3,7 @@ package io.farpage.agent.control.grant;
 import io.farpage.agent.control.LocalNode;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
+import io.farpage.agent.control.grant.PoolRanges.PoolRange;
 import io.farpage.agent.control.member.PoolAccess;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
@@ -13,6 +14,8 @@ import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.VerbsException;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -160,11 +163,18 @@ public final class HomeGrants implements PoolAccess {
     }
 
     /** Registers what is missing. Returns what is to be published; empty if nothing has changed, or there is nothing to grant. */
-    private synchronized Optional<GrantContent> register(GrantParties parties, SpaceExtents space, boolean isGranted) {
+    private Optional<GrantContent> register(GrantParties parties, SpaceExtents space, boolean isGranted) {
+        List<OpenDevice> devices = transports.devices();
+        Optional<GivenGrant> prepared = prepare(parties, space, devices);
+        prepared.ifPresent(grant -> devices.forEach(device -> register(grant, device)));
+        return prepared.flatMap(grant -> changes(grant, isGranted));
+    }
+
+    private synchronized Optional<GivenGrant> prepare(
+            GrantParties parties, SpaceExtents space, List<OpenDevice> devices) {
         if (barred.contains(new Peer(parties.node(), parties.incarnation()))) {
             return Optional.empty();
         }
-        List<OpenDevice> devices = transports.devices();
         GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
         grant.add(parties.pull()
                 .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
@@ -173,8 +183,46 @@ public final class HomeGrants implements PoolAccess {
             given.remove(parties);
             return Optional.empty();
         }
-        grant.register(devices);
-        return grant.isPublished() && isGranted ? Optional.empty() : Optional.of(grant.content());
+        grant.retainAll(devices);
+        return Optional.of(grant);
+    }
+
+    /**
+     * Registers a grant with one device, range by range and without the lock, since a device pins the pages of a range meanwhile: revoking and barring do not
+     * wait for that. A range that is revoked meanwhile is deregistered again. No node knows its key.
+     */
+    private void register(GivenGrant grant, OpenDevice device) {
+        try {
+            for (PoolRange range : missing(grant, device)) {
+                MemoryRegion region = grant.export(device, range);
+                if (!add(grant, device, range, region)) {
+                    region.close();
+                }
+            }
+            registered(grant, device);
+        } catch (VerbsException e) {
+            failed(grant, device, e);
+        }
+    }
+
+    private synchronized List<PoolRange> missing(GivenGrant grant, OpenDevice device) {
+        return grant.missing(device);
+    }
+
+    private synchronized boolean add(GivenGrant grant, OpenDevice device, PoolRange range, MemoryRegion region) {
+        return grant.add(device, range, region);
+    }
+
+    private synchronized void registered(GivenGrant grant, OpenDevice device) {
+        grant.registered(device);
+    }
+
+    private synchronized void failed(GivenGrant grant, OpenDevice device, VerbsException why) {
+        grant.failed(device, why);
+    }
+
+    private synchronized Optional<GrantContent> changes(GivenGrant grant, boolean isGranted) {
+        return grant.isEmpty() || (grant.isPublished() && isGranted) ? Optional.empty() : Optional.of(grant.content());
     }
 
     private synchronized void published(GrantParties parties) {

@@ -38,6 +38,9 @@ final class PoolRanges {
      */
     private static final int MAX_APART = 128;
 
+    /** Ranges are joined up to this length: a device pins a range as a whole, and its key is revoked as a whole. */
+    static final long MAX_JOINED = 16L << 30;
+
     /** What a pool of a node, which is a home, has of an extent in an epoch; empty if it is none, or the extent is in another epoch. */
     static List<PoolRange> of(SpaceExtents space, ExtentEpoch pulled, String home, Incarnation pool) {
         return space.extents().stream()
@@ -66,7 +69,9 @@ final class PoolRanges {
         }
         List<PoolRange> joined = new ArrayList<>();
         for (PoolRange next : extents) {
-            if (!joined.isEmpty() && joined.getLast().end() == next.offset()) {
+            if (!joined.isEmpty()
+                    && joined.getLast().end() == next.offset()
+                    && joined.getLast().length() + next.length() <= MAX_JOINED) {
                 PoolRange last = joined.removeLast();
                 joined.add(new PoolRange(last.offset(), last.length() + next.length()));
             } else {

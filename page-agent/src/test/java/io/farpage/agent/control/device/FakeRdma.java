@@ -1,8 +1,8 @@
 package io.farpage.agent.control.device;
 
-import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Device;
+import io.farpage.verbs.ProtectionDomain;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.VerbsProvider;
 import io.farpage.verbs.soft.IdleStrategy;
@@ -16,9 +16,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /** Soft devices under names of RDMA devices, which come and go. Waiting for their events takes no time. */
-final class FakeRdma implements VerbsProvider {
+public final class FakeRdma implements VerbsProvider {
     private static final int ENODEV = 19;
 
     private final SoftProvider soft = new SoftProvider(
@@ -27,16 +28,18 @@ final class FakeRdma implements VerbsProvider {
     final Set<String> present = new TreeSet<>();
     /** Devices that are not usable yet. */
     final Set<String> down = new TreeSet<>();
+    /** What happens before memory is registered. Any thread. */
+    public volatile Runnable onRegister = () -> {};
     /** Names of devices in the order in which they were probed. */
     final List<String> probed = new ArrayList<>();
     /** The same of those that were opened for use. */
     final List<String> opened = new ArrayList<>();
 
-    FakeRdma(String... devices) {
+    public FakeRdma(String... devices) {
         present.addAll(List.of(devices));
     }
 
-    static SoftProvider tcp() {
+    public static SoftProvider tcp() {
         return new SoftProvider(
                 SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
     }
@@ -69,26 +72,41 @@ final class FakeRdma implements VerbsProvider {
     public Device open(String name) {
         opened.add(name);
         Device device = soft.open(SoftProvider.DEVICE);
-        return (Device) Proxy.newProxyInstance(
-                Device.class.getClassLoader(), new Class<?>[] {Device.class}, (_, method, arguments) -> {
-                    switch (method.getName()) {
-                        case "name", "toString":
-                            return name;
-                        case "awaitAsyncEvent":
-                            return Optional.<AsyncEvent>empty();
-                        case "queryPort":
-                            if (!present.contains(name)) {
-                                throw new VerbsException("query_port on " + name + ": ENODEV", ENODEV);
-                            }
-                            break;
-                        default:
-                            break;
+        return around(Device.class, device, method -> switch (method) {
+            case "name", "toString" -> Optional.of(name);
+            case "awaitAsyncEvent" -> Optional.of(Optional.empty());
+            case "queryPort" -> {
+                if (!present.contains(name)) {
+                    throw new VerbsException("query_port on " + name + ": ENODEV", ENODEV);
+                }
+                yield Optional.empty();
+            }
+            case "allocateProtectionDomain" ->
+                Optional.of(around(ProtectionDomain.class, device.allocateProtectionDomain(), this::registering));
+            default -> Optional.empty();
+        });
+    }
+
+    private Optional<Object> registering(String method) {
+        if (method.equals("registerMemory")) {
+            onRegister.run();
+        }
+        return Optional.empty();
+    }
+
+    /** {@code target}, except for what {@code answer} has an answer to. */
+    private static <T> T around(Class<T> type, T target, Function<String, Optional<?>> answer) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (_, method, arguments) -> {
+                    Optional<?> given = answer.apply(method.getName());
+                    if (given.isPresent()) {
+                        return given.get();
                     }
                     try {
-                        return method.invoke(device, arguments);
+                        return method.invoke(target, arguments);
                     } catch (InvocationTargetException e) {
                         throw e.getCause();
                     }
-                });
+                }));
     }
 }

@@ -6,12 +6,17 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
-/** Calls on any file descriptor (read(2), readv(2), write(2), close(2)). */
+/** Calls on any file descriptor (read(2), readv(2), write(2), fcntl(2), close(2)). */
 public final class FileIo {
     private static final MethodHandle read$mh = ofBuffer("read");
     private static final MethodHandle write$mh = ofBuffer("write");
     private static final MethodHandle readv$mh =
             Libc.capturing("readv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+    private static final int F_GETFL = 3;
+    private static final int F_SETFL = 4;
+    private static final int O_NONBLOCK = 0x800;
+    private static final MethodHandle fcntl$mh =
+            Libc.capturing("fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), 2);
     private static final MethodHandle close$mh = Libc.capturing("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private FileIo() {}
@@ -49,6 +54,20 @@ public final class FileIo {
         try {
             // SAFETY: Message keeps its vector alive; the caller owns what it points to.
             return errno.check((long) readv$mh.invokeExact(errno.segment(), fd, message.vector(), message.count()));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** Makes reads fail with EAGAIN instead of waiting. Returns 0, or a negative error number. */
+    public static int setNonBlocking(Errno errno, int fd) {
+        try {
+            long flags = errno.check((long) (int) fcntl$mh.invokeExact(errno.segment(), fd, F_GETFL, 0));
+            return (int)
+                    (flags < 0
+                            ? flags
+                            : errno.check((long) (int)
+                                    fcntl$mh.invokeExact(errno.segment(), fd, F_SETFL, (int) flags | O_NONBLOCK)));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

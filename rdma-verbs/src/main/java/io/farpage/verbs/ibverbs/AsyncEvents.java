@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
 import io.farpage.linux.PollSet;
 import io.farpage.verbs.AsyncEvent;
 import java.lang.foreign.Arena;
@@ -38,6 +39,7 @@ final class AsyncEvents {
         this.library = library;
         this.context = context;
         this.fd = fd;
+        Failure.check(-FileIo.setNonBlocking(errno, fd), "fcntl", "async_fd " + fd, "the descriptor is not usable");
     }
 
     Optional<AsyncEvent> await(Duration timeout) throws InterruptedException {
@@ -71,9 +73,10 @@ final class AsyncEvents {
         if (poll.await(waitNanos) <= 0) {
             return Optional.empty();
         }
-        // Readable, and read only under the lock: this does not block.
-        if (library.getAsyncEvent(errno, context, event) != 0) {
-            broken = true;
+        // The event may be gone: destroying the object that raised it removes it. The descriptor does not block then.
+        int failure = library.getAsyncEvent(errno, context, event);
+        if (failure != 0) {
+            broken = failure != Errno.EAGAIN;
             return Optional.empty();
         }
         AsyncEvent.Type type = AsyncEvent.Type.ofCode(event.get(JAVA_INT, Structs.AsyncEvent.EVENT_TYPE));

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.farpage.linux.Errno;
+import io.farpage.linux.FileIo;
 import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.ibverbs.LibIbverbs.Release;
@@ -36,6 +37,7 @@ final class IbvCompletionChannel implements CompletionChannel {
         this.fd = Native.at(channel, Structs.CompChannel.SIZE).get(JAVA_INT, Structs.CompChannel.FD);
         this.name = device + " completion channel fd " + fd;
         this.users = new Children(device, name);
+        Failure.check(-FileIo.setNonBlocking(errno, fd), "fcntl", name, "the descriptor is not usable");
     }
 
     IbvDevice device() {
@@ -75,12 +77,12 @@ final class IbvCompletionChannel implements CompletionChannel {
             return false;
         }
         Failure.check(Math.max(0, -ready), "poll", name, "the descriptor is not usable");
-        // Only this thread reads, so the event that poll(2) saw is still pending and the read does not block.
-        Failure.check(
-                device.library().getCqEvent(errno, channel, event),
-                "get_cq_event",
-                name,
-                "the descriptor is not usable");
+        int failure = device.library().getCqEvent(errno, channel, event);
+        if (failure == Errno.EAGAIN) {
+            // The event went with its completion queue.
+            return false;
+        }
+        Failure.check(failure, "get_cq_event", name, "the descriptor is not usable");
         long cq = event.get(JAVA_LONG, 0);
         for (int i = 0; i < queues.size(); i++) {
             IbvCompletionQueue queue = queues.get(i);

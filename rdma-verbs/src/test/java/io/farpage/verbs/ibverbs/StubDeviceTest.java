@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.Availability.Available;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Availability.Unavailable;
@@ -19,11 +20,17 @@ import io.farpage.verbs.QpEndpoint;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.ResourceBusyException;
+import io.farpage.verbs.SendFlag;
+import io.farpage.verbs.WcStatus;
+import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -83,9 +90,9 @@ final class StubDeviceTest {
                 Arena arena = Arena.ofShared();
                 Device device = library.provider().open(StubLibrary.DEVICE);
                 ProtectionDomain domain = device.allocateProtectionDomain();
-                CompletionQueue queue = device.createCompletionQueue(1024);
-                QueuePair pair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT);
-                MemoryRegion other = domain.registerMemory(arena.allocate(4096, 4096), Set.of())) {
+                CompletionQueue queue = device.createCompletionQueue(1024)) {
+            QueuePair pair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT);
+            MemoryRegion other = domain.registerMemory(arena.allocate(4096, 4096), Set.of());
             MemorySegment large = arena.allocate(4096, 4096);
             library.set("stub_registering_takes_long", 1);
             Future<MemoryRegion> registering = threads.submit(() -> domain.registerMemory(large, Set.of()));
@@ -103,6 +110,50 @@ final class StubDeviceTest {
                 registering.get(10, TimeUnit.SECONDS).close();
             }
         }
+    }
+
+    @Test
+    void shouldFlushWhatWasPreparedBeforeTheError() {
+        try (Arena arena = Arena.ofConfined();
+                Device device = library.provider().open(StubLibrary.DEVICE);
+                ProtectionDomain domain = device.allocateProtectionDomain();
+                CompletionQueue queue = device.createCompletionQueue(1024);
+                QueuePair pair = domain.createQueuePair(queue, queue, QpOptions.DEFAULT)) {
+            pair.modifyToInit();
+            pair.modifyToRtr(new QpEndpoint(20, 9, SAME_SUBNET, 5));
+            pair.modifyToRts();
+            pair.prepareRead(7, arena.allocate(64).address(), 64, 1, 4096, 2, SendFlag.SIGNALED);
+            pair.modifyToErr();
+            pair.postSend();
+            WorkCompletion[] two = WorkCompletion.array(2);
+            assertEquals(1, queue.poll(two));
+            assertEquals(7, two[0].wrId());
+            assertEquals(WcStatus.WR_FLUSH_ERR, two[0].status());
+        }
+    }
+
+    @Test
+    void shouldNotBlockWhenAnEventGoesWithItsQueuePairBeforeItIsRead() throws Exception {
+        Device device = library.provider().open(StubLibrary.DEVICE);
+        library.set("stub_event_goes", 1);
+        assertEquals(Optional.empty(), awaitEvent(device));
+        library.set("stub_event_goes", 0);
+        assertEquals(Optional.of(new AsyncEvent(AsyncEvent.Type.PORT_ACTIVE, 1)), awaitEvent(device));
+        device.close();
+    }
+
+    /** Raises an event and waits for it. A thread that blocks in read(2) cannot be interrupted, and keeps the device open. */
+    private Optional<AsyncEvent> awaitEvent(Device device) throws Exception {
+        library.raise();
+        CompletableFuture<Optional<AsyncEvent>> event = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                event.complete(device.awaitAsyncEvent(Duration.ofMillis(1)));
+            } catch (InterruptedException e) {
+                event.completeExceptionally(e);
+            }
+        });
+        return event.get(3, TimeUnit.SECONDS);
     }
 
     private Unavailable refusal() {

@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Files;
@@ -189,10 +191,6 @@ final class StubLibrary {
         return new IbverbsProvider(IbvOptions.DEFAULT.withLibrary(library), host);
     }
 
-    Host host() {
-        return host;
-    }
-
     void set(String variable, int value) {
         at(variable, Integer.BYTES).set(JAVA_INT, 0, value);
     }
@@ -206,8 +204,17 @@ final class StubLibrary {
         return at("stub_attr", QpAttr.SIZE);
     }
 
-    MemorySegment function(String name) {
-        return symbols.findOrThrow(name);
+    /** Makes the device raise an asynchronous event. */
+    @SuppressWarnings("restricted") // the library is the test's own
+    void raise() {
+        try {
+            // SAFETY: the source above declares the function like this.
+            Linker.nativeLinker()
+                    .downcallHandle(symbols.findOrThrow("stub_raise"), FunctionDescriptor.ofVoid())
+                    .invokeExact();
+        } catch (Throwable t) {
+            throw new IllegalStateException(t);
+        }
     }
 
     @SuppressWarnings("restricted") // the library is the test's own

@@ -54,7 +54,10 @@ public interface QueuePair extends AutoCloseable {
     /** RTR→RTS: from now on sends are processed. @throws IllegalTransitionException from another state */
     void modifyToRts();
 
-    /** To ERR, from anywhere: everything outstanding completes with {@link WcStatus#WR_FLUSH_ERR}. */
+    /**
+     * To ERR, from anywhere: everything outstanding completes with {@link WcStatus#WR_FLUSH_ERR}. What is prepared stays prepared, and does the same once it
+     * is posted.
+     */
     void modifyToErr();
 
     /** To RESET, from anywhere: everything outstanding is forgotten without a completion. */

@@ -161,7 +161,9 @@ final class IbvQueuePair implements QueuePair {
         if (!from.canMoveTo(next)) {
             throw new IllegalTransitionException(name, from, next);
         }
-        discardPrepared();
+        if (next != QpState.ERR) {
+            discardPrepared();
+        }
         try {
             transition.run();
             known = next;

@@ -3,6 +3,7 @@ package io.farpage.verbs.contract;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.verbs.QpState;
+import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.WcStatus;
 import org.junit.jupiter.api.Test;
 
@@ -44,6 +45,24 @@ public abstract class FlushContract {
             pair.qpB.modifyToErr();
             pair.receive(2, 0, 64);
             pair.b.polling().expect(2, WcStatus.WR_FLUSH_ERR);
+        }
+    }
+
+    @Test
+    void shouldFlushWhatIsPreparedWhenTheErrorComes() {
+        try (Connected pair = new Connected(open(), Connected.OPTIONS)) {
+            pair.qpA.prepareRead(
+                    1,
+                    pair.a.address(0),
+                    64,
+                    pair.a.region.lkey(),
+                    pair.b.address(0),
+                    pair.b.region.rkey(),
+                    SendFlag.SIGNALED);
+            pair.qpA.modifyToErr();
+            pair.qpA.postSend();
+            pair.a.polling().expect(1, WcStatus.WR_FLUSH_ERR);
+            assertEquals(0, pair.a.polling().pollOnce());
         }
     }
 

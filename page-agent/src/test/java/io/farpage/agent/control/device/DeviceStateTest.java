@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 /** What a port must have to carry links. */
 final class DeviceStateTest {
     private static DeviceState of(PortState state, String gid) {
-        return DeviceState.of(new PortAttributes(1, state, LinkLayer.ETHERNET, Mtu.MTU_1024, 0, 1, Gid.parse(gid), false));
+        return DeviceState.of(
+                new PortAttributes(1, state, LinkLayer.ETHERNET, Mtu.MTU_1024, 0, 1, Gid.parse(gid), false));
     }
 
     @Test

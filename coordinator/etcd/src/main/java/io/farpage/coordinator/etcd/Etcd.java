@@ -62,6 +62,18 @@ record Etcd(Members members, String prefix, Duration deadline) {
                 .findFirst();
     }
 
+    /** The revision of etcd, which counts the changes of all keys, of other prefixes too. */
+    long revision() {
+        return ask("get the revision", client -> client.getKVClient().get(key("revision")))
+                .getHeader()
+                .getRevision();
+    }
+
+    /** Forgets what keys were before a revision. */
+    void compact(long revision) {
+        ask("compact to " + revision, client -> client.getKVClient().compact(revision));
+    }
+
     /** All pairs under a path at one moment, in the order of their keys. */
     List<KeyValue> under(String path) {
         ByteSequence start = key(path);

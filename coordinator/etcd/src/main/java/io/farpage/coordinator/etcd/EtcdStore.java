@@ -46,6 +46,7 @@ final class EtcdStore implements Store {
 
     private final Etcd etcd;
     private final Lead lead;
+    private final Compaction compaction;
     private Mark mark;
 
     /** Tables that were read when the store was opened, and neither asked for nor changed since: a new leader reads them all, and at once is sooner. */
@@ -65,6 +66,7 @@ final class EtcdStore implements Store {
     private EtcdStore(Etcd etcd, Lead lead) {
         this.etcd = etcd;
         this.lead = lead;
+        this.compaction = Compaction.begin(etcd);
         this.mark = Mark.NEW;
     }
 
@@ -135,6 +137,7 @@ final class EtcdStore implements Store {
         if (next.staged() > 0) {
             applyQuietly();
         }
+        compaction.onCommit(size(parts));
     }
 
     /**
@@ -299,6 +302,13 @@ final class EtcdStore implements Store {
         }
         parts.add(new Part(List.copyOf(open)));
         return parts;
+    }
+
+    private static long size(List<Part> parts) {
+        return parts.stream()
+                .flatMap(part -> part.changes().stream())
+                .mapToLong(change -> change.row().map(EtcdStore::size).orElse(0L))
+                .sum();
     }
 
     private static long size(String text) {

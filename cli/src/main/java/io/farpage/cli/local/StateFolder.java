@@ -3,6 +3,7 @@ package io.farpage.cli.local;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -56,10 +57,44 @@ final class StateFolder {
         return path.resolve(name);
     }
 
-    /** Makes the folder if it does not exist, and takes it for this process alone; closing the channel gives it back. */
+    /**
+     * Takes the folder for this process alone, and makes it if it does not exist; closing the channel gives it back. The lock file is beside the folder and stays
+     * when the folder is deleted: of two processes that lock a file of one name, one may hold a lock on a file that was unlinked.
+     */
     FileChannel lock() throws IOException {
+        Path beside = path.resolveSibling(".%s.lock".formatted(path.getFileName()));
+        Files.createDirectories(beside.getParent());
+        FileChannel channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try {
+            if (!isTaken(channel)) {
+                throw new LocalClusterException(
+                        "another 'farpage up' or 'farpage down' is at work in %s; wait for its end".formatted(path));
+            }
+            requireOwn();
+            make();
+            return channel;
+        } catch (IOException | RuntimeException e) {
+            channel.close();
+            throw e;
+        }
+    }
+
+    private static boolean isTaken(FileChannel channel) throws IOException {
+        try {
+            return channel.tryLock() != null;
+        } catch (OverlappingFileLockException e) {
+            return false; // this process has it already
+        }
+    }
+
+    void make() throws IOException {
+        Files.createDirectories(path);
+    }
+
+    private void requireOwn() throws IOException {
         if (Files.isDirectory(path) && !Files.exists(file(RECORD))) {
             try (Stream<Path> found = Files.list(path)) {
+                // An earlier version had its lock file in the folder.
                 Optional<Path> other =
                         found.filter(file -> !file.endsWith("lock")).findFirst();
                 if (other.isPresent()) {
@@ -69,14 +104,6 @@ final class StateFolder {
                 }
             }
         }
-        Files.createDirectories(path);
-        FileChannel channel = FileChannel.open(file("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        if (channel.tryLock() == null) {
-            channel.close();
-            throw new LocalClusterException(
-                    "another 'farpage up' or 'farpage down' is at work in %s; wait for its end".formatted(path));
-        }
-        return channel;
     }
 
     Optional<Kept> read() throws IOException {

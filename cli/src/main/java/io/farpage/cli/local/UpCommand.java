@@ -21,7 +21,8 @@ import picocli.CommandLine.Spec;
         name = "up",
         description = {
             "Starts a coordinator and agents on this host, and a guest if wanted; they run until 'farpage down'.",
-            "If the cluster runs already it says so; what a crash has left is ended first. Across hosts, 'coordinator up INVENTORY' forms a cluster."
+            "If the cluster runs already it says so; what a crash has left is ended first. Across hosts, 'coordinator"
+                    + " up INVENTORY' forms a cluster."
         },
         mixinStandardHelpOptions = true)
 public final class UpCommand implements Callable<Integer> {
@@ -47,8 +48,9 @@ public final class UpCommand implements Callable<Integer> {
             fallbackValue = "64MiB",
             converter = BytesOption.class,
             description =
-                    "Also run a guest of this size on local-1, a quarter of it resident and all of it on the other nodes"
-                            + " (${FALLBACK-VALUE} if no size is given). It is a process that checks its pages in random order.")
+                    "Also run a guest of this size on local-1, a quarter of it resident and all of it on the other"
+                            + " nodes (${FALLBACK-VALUE} if no size is given). It is a process that checks its pages in"
+                            + " random order.")
     private @Nullable Long guest;
 
     @Option(names = "--dry-run", description = "Print what would be done, and do nothing.")
@@ -81,12 +83,9 @@ public final class UpCommand implements Callable<Integer> {
             if (cluster.isLeft()) {
                 out.println("a cluster was not ended whole; ending it first");
                 cluster.end();
+                folder.make();
             }
-        }
-        // The lock file went with the folder.
-        try (FileChannel _ = folder.lock()) {
-            String url = new LocalCluster(folder, out).start(plan);
-            printNext(out, plan, url);
+            printNext(out, plan, cluster.start(plan));
         }
         return 0;
     }

@@ -9,6 +9,7 @@ import io.farpage.config.DurationOption;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.JoinTokens;
+import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.tls.CaPin;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -27,12 +28,18 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code coordinator certs init|issue|renew}: a private CA in a directory, for clusters that have none. */
+/** {@code coordinator certs init|issue|renew|revoke}: a private CA in a directory, for clusters that have none. */
 @Command(
         name = "certs",
         description =
-                "Keeps a private CA in a directory and issues certificates. Clusters with a CA of their own do not need it.",
-        subcommands = {CertsCommand.Init.class, CertsCommand.Issue.class, CertsCommand.Renew.class},
+                "Keeps a private CA in a directory and issues certificates. Clusters with a CA of their own do not"
+                        + " need it.",
+        subcommands = {
+            CertsCommand.Init.class,
+            CertsCommand.Issue.class,
+            CertsCommand.Renew.class,
+            CertsCommand.Revoke.class
+        },
         mixinStandardHelpOptions = true)
 final class CertsCommand implements Callable<Integer> {
 
@@ -46,7 +53,8 @@ final class CertsCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         throw new ParameterException(
-                Objects.requireNonNull(spec).commandLine(), "Missing required subcommand: init, issue or renew");
+                Objects.requireNonNull(spec).commandLine(),
+                "Missing required subcommand: init, issue, renew or revoke");
     }
 
     private static PrintWriter out(@Nullable CommandSpec spec) {
@@ -69,8 +77,8 @@ final class CertsCommand implements Callable<Integer> {
                 names = "--listen",
                 paramLabel = "HOST:PORT",
                 defaultValue = "127.0.0.1:7400",
-                description =
-                        "Where the coordinator is to listen; its certificate names the host (default ${DEFAULT-VALUE}).")
+                description = "Where the coordinator is to listen; its certificate names the host (default"
+                        + " ${DEFAULT-VALUE}).")
         private String listen = "127.0.0.1:7400";
 
         @Option(
@@ -136,16 +144,16 @@ final class CertsCommand implements Callable<Integer> {
 
         private String configuration(HostPort where, CertificateDirectory files) {
             return """
-                    server:
-                      listen: "%s"
-                    store:
-                      directory: "%s"
-                    tls:
-                      certificate: "%s"
-                      key: "%s"
-                      ca: "%s"
-                      ca_key: "%s"
-                    """.formatted(
+                server:
+                  listen: "%s"
+                store:
+                  directory: "%s"
+                tls:
+                  certificate: "%s"
+                  key: "%s"
+                  ca: "%s"
+                  ca_key: "%s"
+                """.formatted(
                             where,
                             store.toAbsolutePath(),
                             files.certificate("coordinator"),
@@ -168,8 +176,8 @@ final class CertsCommand implements Callable<Integer> {
     /** {@code coordinator certs issue NODE}. */
     @Command(
             name = "issue",
-            description =
-                    "Issues a certificate for a node or, with --role, for a person or a program; the files are NAME.pem and NAME.key.",
+            description = "Issues a certificate for a node or, with --role, for a person or a program; the files are"
+                    + " NAME.pem and NAME.key.",
             mixinStandardHelpOptions = true)
     static final class Issue implements Callable<Integer> {
         @picocli.CommandLine.Mixin
@@ -222,8 +230,8 @@ final class CertsCommand implements Callable<Integer> {
     @Command(
             name = "renew",
             description =
-                    "Renews the certificates in the directory of which two thirds of their life are over; keys and names stay the same. Running"
-                            + " programs use them without a restart.",
+                    "Renews the certificates in the directory of which two thirds of their life are over; keys and"
+                            + " names stay the same. Running programs use them without a restart.",
             mixinStandardHelpOptions = true)
     static final class Renew implements Callable<Integer> {
         @picocli.CommandLine.Mixin
@@ -244,6 +252,42 @@ final class CertsCommand implements Callable<Integer> {
                             .printf(
                                     "%s, valid until %s%n",
                                     file, certificate.getNotAfter().toInstant()));
+            out(spec).flush();
+            return 0;
+        }
+    }
+
+    /** {@code coordinator certs revoke NODE}. */
+    @Command(
+            name = "revoke",
+            description =
+                    "Revokes all certificates that a node has by now, at all coordinators and within seconds. A join"
+                            + " token lets it join anew. Run it on a coordinator's host, as its user.",
+            mixinStandardHelpOptions = true)
+    static final class Revoke implements Callable<Integer> {
+        @picocli.CommandLine.Mixin
+        private final ConfigOptions options = new ConfigOptions();
+
+        @Parameters(paramLabel = "NODE", description = "The node's id.")
+        private String node = "";
+
+        @Spec
+        private @Nullable CommandSpec spec;
+
+        @Override
+        public Integer call() {
+            Config config = options.load();
+            CommandAudit.of(config).of("certificate.revoke", node, Map.of(), () -> {
+                try (AccessRecords records = StoreAccess.records(config)) {
+                    new NodeKeys(records).revoke(node);
+                    return node;
+                }
+            });
+            out(spec)
+                    .printf(
+                            "the certificates of node '%s' are revoked; 'coordinator join-token create %s' lets it"
+                                    + " join anew%n",
+                            node, node);
             out(spec).flush();
             return 0;
         }

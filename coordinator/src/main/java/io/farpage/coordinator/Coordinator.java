@@ -128,7 +128,8 @@ public final class Coordinator implements AutoCloseable {
                 time,
                 membership,
                 new Api.Memory(spaces, heat, repairs),
-                new Api.Doors(doors.issuer(config), options.entrance().control()));
+                new Api.Doors(
+                        doors.issuer(config), doors.keys(), options.entrance().control()));
         StoreProbe probe = new StoreProbe(ledger);
         RestServer server = RestServer.start(
                 options,

@@ -8,6 +8,7 @@ import io.farpage.config.Version;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Issuer;
 import io.farpage.coordinator.access.JoinTokens;
+import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.access.Tokens;
 import io.farpage.coordinator.api.AuditedRoutes;
 import io.farpage.coordinator.api.Rights;
@@ -30,6 +31,7 @@ final class Doors {
     private final AccessRecords records;
     private final Tokens tokens;
     private final JoinTokens joinTokens;
+    private final NodeKeys keys;
     private @Nullable Audit audit;
 
     private Doors(Optional<Tls> tls, AccessRecords records) {
@@ -37,6 +39,7 @@ final class Doors {
         this.records = records;
         this.tokens = new Tokens(records);
         this.joinTokens = new JoinTokens(records);
+        this.keys = new NodeKeys(records);
     }
 
     /**
@@ -55,12 +58,12 @@ final class Doors {
 
     /** Decides by the rights of a coordinator that serves. */
     AccessControl serving(Config config) {
-        return AccessControl.of(Rights.table(config.get(Settings.NODES_CREATE_SPACES)), tokens);
+        return AccessControl.of(Rights.table(config.get(Settings.NODES_CREATE_SPACES)), tokens, keys);
     }
 
     /** Decides by the rights of a coordinator that is being rebuilt. */
     AccessControl rebuilding() {
-        return AccessControl.of(Rights.rebuildTable(), tokens);
+        return AccessControl.of(Rights.rebuildTable(), tokens, keys);
     }
 
     /** The audit, which is opened at the first call: its directory is the store's, which the store makes. */
@@ -96,8 +99,13 @@ final class Doors {
                 Math.toIntExact(config.get(Settings.MAX_BODY)));
     }
 
+    /** What is known of the keys of nodes. */
+    NodeKeys keys() {
+        return keys;
+    }
+
     /** Issues nodes' certificates. */
     Issuer issuer(Config config) {
-        return new Issuer(tls, config.get(Settings.CA_KEY), config.get(Settings.LIFETIME), joinTokens);
+        return new Issuer(tls, config.get(Settings.CA_KEY), config.get(Settings.LIFETIME), joinTokens, keys);
     }
 }

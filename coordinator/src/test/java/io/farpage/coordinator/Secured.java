@@ -4,6 +4,7 @@ import io.farpage.access.Role;
 import io.farpage.certs.CertificateAuthority;
 import io.farpage.certs.Keys;
 import io.farpage.certs.PrivateFiles;
+import io.farpage.certs.SigningRequest;
 import io.farpage.certs.Subject;
 import io.farpage.coordinator.cluster.FakeTime;
 import io.farpage.tls.CaPin;
@@ -17,6 +18,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.time.Duration;
@@ -33,7 +35,7 @@ final class Secured implements AutoCloseable {
 
     final Running running;
     private final Path directory;
-    private final CertificateAuthority.Made ca = CertificateAuthority.make();
+    private CertificateAuthority.Made ca = CertificateAuthority.make();
 
     /** @param more settings */
     Secured(Path directory, Map<String, String> more) {
@@ -57,6 +59,27 @@ final class Secured implements AutoCloseable {
         KeyPair pair = Keys.generate();
         PrivateFiles.create(at(name + ".key"), Pem.encode(pair.getPrivate()));
         PrivateFiles.create(at(name + ".pem"), Pem.encode(ca.authority().issue(pair.getPublic(), subject, lifetime)));
+    }
+
+    /** Trusts another CA alone from now on, and shows a certificate of it. */
+    void changeCa() {
+        ca = CertificateAuthority.make();
+        KeyPair pair = Keys.generate();
+        Subject coordinator = Subject.coordinator(List.of("127.0.0.1"));
+        PrivateFiles.replace(at("ca.pem"), Pem.encode(ca.authority().certificate()));
+        PrivateFiles.replace(at("coordinator.key"), Pem.encode(pair.getPrivate()));
+        PrivateFiles.replace(
+                at("coordinator.pem"), Pem.encode(ca.authority().issue(pair.getPublic(), coordinator, HOUR)));
+    }
+
+    /** A signing request for the key of a client. */
+    String signingRequest(String name) throws IOException {
+        return SigningRequest.make(
+                name,
+                Pem.certificates(Files.readString(at(name + ".pem")), name)
+                        .getFirst()
+                        .getPublicKey(),
+                Pem.privateKey(Files.readString(at(name + ".key")), name));
     }
 
     /** A client that shows a node's certificate. */

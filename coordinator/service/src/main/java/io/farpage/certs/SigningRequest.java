@@ -43,7 +43,7 @@ public final class SigningRequest {
      *
      * @throws IllegalArgumentException if it is no such request, or its key is too weak
      */
-    static PublicKey publicKey(String pem) {
+    public static PublicKey publicKey(String pem) {
         if (pem.length() > LONGEST) {
             throw new IllegalArgumentException("the signing request is longer than %d bytes".formatted(LONGEST));
         }

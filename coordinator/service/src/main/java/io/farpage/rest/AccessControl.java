@@ -2,6 +2,7 @@ package io.farpage.rest;
 
 import io.farpage.access.Access;
 import io.farpage.access.AccessTable;
+import io.farpage.access.CertificateCheck;
 import io.farpage.access.CertificateIdentity;
 import io.farpage.access.Decision;
 import io.farpage.access.Identity;
@@ -41,7 +42,7 @@ public final class AccessControl {
     private final List<Consumer<Decision>> listeners = new CopyOnWriteArrayList<>();
 
     /** What a service with authentication goes by. */
-    private record Rules(AccessTable table, TokenVerifier tokens) {}
+    private record Rules(AccessTable table, TokenVerifier tokens, CertificateCheck certificates) {}
 
     /** What a service goes by for requests over its Unix socket. */
     private record Local(AccessTable table, SocketPeer.Identities identities) {}
@@ -75,8 +76,17 @@ public final class AccessControl {
      * @param tokens knows tokens; certificates have been verified by TLS
      */
     public static AccessControl of(AccessTable table, TokenVerifier tokens) {
+        return of(table, tokens, CertificateCheck.NONE);
+    }
+
+    /**
+     * The same where certificates of nodes may be revoked.
+     *
+     * @param certificates asked for each request with a node's certificate
+     */
+    public static AccessControl of(AccessTable table, TokenVerifier tokens, CertificateCheck certificates) {
         return new AccessControl(
-                Optional.of(new Rules(table, tokens)),
+                Optional.of(new Rules(table, tokens, certificates)),
                 Optional.empty(),
                 BrowserCheck.secure(),
                 Optional.empty(),
@@ -209,7 +219,34 @@ public final class AccessControl {
             return new Identity.Stranger("its certificate '%s' expired at %s"
                     .formatted(CertificateIdentity.subject(certificate.get()), end));
         }
-        return CertificateIdentity.of(certificate.get());
+        Identity identity = CertificateIdentity.of(certificate.get());
+        Optional<String> refusal = refusal(rules.get(), identity, certificate.get());
+        if (refusal.isPresent()) {
+            countFailure(ctx);
+            ctx.header("Connection", "close");
+            return new Identity.Stranger(refusal.get());
+        }
+        return identity;
+    }
+
+    private static Optional<String> refusal(Rules rules, Identity identity, X509Certificate certificate) {
+        return identity instanceof Identity.Node node
+                ? rules.certificates().refusal(node, certificate)
+                : Optional.empty();
+    }
+
+    /**
+     * Looks again at a certificate after the route's handler, which may have waited long, and before the answer is sent.
+     *
+     * @throws ProblemException 401 if it no longer counts
+     */
+    void confirm(Context ctx) {
+        Identity identity = identity(ctx);
+        Optional<String> refusal =
+                rules.flatMap(all -> certificate(ctx).flatMap(certificate -> refusal(all, identity, certificate)));
+        if (refusal.isPresent()) {
+            deny(ctx, identity, unauthenticated(ctx, refusal.get()));
+        }
     }
 
     private Identity byToken(Context ctx, TokenVerifier tokens, String header) {

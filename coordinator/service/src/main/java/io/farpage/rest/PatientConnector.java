@@ -4,6 +4,10 @@ import io.farpage.config.HostPort;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsException;
 import java.io.IOException;
+import java.security.cert.X509Certificate;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -31,6 +35,18 @@ final class PatientConnector extends ServerConnector {
         if (options.entrance().tls().isPresent()) {
             addBean(new HandshakeWatch(options.entrance().control()));
         }
+        options.entrance().tls().ifPresent(this::endWithItsCa);
+    }
+
+    /** A connection that was verified with a CA that is no longer trusted ends. Which CA that was is not kept, so all connections end. */
+    private void endWithItsCa(Tls tls) {
+        AtomicReference<List<X509Certificate>> trusted = new AtomicReference<>(tls.ca());
+        tls.onChange(() -> {
+            List<X509Certificate> now = tls.ca();
+            if (!now.containsAll(trusted.getAndSet(now))) {
+                List.copyOf(getConnectedEndPoints()).forEach(EndPoint::close);
+            }
+        });
     }
 
     private static ConnectionFactory[] factories(HttpConfiguration http, Entrance entrance) {

@@ -127,6 +127,7 @@ public final class RestServer implements AutoCloseable {
             config.routes.before(control::authenticate);
             config.routes.before(around.before());
             config.routes.after(around.after());
+            config.routes.after(control::confirm);
         });
         try {
             app.start();

@@ -4,6 +4,7 @@ import io.farpage.access.CertificateIdentity;
 import io.farpage.access.Identity;
 import io.farpage.access.TokenRefusedException;
 import io.farpage.certs.CertificateAuthority;
+import io.farpage.certs.SigningRequest;
 import io.farpage.certs.Subject;
 import io.farpage.coordinator.model.CertificateRequest;
 import io.farpage.coordinator.model.IssuedCertificate;
@@ -14,6 +15,7 @@ import io.farpage.tls.Tls;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +34,7 @@ public final class Issuer {
     private final Optional<Path> caKey;
     private final Duration lifetime;
     private final JoinTokens tokens;
+    private final NodeKeys keys;
 
     /**
      * Makes an issuer.
@@ -39,12 +42,14 @@ public final class Issuer {
      * @param tls the coordinator's own certificates; without them it issues none
      * @param caKey the CA's key; without it the issuer refuses with a reason
      * @param lifetime of the certificates
+     * @param keys told the keys of the nodes that join
      */
-    public Issuer(Optional<Tls> tls, Optional<Path> caKey, Duration lifetime, JoinTokens tokens) {
+    public Issuer(Optional<Tls> tls, Optional<Path> caKey, Duration lifetime, JoinTokens tokens, NodeKeys keys) {
         this.tls = tls;
         this.caKey = caKey;
         this.lifetime = lifetime;
         this.tokens = tokens;
+        this.keys = keys;
     }
 
     /**
@@ -79,21 +84,47 @@ public final class Issuer {
         }
         List<String> all = new ArrayList<>(addresses);
         known.stream().filter(one -> !all.contains(one)).forEach(all::add);
-        return issue(own, request.signingRequest(), Subject.node(request.node(), all));
+        PublicKey key = keyOf(request.signingRequest());
+        IssuedCertificate issued = issue(own, key, Subject.node(request.node(), all));
+        keys.replace(request.node(), key);
+        return issued;
     }
 
     /**
-     * Issues the certificate that follows a node's present one, with the same names.
+     * Issues the certificate that follows a node's present one, with the same names and for the same key.
      *
      * @param present the certificate that the request was made with
-     * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed
+     * @throws ProblemException 409 without a CA, 400 for a request that cannot be signed, 403 for another key than the node's
      */
     public IssuedCertificate renew(CertificateRequest request, X509Certificate present) {
         Tls own = requireCa();
-        if (!(CertificateIdentity.of(present) instanceof Identity.Node)) {
+        if (!(CertificateIdentity.of(present) instanceof Identity.Node node)) {
             throw new ProblemException(403, "forbidden", "only a node's certificate is renewed in this way");
         }
-        return issue(own, request.signingRequest(), Subject.of(present));
+        PublicKey key = keyOf(request.signingRequest());
+        if (!key.equals(present.getPublicKey())) {
+            throw new ProblemException(
+                    403,
+                    "forbidden",
+                    "the signing request is for another key than the present certificate of node '%s'; a new key takes a join token"
+                            .formatted(node.id()));
+        }
+        if (keys.isForeign(node.id(), key)) {
+            throw new ProblemException(
+                    403,
+                    "forbidden",
+                    "node '%s' is known by another key; 'coordinator join-token create %s' lets it join with a new one"
+                            .formatted(node.id(), node.id()));
+        }
+        return issue(own, key, Subject.of(present));
+    }
+
+    private static PublicKey keyOf(String signingRequest) {
+        try {
+            return SigningRequest.publicKey(signingRequest);
+        } catch (IllegalArgumentException e) {
+            throw ProblemException.invalid(String.valueOf(e.getMessage()));
+        }
     }
 
     /** One way to write an IPv6 address, without brackets and zone; anything else as it is. */
@@ -113,24 +144,21 @@ public final class Issuer {
         if (tls.isEmpty()) {
             throw ProblemException.conflict(
                     "no-ca",
-                    "this coordinator serves without TLS, so it issues no certificates; set tls.certificate, tls.key, tls.ca and tls.ca_key");
+                    "this coordinator serves without TLS, so it issues no certificates; set tls.certificate, tls.key,"
+                            + " tls.ca and tls.ca_key");
         }
         if (caKey.isEmpty()) {
             throw ProblemException.conflict(
                     "no-ca",
-                    "this coordinator has no CA key, so it issues no certificates; set tls.ca_key, or issue them by hand ('coordinator certs issue')");
+                    "this coordinator has no CA key, so it issues no certificates; set tls.ca_key, or issue them by"
+                            + " hand ('coordinator certs issue')");
         }
         return tls.get();
     }
 
-    private IssuedCertificate issue(Tls own, String signingRequest, Subject subject) {
+    private IssuedCertificate issue(Tls own, PublicKey key, Subject subject) {
         CertificateAuthority authority = CertificateAuthority.read(own.files().ca(), caKey.orElseThrow());
-        X509Certificate certificate;
-        try {
-            certificate = authority.sign(signingRequest, subject, lifetime);
-        } catch (IllegalArgumentException e) {
-            throw ProblemException.invalid(String.valueOf(e.getMessage()));
-        }
+        X509Certificate certificate = authority.issue(key, subject, lifetime);
         LOG.info(
                 "issued a certificate for {} ({}), valid until {}",
                 subject.uri(),

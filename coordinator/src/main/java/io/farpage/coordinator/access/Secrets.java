@@ -3,6 +3,7 @@ package io.farpage.coordinator.access;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.security.PublicKey;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -24,9 +25,17 @@ final class Secrets {
 
     /** SHA-256 in hex digits. */
     static String hash(String secret) {
+        return hash(secret.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** SHA-256 of a public key as it is in certificates (RFC 5280, SubjectPublicKeyInfo), in hex digits. */
+    static String hash(PublicKey key) {
+        return hash(key.getEncoded());
+    }
+
+    private static String hash(byte[] bytes) {
         try {
-            return HexFormat.of()
-                    .formatHex(MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8)));
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("the JDK has no SHA-256", e);
         }

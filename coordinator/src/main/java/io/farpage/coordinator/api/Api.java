@@ -2,6 +2,7 @@ package io.farpage.coordinator.api;
 
 import io.farpage.config.Quantities;
 import io.farpage.coordinator.access.Issuer;
+import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.backup.Rows;
 import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Copies;
@@ -65,14 +66,15 @@ public final class Api {
     private final Figures figures;
     private final Overviews overviews;
     private final CertificateRoutes certificates;
+    private final NodeKeys keys;
     private final AccessControl control;
     private final Ledger ledger;
 
     /** The spaces, how warm their pages are, and what brings them back to as many homes as they were made with. */
     public record Memory(Spaces spaces, Heat heat, Repairs repairs) {}
 
-    /** Where certificates come from, and what decides on requests. */
-    public record Doors(Issuer issuer, AccessControl control) {}
+    /** Where certificates come from, which keys nodes have, and what decides on requests. */
+    public record Doors(Issuer issuer, NodeKeys keys, AccessControl control) {}
 
     /** Answers from these. */
     public Api(Ledger ledger, Time time, Membership membership, Memory memory, Doors doors) {
@@ -89,7 +91,8 @@ public final class Api {
         this.fences = new Fences(ledger);
         this.heat = memory.heat();
         this.overviews = new Overviews(ledger, membership);
-        this.certificates = new CertificateRoutes(doors.issuer(), doors.control());
+        this.certificates = new CertificateRoutes(doors.issuer(), membership::isExpected, doors.control());
+        this.keys = doors.keys();
         this.control = doors.control();
         this.events = ledger.events();
         this.grants = new Grants(ledger);
@@ -101,7 +104,7 @@ public final class Api {
     public List<Route> routes() {
         List<Route> routes = new ArrayList<>();
         routes.addAll(cluster());
-        routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting).routes());
+        routes.addAll(new NodeRoutes(membership, links, spaces, fences, hosting, keys).routes());
         routes.addAll(new GrantRoutes(grants).routes());
         routes.addAll(new FigureRoutes(ledger, membership, links, heat, figures).routes());
         routes.addAll(new SpaceRoutes(spaces, attachments, drops, heat, hosting, control).routes());
@@ -155,14 +158,15 @@ public final class Api {
                                 "wait", false, "how long to wait for one, such as 30s; up to 60s, 0s when left out"))
                         .with(new QueryParameter(
                                 "node", false, "only events that concern this node; all events when left out"))
-                        .with(
-                                new QueryParameter(
-                                        "peers",
-                                        false,
-                                        "with node: ids, separated by commas, of the nodes whose changes concern it; all nodes when left out")),
+                        .with(new QueryParameter(
+                                "peers",
+                                false,
+                                "with node: ids, separated by commas, of the nodes whose changes concern it;"
+                                        + " all nodes when left out")),
                 Route.get(
                                 PREFIX + "/overview",
-                                "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with their links",
+                                "What is wrong in the cluster, counts of the whole of it, and a page of its nodes with"
+                                        + " their links",
                                 Overview.class,
                                 overviews::answer)
                         .with(Overviews.STATUS)

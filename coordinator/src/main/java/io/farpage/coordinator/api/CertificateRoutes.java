@@ -15,6 +15,7 @@ import io.javalin.http.Context;
 import java.io.IOException;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import java.util.function.Predicate;
 
 /** Where nodes get their certificates. */
 final class CertificateRoutes {
@@ -23,10 +24,13 @@ final class CertificateRoutes {
     private static final int BODY = 32 << 10;
 
     private final Issuer issuer;
+    private final Predicate<String> isExpected;
     private final AccessControl control;
 
-    CertificateRoutes(Issuer issuer, AccessControl control) {
+    /** @param isExpected whether a node id is of the cluster; the certificates of others are not renewed */
+    CertificateRoutes(Issuer issuer, Predicate<String> isExpected, AccessControl control) {
         this.issuer = issuer;
+        this.isExpected = isExpected;
         this.control = control;
     }
 
@@ -64,6 +68,14 @@ final class CertificateRoutes {
 
     private void renew(Context ctx) throws IOException {
         CertificateRequest request = Requests.body(ctx, CertificateRequest.class, BODY);
+        String node = ctx.pathParam("id");
+        if (!isExpected.test(node)) {
+            throw new ProblemException(
+                    403,
+                    "forbidden",
+                    "node '%s' is neither registered nor in the inventory, so its certificate is not renewed"
+                            .formatted(node));
+        }
         X509Certificate present = AccessControl.certificate(ctx)
                 .orElseThrow(() -> ProblemException.conflict(
                         "no-ca",

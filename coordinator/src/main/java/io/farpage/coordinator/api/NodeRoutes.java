@@ -1,6 +1,7 @@
 package io.farpage.coordinator.api;
 
 import io.farpage.access.Identity;
+import io.farpage.coordinator.access.NodeKeys;
 import io.farpage.coordinator.cluster.Fences;
 import io.farpage.coordinator.cluster.Hosting;
 import io.farpage.coordinator.cluster.Links;
@@ -28,6 +29,7 @@ import io.farpage.rest.Requests;
 import io.farpage.rest.Route;
 import io.farpage.rest.Route.QueryParameter;
 import io.javalin.http.Context;
+import java.io.IOException;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -50,13 +52,15 @@ final class NodeRoutes {
     private final Spaces spaces;
     private final Fences fences;
     private final Hosting hosting;
+    private final NodeKeys keys;
 
-    NodeRoutes(Membership membership, Links links, Spaces spaces, Fences fences, Hosting hosting) {
+    NodeRoutes(Membership membership, Links links, Spaces spaces, Fences fences, Hosting hosting, NodeKeys keys) {
         this.membership = membership;
         this.links = links;
         this.spaces = spaces;
         this.fences = fences;
         this.hosting = hosting;
+        this.keys = keys;
     }
 
     List<Route> routes() {
@@ -90,9 +94,7 @@ final class NodeRoutes {
                                 + " published",
                         Registration.class,
                         Node.class,
-                        ctx -> ctx.json(membership.register(
-                                Requests.parameter("id", id(ctx), Node::checkId),
-                                Requests.body(ctx, Registration.class, SHORT_BODY)))),
+                        this::register),
                 Route.delete(NODE, "Take a node out with all it has published", this::takeOut)
                         .with(INCARNATION)
                         .with(new QueryParameter(
@@ -114,6 +116,15 @@ final class NodeRoutes {
         RequestAudit.note(ctx, "force", force);
         long lost = membership.deregister(id(ctx), incarnation(ctx), force || own);
         RequestAudit.note(ctx, "lost", lost);
+    }
+
+    private void register(Context ctx) throws IOException {
+        String id = Requests.parameter("id", id(ctx), Node::checkId);
+        Node node = membership.register(id, Requests.body(ctx, Registration.class, SHORT_BODY));
+        if (AccessControl.identity(ctx).equals(new Identity.Node(id))) {
+            AccessControl.certificate(ctx).ifPresent(shown -> keys.learn(id, shown.getPublicKey()));
+        }
+        ctx.json(node);
     }
 
     private List<Route> endpoints() {

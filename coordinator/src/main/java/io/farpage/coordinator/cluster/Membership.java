@@ -347,6 +347,15 @@ public final class Membership {
         return withMissing(formed, ledger.state());
     }
 
+    /** Whether a node is of the cluster: it is registered, or in the inventory. */
+    public boolean isExpected(String id) {
+        State now = ledger.state();
+        return now.nodes().containsKey(id)
+                || now.cluster().values().stream()
+                        .flatMap(cluster -> cluster.nodes().stream())
+                        .anyMatch(expected -> expected.id().equals(id));
+    }
+
     /** Dissolves the cluster; its nodes and spaces stay. */
     public void dissolve() {
         ledger.change(draft -> {

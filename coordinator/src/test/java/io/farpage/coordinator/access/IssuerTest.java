@@ -29,8 +29,9 @@ class IssuerTest {
 
     private final Path directory;
     private final JoinTokens tokens;
+    private final NodeKeys keys;
     private final Issuer issuer;
-    private final KeyPair pair = Keys.generate();
+    private KeyPair pair = Keys.generate();
 
     IssuerTest(@TempDir Path directory) {
         this.directory = directory;
@@ -44,7 +45,8 @@ class IssuerTest {
                 at("own.pem"),
                 Pem.encode(ca.authority().issue(own.getPublic(), Subject.coordinator(List.of()), Duration.ofHours(1))));
         Tls tls = Tls.read(new TlsFiles(at("ca.pem"), Optional.of(new TlsFiles.Own(at("own.pem"), at("own.key")))));
-        issuer = new Issuer(Optional.of(tls), Optional.of(at("ca.key")), Duration.ofHours(1), tokens);
+        keys = new NodeKeys(AccessRecords.in(directory));
+        issuer = new Issuer(Optional.of(tls), Optional.of(at("ca.key")), Duration.ofHours(1), tokens, keys);
     }
 
     private Path at(String name) {
@@ -87,19 +89,46 @@ class IssuerTest {
                 refused.problem("").detail());
     }
 
-    @Test
-    void shouldRenewForTheSameNamesAndTheKeyOfTheRequest() throws Exception {
-        X509Certificate first = join(token(), "10.0.0.2");
-        KeyPair next = Keys.generate();
-        X509Certificate second = Pem.certificates(
-                        issuer.renew(
-                                        new CertificateRequest(
-                                                SigningRequest.make("b", next.getPublic(), next.getPrivate())),
-                                        first)
-                                .certificate(),
-                        "answer")
+    private X509Certificate renew(X509Certificate present, KeyPair asked) {
+        String request = SigningRequest.make("b", asked.getPublic(), asked.getPrivate());
+        return Pem.certificates(
+                        issuer.renew(new CertificateRequest(request), present).certificate(), "answer")
                 .getFirst();
+    }
+
+    private int refused(X509Certificate present, KeyPair asked) {
+        return assertThrows(ProblemException.class, () -> renew(present, asked))
+                .problem("")
+                .status();
+    }
+
+    @Test
+    void shouldRenewForTheSameNamesAndTheSameKey() throws Exception {
+        X509Certificate first = join(token(), "10.0.0.2");
+        X509Certificate second = renew(first, pair);
         assertEquals(Subject.of(first), Subject.of(second));
-        assertEquals(next.getPublic(), second.getPublicKey());
+        assertEquals(pair.getPublic(), second.getPublicKey());
+        assertEquals(pair.getPublic(), renew(second, pair).getPublicKey());
+    }
+
+    @Test
+    void shouldRefuseToRenewForAnotherKeyThanThatOfThePresentCertificate() throws Exception {
+        assertEquals(403, refused(join(token(), "10.0.0.2"), Keys.generate()));
+    }
+
+    @Test
+    void shouldRefuseToRenewForTheKeyThatTheNodeHadBeforeItJoinedAnew() throws Exception {
+        X509Certificate stolen = join(token(), "10.0.0.2");
+        KeyPair stolenKey = pair;
+        pair = Keys.generate();
+        join(token(), "10.0.0.2");
+        assertEquals(403, refused(stolen, stolenKey));
+    }
+
+    @Test
+    void shouldRenewForAKeyThatIsNotKnown() throws Exception {
+        X509Certificate present = join(token(), "10.0.0.2");
+        keys.revoke("a");
+        assertEquals(pair.getPublic(), renew(present, pair).getPublicKey(), "requests are refused elsewhere");
     }
 }

@@ -77,8 +77,9 @@ final class Doors {
         return open;
     }
 
-    /** Writes what the audit has yet to write, and lets go of the tokens. */
+    /** Writes what the audit has yet to write, and lets go of the tokens and the files of the certificates. */
     synchronized void close() {
+        tls.ifPresent(Tls::close);
         records.close();
         if (audit != null) {
             audit.close();

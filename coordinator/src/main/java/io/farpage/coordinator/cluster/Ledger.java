@@ -12,8 +12,11 @@ import io.farpage.coordinator.store.Store;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
 import io.farpage.rest.Json;
+import io.farpage.rest.ProblemException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
@@ -173,10 +176,31 @@ public final class Ledger {
     private boolean draft(PendingChange<?> change, Draft draft) {
         drafting = true;
         try {
-            return change.draft(draft);
+            return change.draft(draft, this::requireRowsThatFit);
         } finally {
             drafting = false;
         }
+    }
+
+    /** A row that the store cannot take concerns the change that makes it, and not the others of its group: the store has not failed. */
+    private void requireRowsThatFit(Draft draft) {
+        draft.changes().stream().filter(this::isTooLong).findFirst().ifPresent(change -> {
+            throw new ProblemException(
+                    507,
+                    "limit",
+                    "that would make row '%s' of table %s longer than the %d bytes that the store takes"
+                            .formatted(
+                                    change.key(), change.table().name().toLowerCase(Locale.ROOT), store.longestRow()));
+        });
+    }
+
+    /** Whether a change has a row that the store cannot take. */
+    boolean isTooLong(Change change) {
+        int most = store.longestRow();
+        // A character has at most three bytes, so most rows need no encoding.
+        return change.row()
+                .filter(row -> row.length() > most / 3 && row.getBytes(StandardCharsets.UTF_8).length > most)
+                .isPresent();
     }
 
     private void publish(State next, List<Change> changes, List<Told> told) {

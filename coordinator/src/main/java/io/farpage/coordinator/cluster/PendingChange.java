@@ -1,6 +1,7 @@
 package io.farpage.coordinator.cluster;
 
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -16,10 +17,15 @@ final class PendingChange<T> {
         this.function = function;
     }
 
-    /** Drafts the change. Returns false if it is refused: then the draft is void. */
-    boolean draft(Draft draft) {
+    /**
+     * Drafts the change. Returns false if it is refused: then the draft is void.
+     *
+     * @param check of the draft; throws to refuse the change
+     */
+    boolean draft(Draft draft, Consumer<Draft> check) {
         try {
             result = function.apply(draft);
+            check.accept(draft);
             return true;
         } catch (RuntimeException | Error e) {
             failure = Optional.of(e);

@@ -13,6 +13,9 @@ import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.store.Change;
+import io.farpage.coordinator.store.Table;
+import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +30,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
@@ -56,6 +61,11 @@ public final class Repairs {
     /** A pass over a state that has not changed since: room may be free, or a pause over. */
     private static final Duration REPEAT = Duration.ofSeconds(1);
 
+    /** A space whose extents are too many for a row is tried again after so long. */
+    static final Duration LEFT_OUT = Duration.ofMinutes(10);
+
+    private static final Logger LOG = LoggerFactory.getLogger(Repairs.class);
+
     private final Ledger ledger;
     private final Time time;
     private final Moves moves;
@@ -76,6 +86,9 @@ public final class Repairs {
 
     /** Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a source of pages. */
     private final Map<Long, Integer> settling = new ConcurrentHashMap<>();
+
+    /** Spaces whose extents the store could not take with another home, by their key. */
+    private final Map<String, Long> tooLongAt = new ConcurrentHashMap<>();
 
     private record Joining(long space, long firstPage, ExtentHome home) {}
 
@@ -136,13 +149,27 @@ public final class Repairs {
             if (left <= 0 || spaces.size() >= SPACES_IN_A_PASS) {
                 break;
             }
-            Optional<SpacePlan> plan = plan(view, space, left);
+            Optional<SpacePlan> plan = plan(view, space, left).filter(this::fits);
             plan.ifPresent(spaces::add);
             left -= plan.map(each -> each.places().size()).orElse(0);
         }
         Draft drained = new Draft(now);
         Drains.tell(drained);
         return spaces.isEmpty() && !drained.isChanged() ? Optional.empty() : Optional.of(new Plan(now, spaces));
+    }
+
+    /** Whether the store takes the extents. If it does not, the space is left out for a while: all spaces are repaired in one change. */
+    private boolean fits(SpacePlan plan) {
+        String key = State.idKey(plan.space().id());
+        String row = Json.STRICT.writeValueAsString(new State.Extents(plan.after()));
+        if (!ledger.isTooLong(new Change(Table.EXTENTS, key, Optional.of(row)))) {
+            return true;
+        }
+        tooLongAt.put(key, time.nanos());
+        LOG.warn(
+                "space {} is not repaired: the row of its extents would be longer than the store takes",
+                plan.space().name());
+        return false;
     }
 
     /** Makes the part of a plan that still fits: what other changes have touched since is planned again. Returns how many homes join. */
@@ -201,6 +228,7 @@ public final class Repairs {
         joined = now;
         failedAt.values().removeIf(at -> time.nanos() - at > PAUSE.toNanos());
         pullFailedAt.values().removeIf(at -> time.nanos() - at > WITHOUT_PULLS.toNanos());
+        tooLongAt.values().removeIf(at -> time.nanos() - at > LEFT_OUT.toNanos());
     }
 
     private static String key(long space, String node) {
@@ -208,7 +236,7 @@ public final class Repairs {
     }
 
     private Optional<SpacePlan> plan(Draft view, Space space, int most) {
-        if (space.deleting() || !needsChange(view, space)) {
+        if (space.deleting() || tooLongAt.containsKey(State.idKey(space.id())) || !needsChange(view, space)) {
             return Optional.empty();
         }
         boolean pulls = Pulls.isUnattended(view, space);

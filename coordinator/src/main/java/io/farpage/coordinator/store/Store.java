@@ -13,6 +13,11 @@ public interface Store extends AutoCloseable {
      */
     Map<String, String> rows(Table table);
 
+    /** Bytes that the longest row may have, as UTF-8. A commit with a longer one throws as if the store had failed. */
+    default int longestRow() {
+        return Integer.MAX_VALUE;
+    }
+
     /** Grows by one with each commit, also with one without changes. A new store may begin above zero. */
     long revision();
 

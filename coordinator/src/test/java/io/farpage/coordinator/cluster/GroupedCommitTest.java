@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -200,5 +201,20 @@ class GroupedCommitTest {
         assertThrows(ProblemException.class, () -> with.links.publish("a", "missing", Fixture.endpoint(1, 1, 1)));
         with.membership.register("b", Fixture.node(1, 0));
         assertEquals(2, with.membership.nodes().size());
+    }
+
+    @Test
+    void shouldRefuseAloneAChangeWhoseRowTheStoreCannotTake() throws Exception {
+        makeASpace(Optional.empty());
+        with.store.limitRows(1_000);
+        List<String> nodes =
+                IntStream.range(0, 200).mapToObj(number -> "node-" + number).toList();
+        List<Future<?>> both = together(
+                () -> with.spaces.allow("vm", new SpaceNodes(Optional.of(nodes))),
+                () -> with.membership.register("c", Fixture.node(4, 0)));
+        assertRefused("limit", both.get(0));
+        both.get(1).get();
+        assertEquals(Optional.empty(), with.ledger.failure(), "the store has not failed");
+        assertTrue(with.membership.node("c").isPresent());
     }
 }

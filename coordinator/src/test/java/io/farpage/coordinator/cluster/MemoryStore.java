@@ -18,6 +18,7 @@ final class MemoryStore implements Store {
     private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
     private volatile Optional<RuntimeException> failure = Optional.empty();
     private long revision;
+    private volatile int longestRow = Integer.MAX_VALUE;
     private volatile CountDownLatch answers = new CountDownLatch(0);
     private final AtomicInteger begun = new AtomicInteger();
 
@@ -27,6 +28,16 @@ final class MemoryStore implements Store {
 
     void failWith(RuntimeException e) {
         failure = Optional.of(e);
+    }
+
+    /** Rows may have so many bytes from now on. */
+    void limitRows(int bytes) {
+        longestRow = bytes;
+    }
+
+    @Override
+    public int longestRow() {
+        return longestRow;
     }
 
     /** Commits wait until the latch is open. */
@@ -61,6 +72,9 @@ final class MemoryStore implements Store {
             throw failure.get();
         }
         for (Change change : changes) {
+            if (change.row().filter(row -> row.length() > longestRow).isPresent()) {
+                throw new StoreException("row " + change.key() + " is too long");
+            }
             Map<String, String> rows = tables.computeIfAbsent(change.table(), table -> new TreeMap<>());
             change.row().ifPresentOrElse(row -> rows.put(change.key(), row), () -> rows.remove(change.key()));
         }

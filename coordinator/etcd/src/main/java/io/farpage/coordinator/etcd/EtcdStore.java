@@ -40,6 +40,9 @@ final class EtcdStore implements Store {
     /** Bytes of the changes of one transaction; etcd takes 1.5 MiB. */
     static final int MOST_BYTES = 1 << 20;
 
+    /** Bytes of the path of a row that count as its own. */
+    private static final int LONGEST_PATH = 1 << 10;
+
     private static final Logger LOG = LoggerFactory.getLogger(EtcdStore.class);
     private static final String MARK = "mark";
     private static final String ROWS = "rows/";
@@ -113,6 +116,11 @@ final class EtcdStore implements Store {
         etcd.under(path)
                 .forEach(pair -> rows.put(Etcd.text(pair.getKey().substring(length)), Etcd.text(pair.getValue())));
         return rows;
+    }
+
+    @Override
+    public int longestRow() {
+        return MOST_BYTES - LONGEST_PATH;
     }
 
     @Override

@@ -30,6 +30,9 @@ final class EtcdCandidacy implements Candidacy {
     private static final String ELECTION = "leader/";
     private static final long POLL_MILLIS = 100;
 
+    /** How long a candidate that may not stand waits until it looks again. */
+    private static final long REFUSED_MILLIS = 1_000;
+
     /** For how long an answer to who leads is repeated. */
     private static final long FRESH_NANOS = Duration.ofSeconds(1).toNanos();
 
@@ -53,9 +56,18 @@ final class EtcdCandidacy implements Candidacy {
 
     @Override
     public Term campaign() throws InterruptedException {
+        boolean refused = false;
         while (true) {
             try {
-                return stand();
+                Optional<String> refusal = Format.refusal(etcd);
+                if (refusal.isEmpty()) {
+                    return stand();
+                }
+                if (!refused) {
+                    refused = true;
+                    LOG.error("it does not stand for election: {}", refusal.get());
+                }
+                Thread.sleep(REFUSED_MILLIS);
             } catch (StoreException e) {
                 LOG.warn("no election yet: {}", e.getMessage());
                 Thread.sleep(ThreadLocalRandom.current().nextLong(200, 600));

@@ -26,7 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The store of a coordinator that leads. One key tells the {@link Mark}, and each transaction compares it and the leader's key: a commit takes effect
+ * The store of a coordinator that leads. One key tells the {@link Mark}, and each transaction compares it, the {@link Format} and the leader's key: a commit takes effect
  * if this coordinator leads and nothing was committed in between.
  *
  * <p>A commit of more changes than one transaction of etcd takes is first staged in parts; the transaction that moves the mark makes it durable, and then
@@ -79,6 +79,7 @@ final class EtcdStore implements Store {
      * @throws StoreException if etcd does not answer or this coordinator does not lead
      */
     static EtcdStore open(Etcd etcd, Lead lead) {
+        Format.claim(etcd, lead.condition());
         EtcdStore store = new EtcdStore(etcd, lead);
         store.recover();
         store.readAhead();
@@ -255,7 +256,7 @@ final class EtcdStore implements Store {
         Cmp unmoved = mark.equals(Mark.NEW)
                 ? new Cmp(etcd.key(MARK), Cmp.Op.EQUAL, CmpTarget.version(0))
                 : new Cmp(etcd.key(MARK), Cmp.Op.EQUAL, CmpTarget.value(Etcd.bytes(mark.toString())));
-        return List.of(lead.condition(), unmoved);
+        return List.of(lead.condition(), unmoved, Format.unchanged(etcd));
     }
 
     private Mark read() {

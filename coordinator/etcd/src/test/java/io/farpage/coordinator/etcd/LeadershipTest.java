@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.PutOption;
 import io.farpage.coordinator.lead.Leader;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.Change;
@@ -60,5 +62,40 @@ class LeadershipTest {
                 assertEquals(2, after.store().revision());
             }
         }
+    }
+
+    /** A version that comes later wrote rows meanwhile: it has put its number where this program has put its own. */
+    @Test
+    void shouldNeitherCommitNorStandWhenTheRowsAreOfALaterFormat() throws Exception {
+        try (EtcdMember member = EtcdMember.start(directory);
+                Members members = member.members()) {
+            Etcd etcd = new Etcd(members, "/farpage", Duration.ofSeconds(20));
+            EtcdCandidacy candidacy = new EtcdCandidacy(etcd, URI.create("http://first:1"), LEASE);
+            try (Term term = candidacy.campaign()) {
+                term.store().commit(node("a"));
+                assertEquals(Optional.of(Integer.toString(Format.OWN)), etcd.get("format"));
+                etcd.commit("put", List.of(), List.of(format(etcd, Format.OWN + 1)));
+                assertThrows(StoreException.class, () -> term.store().commit(node("b")));
+            }
+            Thread standing = Thread.ofVirtual().start(() -> {
+                try {
+                    candidacy.campaign();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+            await().during(Duration.ofMillis(500))
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> candidacy.leader().isEmpty());
+            assertTrue(Format.refusal(etcd)
+                    .orElse("")
+                    .contains("are of format 2, and this program, which writes format 1"));
+            standing.interrupt();
+            assertTrue(standing.join(Duration.ofSeconds(20)));
+        }
+    }
+
+    private static Op format(Etcd etcd, int number) {
+        return Op.put(etcd.key("format"), Etcd.bytes(Integer.toString(number)), PutOption.DEFAULT);
     }
 }

@@ -22,11 +22,14 @@ import io.farpage.coordinator.store.Store;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.rest.Health;
 import io.farpage.rest.ListenException;
+import io.farpage.rest.Liveness;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.RestServer;
+import io.farpage.rest.Route;
 import io.farpage.supervise.LoopPulse;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,14 +54,14 @@ public final class Coordinator implements AutoCloseable {
     private final Audit audit;
     private final Thread leaseWatch;
     private final Thread repairs;
-    private final LoopPulse pulse = new LoopPulse("the check of leases");
+    private final LoopPulse pulse;
     private volatile boolean closed;
 
     /** What is written, and what has been. */
     private record Records(Store store, Lineage lineage, Ledger ledger) {}
 
     /** What is done from time to time. */
-    private record Routine(Membership membership, Rebalancer rebalancer, Repairs repairs) {}
+    private record Routine(Membership membership, Rebalancer rebalancer, Repairs repairs, LoopPulse pulse) {}
 
     private Coordinator(Config config, Records records, RestServer server, Routine routine, Doors doors) {
         this.store = records.store();
@@ -67,6 +70,7 @@ public final class Coordinator implements AutoCloseable {
         this.server = server;
         this.doors = doors;
         this.audit = doors.audit(config);
+        this.pulse = routine.pulse();
         Duration shorter = config.get(Settings.LEASE).dividedBy(20);
         Duration checkEvery = shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter;
         this.leaseWatch = Thread.ofPlatform().daemon().name("lease-watch").unstarted(() -> watch(routine, checkEvery));
@@ -131,9 +135,13 @@ public final class Coordinator implements AutoCloseable {
                 new Api.Doors(
                         doors.issuer(config), doors.keys(), options.entrance().control()));
         StoreProbe probe = new StoreProbe(ledger);
+        LoopPulse pulse = new LoopPulse("the check of leases");
+        pulse.beat(LONGEST_STEP);
+        List<Route> routes = new ArrayList<>(api.routes());
+        routes.add(Liveness.route(pulse::stalled));
         RestServer server = RestServer.start(
                 options,
-                api.routes(),
+                routes,
                 metrics,
                 () -> health(options, lineage, ledger, probe.part()).with(lead.details()),
                 Following.both(lead.around(), new Guard(lineage, ledger).around()));
@@ -141,7 +149,7 @@ public final class Coordinator implements AutoCloseable {
                 config,
                 new Records(store, lineage, ledger),
                 server,
-                new Routine(membership, rebalancer, repairs),
+                new Routine(membership, rebalancer, repairs, pulse),
                 doors);
     }
 

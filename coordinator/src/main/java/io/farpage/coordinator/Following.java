@@ -7,6 +7,7 @@ import io.farpage.coordinator.lead.Candidacy;
 import io.farpage.coordinator.lead.Leader;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.rest.Health;
+import io.farpage.rest.Liveness;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.RestServer;
@@ -39,7 +40,7 @@ final class Following implements AutoCloseable {
         new CoordinatorMetrics(metrics.registry()).watchLead(() -> false);
         RestServer server = RestServer.start(
                 options,
-                List.of(),
+                List.of(Liveness.route(Optional::empty)),
                 metrics,
                 () -> health(options, candidacy),
                 new RestServer.Around(ctx -> refuse(ctx, candidacy.leader()), ctx -> {}));

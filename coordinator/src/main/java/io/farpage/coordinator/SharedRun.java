@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +30,9 @@ final class SharedRun {
     /** How often a coordinator that takes reports looks whether it still leads. */
     private static final Duration REBUILD_CHECK = Duration.ofMillis(200);
 
+    /** How often a leader looks whether its loop goes on. */
+    private static final Duration STALL_CHECK = Duration.ofSeconds(1);
+
     private final Config config;
     private final @Nullable Path portFile;
     private final AtomicReference<AutoCloseable> ending = new AtomicReference<>(() -> {});
@@ -40,8 +44,8 @@ final class SharedRun {
     SharedRun(Config config, @Nullable Path portFile, Optional<Set<String>> rebuild) {
         if (config.get(Settings.LISTEN).port() == 0) {
             throw new ConfigException(
-                    List.of(
-                            "server.listen: port 0 is not allowed with store.kind etcd: the other coordinators name this one's URL"));
+                    List.of("server.listen: port 0 is not allowed with store.kind etcd: the other coordinators name"
+                            + " this one's URL"));
         }
         this.config = config;
         this.portFile = portFile;
@@ -118,6 +122,18 @@ final class SharedRun {
         }
     }
 
+    /** Waits for the end of a term, and ends it if the leader's loop stands still: the lease is renewed all the same, so no other could be elected. */
+    static void awaitEnd(Term term, Supplier<Optional<String>> stalled) throws InterruptedException {
+        while (!term.awaitEnd(STALL_CHECK)) {
+            Optional<String> reason = stalled.get();
+            if (reason.isPresent()) {
+                LOG.error("it gives up its lead: {}", reason.get());
+                term.close();
+                return;
+            }
+        }
+    }
+
     /** Leads with the state that the last leader left; every node has a whole lease from now on. */
     private void lead(Term term, URI own, PrintWriter out) throws InterruptedException {
         try (term) {
@@ -136,7 +152,7 @@ final class SharedRun {
             leading.set(Optional.of(coordinator));
             try (coordinator) {
                 LOG.info("leads in term {}: {}", term.number(), coordinator.standing());
-                term.awaitEnd();
+                awaitEnd(term, coordinator::stalled);
                 LOG.warn("leads no longer; it follows again");
             }
         } finally {

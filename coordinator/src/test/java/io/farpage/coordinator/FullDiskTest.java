@@ -87,6 +87,7 @@ class FullDiskTest {
                 made.add("s" + tried++);
             }
             assertEquals(503, running.send("GET", "/health", "").statusCode());
+            assertEquals(200, running.send("GET", "/live", "").statusCode(), "a start would not help");
             assertEquals(made, names(running), "what failed is not shown");
             assertEquals(
                     List.of("a"), running.client.nodes().stream().map(Node::id).toList());

@@ -138,6 +138,7 @@ class LostHistoryTest {
                 running.send("POST", "/api/v1/spaces", "{\"name\":\"x\",\"sizeBytes\":4096}")
                         .statusCode());
         assertTrue(running.send("GET", "/health", "").body().contains("an agent has seen"));
+        assertEquals(200, running.send("GET", "/live", "").statusCode(), "a start would not help");
         restart("store");
         ask();
     }

@@ -60,7 +60,7 @@ class RightsTest {
                 open.add(route);
             }
         }
-        assertEquals(Set.of("GET /", "GET /health", "POST /api/v1/join"), open);
+        assertEquals(Set.of("GET /", "GET /health", "GET /live", "POST /api/v1/join"), open);
     }
 
     @Test

@@ -20,7 +20,7 @@ class StalledTest {
     private Path directory;
 
     @Test
-    void shouldBeStalledOnceTheThreadThatChecksLeasesHasEnded() {
+    void shouldBeStalledOnceTheThreadThatChecksLeasesHasEnded() throws Exception {
         try (Running running = new Running(directory)) {
             assertEquals(Optional.empty(), running.coordinator.stalled());
             Thread watch = Thread.getAllStackTraces().keySet().stream()
@@ -32,6 +32,7 @@ class StalledTest {
                     .until(() -> running.coordinator.stalled().isPresent());
             String reason = running.coordinator.stalled().orElseThrow();
             assertTrue(reason.contains("should have gone on"), reason);
+            assertEquals(503, running.send("GET", "/live", "").statusCode());
         }
     }
 }

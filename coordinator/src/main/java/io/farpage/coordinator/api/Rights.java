@@ -129,6 +129,7 @@ public final class Rights {
     private static AccessTable.Builder common() {
         return AccessTable.builder()
                 .add("GET", "/health", ANYONE) // details only for an identity
+                .add("GET", "/live", ANYONE)
                 .add("GET", "/metrics", METRICS.or(Access.anyNode()))
                 .add("GET", "/openapi.json", METRICS.or(Access.anyNode()))
                 .add("GET", RestServer.LOG_PATH, Access.role(Role.VIEWER))

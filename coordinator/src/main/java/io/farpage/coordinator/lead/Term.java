@@ -1,6 +1,7 @@
 package io.farpage.coordinator.lead;
 
 import io.farpage.coordinator.store.Store;
+import java.time.Duration;
 
 /**
  * The time for which a coordinator leads. Its end is final. While {@link #holds} says true no other coordinator has been elected: the term ends on this
@@ -18,11 +19,12 @@ public interface Term extends AutoCloseable {
     boolean holds();
 
     /**
-     * Waits until the term has ended.
+     * Waits until the term has ended; says whether it has.
      *
+     * @param longest for how long to wait
      * @throws InterruptedException if interrupted while waiting
      */
-    void awaitEnd() throws InterruptedException;
+    boolean awaitEnd(Duration longest) throws InterruptedException;
 
     /** Ends the term, and lets another coordinator be elected at once. */
     @Override

@@ -7,6 +7,7 @@ import io.farpage.coordinator.model.RebuildFinish;
 import io.farpage.coordinator.model.RebuildStatus;
 import io.farpage.coordinator.store.Store;
 import io.farpage.rest.Health;
+import io.farpage.rest.Liveness;
 import io.farpage.rest.Metrics;
 import io.farpage.rest.ProblemException;
 import io.farpage.rest.Requests;
@@ -16,6 +17,7 @@ import io.javalin.http.Context;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -67,6 +69,7 @@ public final class RebuildServer implements AutoCloseable {
 
     private static List<Route> routes(Rebuild rebuild) {
         return List.of(
+                Liveness.route(Optional::empty),
                 Route.get(PATH, "How far the rebuild is", RebuildStatus.class, ctx -> ctx.json(rebuild.status())),
                 Route.put(
                         PATH + "/nodes/{id}",
@@ -91,7 +94,8 @@ public final class RebuildServer implements AutoCloseable {
             throw new ProblemException(
                     503,
                     "rebuilding",
-                    "this coordinator is being rebuilt from what agents know and serves nothing yet; 'coordinator rebuild status' tells how far it is");
+                    "this coordinator is being rebuilt from what agents know and serves nothing yet; 'coordinator"
+                            + " rebuild status' tells how far it is");
         }
     }
 

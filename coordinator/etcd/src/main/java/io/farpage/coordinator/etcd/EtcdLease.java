@@ -117,12 +117,20 @@ final class EtcdLease implements AutoCloseable {
         ended.countDown();
     }
 
-    void awaitEnd() throws InterruptedException {
+    /** Waits for its end; says whether it has ended. */
+    boolean awaitEnd(Duration longest) throws InterruptedException {
+        long end = System.nanoTime() + longest.toNanos();
         while (holds()) {
-            if (ended.await(Math.max(1, (until - System.nanoTime()) / 1_000_000), TimeUnit.MILLISECONDS)) {
-                return;
+            long now = System.nanoTime();
+            long left = Math.min(until - now, end - now);
+            if (end - now <= 0) {
+                return false;
+            }
+            if (ended.await(Math.max(1, left / 1_000_000), TimeUnit.MILLISECONDS)) {
+                return true;
             }
         }
+        return true;
     }
 
     /** Ends it, in etcd too, so that no candidate waits for it to run out. */

@@ -5,6 +5,7 @@ import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.Store;
+import java.time.Duration;
 
 /** The term of a leader: its lease, and the store whose commits compare its key of the election. */
 final class EtcdTerm implements Term {
@@ -41,8 +42,8 @@ final class EtcdTerm implements Term {
     }
 
     @Override
-    public void awaitEnd() throws InterruptedException {
-        lease.awaitEnd();
+    public boolean awaitEnd(Duration longest) throws InterruptedException {
+        return lease.awaitEnd(longest);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.farpage.pool;
 
 import io.farpage.linux.Smaps;
 import io.farpage.pool.frames.FrameAllocator;
+import io.farpage.pool.frames.FrameShares;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.pool.hugepages.Hugepages;
@@ -53,6 +54,7 @@ public final class PagePool implements AutoCloseable {
     private final MemorySegment exported;
     private final MemorySegment staging;
     private final FrameAllocator stagingFrames;
+    private final FrameShares stagingShares;
     /** Bytes that one call fills: a thread in it reaches no safepoint, and holds up every thread of the process until it returns. */
     private static final long ZEROED_AT_ONCE = 1 << 20;
 
@@ -89,6 +91,7 @@ public final class PagePool implements AutoCloseable {
         this.exported = whole.asSlice(PoolLayout.exportedOffset(), layout.exportedBytes());
         this.staging = whole.asSlice(layout.stagingOffset(), layout.stagingBytes());
         this.stagingFrames = new FrameAllocator((int) (layout.stagingBytes() / config.frameBytes()));
+        this.stagingShares = new FrameShares(stagingFrames.capacity());
         new PoolHeader(config.nodeId(), config.incarnation(), id, config.frameBytes(), config.exportedBytes())
                 .writeTo(header);
         if (file.isPresent() && id == config.incarnation()) {
@@ -270,6 +273,11 @@ public final class PagePool implements AutoCloseable {
     /** Who holds which staging frame. */
     public FrameAllocator stagingFrames() {
         return stagingFrames;
+    }
+
+    /** How the pagers of this node divide the staging frames. */
+    public FrameShares stagingShares() {
+        return stagingShares;
     }
 
     /** Where a frame starts, in bytes from the start of its part. */

@@ -88,7 +88,15 @@ final class PagerHost {
             try {
                 pager = new Pager(
                         guest,
-                        new Pager.Backing(node.id(), node.poolId().value(), map, links, fetcher, node.pool(), writer),
+                        new Pager.Backing(
+                                node.id(),
+                                node.poolId().value(),
+                                map,
+                                links,
+                                fetcher,
+                                node.pool(),
+                                node.pool().stagingShares(),
+                                writer),
                         paging,
                         System::nanoTime,
                         ended::complete);

@@ -84,7 +84,7 @@ final class Arrivals {
      *
      * @param write whether the guest is about to write to them
      * @param seenAt when the fault was seen, or {@link #PREFETCH}
-     * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is free
+     * @return pages that are being fetched: fewer than {@code count} if slots or staging frames run short, 0 if none is free or the home is down
      */
     int fetch(int page, int count, boolean write, long seenAt) {
         int extent = homes.extent(page);
@@ -93,7 +93,7 @@ final class Arrivals {
             return count;
         }
         Home home = homes.home(extent);
-        int had = home == null ? copyLocal(page, count, write) : post(page, count, write, seenAt);
+        int had = home == null ? copyLocal(page, count, write) : post(home, page, count, write, seenAt);
         if (had > 0) {
             int asked = seenAt == PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
@@ -109,7 +109,7 @@ final class Arrivals {
         if (!sealing.isOn()) {
             return installer.copy(page, count, source, isForWrite);
         }
-        int frame = staging.allocate(1);
+        int frame = staging.allocate(Staging.reads(null), 1);
         if (frame == Staging.NONE) {
             return 0;
         }
@@ -141,12 +141,16 @@ final class Arrivals {
         return remote == 0 ? 1 : fetch(page, remote, false, PREFETCH);
     }
 
-    private int post(int page, int count, boolean write, long seenAt) {
+    /** Starts to fetch pages. A home whose link is down, or that is silent, gets no frames: faults of its pages wait in their queue. */
+    private int post(Home home, int page, int count, boolean write, long seenAt) {
+        if (!homes.remotes().takesReads(home)) {
+            return 0;
+        }
         int run = count;
-        int frame = staging.allocate(run);
+        int frame = staging.allocate(Staging.reads(home), run);
         if (frame == Staging.NONE && run > 1) {
             run = 1;
-            frame = staging.allocate(run);
+            frame = staging.allocate(Staging.reads(home), run);
         }
         if (frame == Staging.NONE) {
             return 0;
@@ -222,7 +226,7 @@ final class Arrivals {
         waiting.add(page, write, clock.getAsLong());
     }
 
-    /** Pages for which a thread may wait by now are fetched again, or the threads learn that the pages are lost. */
+    /** The page that faulted is fetched again, and threads that wait for a page behind it fault again; or the threads learn that the pages are lost. */
     private void failed(Transfer fetch, FetchStatus status) {
         int first = fetch.first();
         int count = fetch.count();
@@ -250,10 +254,12 @@ final class Arrivals {
             if (ended || status == FetchStatus.CLOSED) {
                 continue;
             }
-            if (again) {
+            if (!again) {
+                lost.lose(page);
+            } else if (i == 0 && fetch.seenAt() != PREFETCH) {
                 again(page, fetch.isForWrite());
             } else {
-                lost.lose(page);
+                memory.wake(page);
             }
         }
         incoming -= count;

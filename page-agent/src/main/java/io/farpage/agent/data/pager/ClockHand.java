@@ -143,7 +143,7 @@ final class ClockHand {
             Home home = homes.home(extent);
             return home == null || home.isUp();
         }
-        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, remotes.count())));
+        int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, remotes.named())));
         return writtenHomes.takeWrites(extent, most);
     }
 

@@ -30,6 +30,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     private final IntConsumer faultAgain;
 
     private int fetched;
+    private int nextQueue;
 
     /** @param children serves the processes that this one forks */
     FaultHandler(AddressSpace memory, Installer installer, Arrivals arrivals, Residency residency, Children children) {
@@ -319,10 +320,16 @@ final class FaultHandler implements KernelMessages.Receiver {
         }
     }
 
-    /** Retries queued faults, for each home until one cannot be served. Returns how many were served. */
+    /** Retries queued faults, for each home until one cannot be served. The queues take turns to be the first. Returns how many were served. */
     int serveQueue() {
+        if (queue.isEmpty()) {
+            return 0;
+        }
         int work = 0;
-        for (int number = queue.queues() - 1; number >= 0 && !queue.isEmpty(); number--) {
+        int queues = queue.queues();
+        nextQueue = nextQueue + 1 < queues ? nextQueue + 1 : 0;
+        for (int i = 0; i < queues && !queue.isEmpty(); i++) {
+            int number = nextQueue + i < queues ? nextQueue + i : nextQueue + i - queues;
             work += serve(number, queue.queue(number));
         }
         return work;

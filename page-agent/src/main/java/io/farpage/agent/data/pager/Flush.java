@@ -109,8 +109,8 @@ final class Flush {
         for (int i = 0; i < cursor.length; i++) {
             if (cursor[i] < homes.endPage(i)) {
                 log.error(
-                        "space {}: no page has reached a home for {} s (guest.flush_deadline); pages {} to {} that the guest left"
-                                + " are not written to their home {}",
+                        "space {}: no page has reached a home for {} s (guest.flush_deadline); pages {} to {} that the"
+                                + " guest left are not written to their home {}",
                         space,
                         deadlineNanos / 1_000_000_000L,
                         cursor[i],
@@ -173,7 +173,7 @@ final class Flush {
         while (count < reach && isStale(first + count) && !table.has(first + count, PageTable.WRITING)) {
             count++;
         }
-        count = writeBack.acquire(count);
+        count = writeBack.acquire(first, count);
         if (count == 0) {
             return 0;
         }
@@ -259,8 +259,8 @@ final class Flush {
         if (!waits) {
             waits = true;
             log.warn(
-                    "space {}: page {} and more that the guest left are not written to their home yet: {}; trying again for"
-                            + " {} s (guest.flush_deadline)",
+                    "space {}: page {} and more that the guest left are not written to their home yet: {}; trying"
+                            + " again for {} s (guest.flush_deadline)",
                     space,
                     first,
                     status,

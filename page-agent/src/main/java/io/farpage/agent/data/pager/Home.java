@@ -17,11 +17,15 @@ final class Home {
     private long connections;
     /** A READ has taken so long that another home was asked; no transfer has completed since. */
     private boolean slow;
+    /** It has not answered, and no transfer has completed since. */
+    private boolean silent;
     /** A page came from it other than it was sealed. */
     private boolean distrusted;
 
     private boolean suspected;
     private long suspectedAt;
+    /** Whether the map names it. */
+    private boolean named;
 
     /** @param number counted from 1 among the homes of a pager */
     Home(int number, PeerLink link) {
@@ -40,6 +44,15 @@ final class Home {
     /** Slots that its transfers hold: those under way, and those of pages that have arrived and are not installed. */
     int transfers() {
         return transfers;
+    }
+
+    /** Sets whether the map names it, as a home or as one that joins. */
+    void named(boolean isNamed) {
+        named = isNamed;
+    }
+
+    boolean isNamed() {
+        return named;
     }
 
     /** Pages on their way from the home. */
@@ -66,7 +79,14 @@ final class Home {
             connections = link.connections();
             answeredAt = nowNanos;
         }
-        return unanswered == 0 || nowNanos - answeredAt < QUIET_NANOS;
+        boolean answers = unanswered == 0 || nowNanos - answeredAt < QUIET_NANOS;
+        silent |= !answers;
+        return answers;
+    }
+
+    /** Whether a READ may begin: the link is up, and a home that has not answered has nothing under way, so that the READ shows whether it does now. */
+    boolean takesReads(long nowNanos) {
+        return link.isUp() && ((answers(nowNanos) && !silent) || unanswered == 0);
     }
 
     void begin(int pages, boolean write, long nowNanos) {
@@ -96,6 +116,7 @@ final class Home {
         if (succeeded) {
             answeredAt = nowNanos;
             slow = false;
+            silent = false;
         }
     }
 

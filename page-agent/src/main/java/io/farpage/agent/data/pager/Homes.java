@@ -20,6 +20,8 @@ final class Homes {
     private @Nullable Home[][] copies = {};
 
     private final JoiningHomes joinings = new JoiningHomes();
+    /** Whether the map names this node. */
+    private boolean isThisNode;
 
     private int version;
 
@@ -33,6 +35,8 @@ final class Homes {
     }
 
     private @Nullable Home[] homesOf(SpaceMap of) {
+        remotes.beginMap();
+        isThisNode = false;
         @Nullable Home[] each = new Home[of.extents()];
         for (int extent = 0; extent < each.length; extent++) {
             each[extent] = homeOn(of.node(extent));
@@ -44,7 +48,11 @@ final class Homes {
     }
 
     private @Nullable Home homeOn(String node) {
-        return node.equals(backing.node()) ? null : remotes.at(backing.links().apply(node));
+        if (node.equals(backing.node())) {
+            isThisNode = true;
+            return null;
+        }
+        return remotes.at(backing.links().apply(node));
     }
 
     private @Nullable Home[][] copiesOf(SpaceMap of) {
@@ -139,6 +147,23 @@ final class Homes {
     /** The homes on other nodes. */
     RemoteHomes remotes() {
         return remotes;
+    }
+
+    /** Whether the map names this node, as a home or as one that joins. */
+    boolean isThisNode() {
+        return isThisNode;
+    }
+
+    /** The first home on another node that pages of an extent are written to; null if this node is the only home. */
+    @Nullable
+    Home firstRemote(int extent) {
+        for (int copy = 0; copy < copies(extent); copy++) {
+            Home one = home(extent, copy);
+            if (one != null && !isLost(extent, copy)) {
+                return one;
+            }
+        }
+        return null;
     }
 
     /** The homes that join. */

@@ -95,7 +95,7 @@ final class Mirrors {
             return 0;
         }
         from.markSlow();
-        int frame = staging.allocate(fetch.count());
+        int frame = staging.allocate(Staging.reads(homes.home(extent, other)), fetch.count());
         if (frame == Staging.NONE) {
             return 0;
         }

@@ -169,7 +169,7 @@ final class PageOut {
 
     /** Copies protected pages to staging frames and starts to write them home. Returns how many, 0 if slots or frames run short. */
     private int write(int first, int most) {
-        int count = writeBack.acquire(most);
+        int count = writeBack.acquire(first, most);
         if (count == 0) {
             return 0;
         }

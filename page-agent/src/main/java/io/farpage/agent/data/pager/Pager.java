@@ -9,6 +9,7 @@ import io.farpage.linux.ErrnoName;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.pool.PagePool;
+import io.farpage.pool.frames.FrameShares;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -109,6 +110,7 @@ public final class Pager implements DutyCycle {
      * @param links the shard's side of the link to a node
      * @param fetcher for this pager alone
      * @param pool staging frames, and the pages that live on this node
+     * @param shares how pagers divide the staging frames
      * @param mirroring of pages that have several homes
      */
     public record Backing(
@@ -118,6 +120,7 @@ public final class Pager implements DutyCycle {
             Function<String, PeerLink> links,
             Fetcher fetcher,
             PagePool pool,
+            FrameShares shares,
             Mirroring mirroring) {
         /** For pages that have one home each. */
         public Backing(
@@ -127,7 +130,7 @@ public final class Pager implements DutyCycle {
                 Function<String, PeerLink> links,
                 Fetcher fetcher,
                 PagePool pool) {
-            this(node, incarnation, map, links, fetcher, pool, Mirroring.NONE);
+            this(node, incarnation, map, links, fetcher, pool, pool.stagingShares(), Mirroring.NONE);
         }
     }
 
@@ -308,6 +311,7 @@ public final class Pager implements DutyCycle {
             }
         }
         homes.refresh();
+        context.staging().divide();
         if (!table.partialRemovals().isEmpty()) {
             table.partialRemovals().expire(context.clock().getAsLong());
         }
@@ -367,8 +371,8 @@ public final class Pager implements DutyCycle {
             return false;
         }
         log.error(
-                "space {}: the guest is not paged any more: its pager threw {}; the guest gets SIGBUS where it touches a page that is not"
-                        + " resident, and what it has changed is lost when its VMM ends",
+                "space {}: the guest is not paged any more: its pager threw {}; the guest gets SIGBUS where it touches"
+                        + " a page that is not resident, and what it has changed is lost when its VMM ends",
                 context.space(),
                 cause.toString());
         broken = new BrokenPager(memory, "its pager threw " + cause);
@@ -437,6 +441,7 @@ public final class Pager implements DutyCycle {
     public void close() {
         table.discard();
         context.sealing().close();
+        context.staging().close();
     }
 
     /** The guest has ended: waits for its transfers, writes dirty pages back, and reports the end. */

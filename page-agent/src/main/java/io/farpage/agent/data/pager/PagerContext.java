@@ -34,7 +34,7 @@ final class PagerContext {
         pool = backing.pool();
         homes = new Homes(backing, clock);
         writtenHomes = new WrittenHomes(homes, clock);
-        staging = new Staging(pool, guest.pageBytes());
+        staging = new Staging(pool, backing.shares(), guest.pageBytes(), homes);
         sealing = new Sealing(guest.seal(), staging);
         transfers = new Transfers(backing.fetcher(), homes, writtenHomes, staging, clock);
         heat = new Heat(pages(), clock);

@@ -38,7 +38,7 @@ final class PrivateChild extends Child {
     boolean isBusy() {
         return table.isInheriting()
                 || arrivals.isWaiting()
-                || !faults.queue().isEmpty()
+                || faults.queue().isBusy()
                 || messages().isBehind();
     }
 

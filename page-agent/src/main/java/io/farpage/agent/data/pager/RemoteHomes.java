@@ -7,15 +7,17 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * The homes on other nodes, by number, and how they share the transfer slots of a pager. Each of several homes is guaranteed a share of the slots; a
- * home that does not answer gets no more than its share, so that it delays only its own pages. The shard's thread only. Allocates nothing, but for
- * a new home.
+ * The homes on other nodes, by number, and how they share the transfer slots of a pager. Each of several homes that the map names is guaranteed a share
+ * of the slots; a home that does not answer gets no more than its share, so that it delays only its own pages. The shard's thread only. Allocates
+ * nothing, but for a new home.
  */
 final class RemoteHomes {
     private final Fetcher fetcher;
     private final LongSupplier clock;
-    /** By number. A home stays in the list when no extent lives there any more. */
+    /** By number. A home stays in the list when no extent lives there any more, since transfers with it may be under way. */
     private final List<Home> all = new ArrayList<>();
+
+    private int named;
     /** Slots that each home is guaranteed, and how many guaranteed slots are free over all homes. */
     private int share;
 
@@ -27,24 +29,37 @@ final class RemoteHomes {
         this.clock = clock;
     }
 
-    /** The home that a link leads to, which is numbered if it is new. {@link #divideSlots} must follow. */
+    /** A new map begins, which names no home yet. */
+    void beginMap() {
+        for (Home one : all) {
+            one.named(false);
+        }
+    }
+
+    /** The home that a link leads to, which the map names. It is numbered if it is new. {@link #divideSlots} must follow. */
     Home at(PeerLink link) {
         for (Home known : all) {
             if (known.link() == link) {
+                known.named(true);
                 return known;
             }
         }
         Home fresh = new Home(all.size() + 1, link);
+        fresh.named(true);
         all.add(fresh);
         return fresh;
     }
 
-    /** Divides the slots among all homes. */
+    /** Divides the slots among the homes that the map names. */
     void divideSlots() {
-        share = all.size() < 2 ? 0 : Math.max(1, fetcher.capacity() / (2 * all.size()));
+        named = 0;
+        for (Home one : all) {
+            named += one.isNamed() ? 1 : 0;
+        }
+        share = named < 2 ? 0 : Math.max(1, fetcher.capacity() / (2 * named));
         reserved = 0;
         for (Home one : all) {
-            reserved += Math.max(0, share - one.transfers());
+            reserved += one.isNamed() ? Math.max(0, share - one.transfers()) : 0;
         }
     }
 
@@ -53,14 +68,19 @@ final class RemoteHomes {
         return all.size();
     }
 
+    /** How many homes the map names. */
+    int named() {
+        return named;
+    }
+
     /** A home by its number, from 1 on. */
     Home numbered(int number) {
         return all.get(number - 1);
     }
 
-    /** Whether there are several. */
+    /** Whether the map names several. */
     boolean areSeveral() {
-        return all.size() > 1;
+        return named > 1;
     }
 
     /** Whether a home's link is up and it completes transfers. */
@@ -80,8 +100,17 @@ final class RemoteHomes {
     /** Whether a transfer with a home leaves the guaranteed slots of the other homes free. */
     boolean mayTransfer(Home with) {
         return share == 0
-                || with.transfers() < share
+                || isWithinShare(with)
                 || (with.answers(clock.getAsLong()) && fetcher.capacity() - fetcher.inUse() > reserved);
+    }
+
+    /** Whether a home takes another READ now: its link is up, and it answers, or has nothing else to answer. */
+    boolean takesReads(Home from) {
+        return from.takesReads(clock.getAsLong());
+    }
+
+    private boolean isWithinShare(Home one) {
+        return one.isNamed() && one.transfers() < share;
     }
 
     /** Pages on their way to homes that do not answer. */
@@ -96,14 +125,14 @@ final class RemoteHomes {
 
     /** A transfer of so many pages has begun. */
     void begin(Home with, int pages, boolean write) {
-        reserved -= with.transfers() < share ? 1 : 0;
+        reserved -= isWithinShare(with) ? 1 : 0;
         with.begin(pages, write, clock.getAsLong());
     }
 
     /** A transfer of so many pages has ended. */
     void end(Home with, int pages, boolean write) {
         with.end(pages, write);
-        reserved += with.transfers() < share ? 1 : 0;
+        reserved += isWithinShare(with) ? 1 : 0;
     }
 
     /** A transfer with a home has completed. */

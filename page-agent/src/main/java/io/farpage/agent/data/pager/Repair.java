@@ -256,11 +256,14 @@ final class Repair {
     }
 
     private int start(Joining joining, int page, int most) {
+        int extent = homes.extent(page);
+        int copy = homes.reader(extent);
+        int part = Staging.reads(homes.home(extent, copy));
         int count = most;
-        int frame = staging.allocate(count);
+        int frame = staging.allocate(part, count);
         if (frame == Staging.NONE && count > 1) {
             count = 1;
-            frame = staging.allocate(count);
+            frame = staging.allocate(part, count);
         }
         if (frame == Staging.NONE) {
             return 0;
@@ -270,8 +273,6 @@ final class Repair {
         run.first = page;
         run.count = count;
         run.frame = frame;
-        int extent = homes.extent(page);
-        int copy = homes.reader(extent);
         if (homes.home(extent, copy) == null) {
             hold(run);
             staging.copyFromExported(frame, count, homes.offset(extent, copy, page));

@@ -2,9 +2,16 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.pool.PagePool;
 import io.farpage.pool.frames.FrameAllocator;
+import io.farpage.pool.frames.FrameShares;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
-/** Staging memory as a guest's pager uses it: runs of frames, of which each page takes one or more. The shard's thread only. */
+/**
+ * Staging memory as a guest's pager uses it: runs of frames, of which each page takes one or more. Every frame belongs to a part: the READs from one
+ * home, the WRITEs to one home, or what this node copies for itself. Each part of a home that the map names is guaranteed frames. A part takes more only
+ * while the frames that are guaranteed to the others, and to other pagers, stay free. The shard's thread only. Allocates nothing, but for a new home.
+ */
 final class Staging {
     /** No run of frames is free. */
     static final int NONE = FrameAllocator.NONE;
@@ -15,17 +22,53 @@ final class Staging {
     /** Prefetching and write-back may each hold one part in so many of the staging memory. */
     private static final int SHARE = 4;
 
+    /** The part of pages that this node copies for itself. */
+    private static final int LOCAL = 0;
+
     private final PagePool pool;
+    private final FrameShares.Share share;
+    private final Homes homes;
     private final int pageBytes;
     private final int framesPerPage;
     private final int pages;
+    /** By first frame of a page: the part that holds it. */
+    private final char[] partOf;
+    /** By part: frames that it holds, and whether it is guaranteed some. */
+    private int[] held = new int[1];
 
-    /** @param pageBytes bytes of a page of the guest, a multiple of the pool's frames */
-    Staging(PagePool pool, int pageBytes) {
+    private boolean[] isGuaranteed = new boolean[1];
+    /** Frames that each part is guaranteed, and how many of these are free over all parts. */
+    private int each;
+
+    private int reserved;
+    private int heldByAll;
+    private int version = -1;
+    private int guaranteed;
+
+    /**
+     * @param shares of the pool's staging frames, for all pagers
+     * @param pageBytes bytes of a page of the guest, a multiple of the pool's frames
+     * @param homes of the guest's pages
+     */
+    Staging(PagePool pool, FrameShares shares, int pageBytes, Homes homes) {
         this.pool = pool;
         this.pageBytes = pageBytes;
+        this.homes = homes;
         framesPerPage = pageBytes / pool.frameBytes();
-        pages = pool.stagingFrames().capacity() / framesPerPage;
+        int frames = pool.stagingFrames().capacity();
+        pages = frames / framesPerPage;
+        share = shares.open(framesPerPage);
+        partOf = new char[frames];
+    }
+
+    /** The part of READs from a home; null stands for this node. */
+    static int reads(@Nullable Home from) {
+        return from == null ? LOCAL : 2 * from.number() - 1;
+    }
+
+    /** The part of WRITEs to a home; null stands for this node. */
+    static int writes(@Nullable Home to) {
+        return to == null ? LOCAL : 2 * to.number();
     }
 
     /** Bytes of a page of the guest. */
@@ -43,14 +86,87 @@ final class Staging {
         return Math.max(1, pages / SHARE);
     }
 
-    /** Allocates the frames of a run of pages. Returns the first frame, or {@link #NONE}. */
-    int allocate(int count) {
-        return pool.stagingFrames().allocateRun(count * framesPerPage);
+    /**
+     * Allocates the frames of a run of pages.
+     *
+     * @param part that holds the frames until {@link #free}
+     * @return the first frame, or {@link #NONE}
+     */
+    int allocate(int part, int count) {
+        divide();
+        int frames = count * framesPerPage;
+        if (frames > partOf.length) {
+            return NONE;
+        }
+        hold(part, frames);
+        boolean isOwn = isGuaranteed[part] && held[part] <= each;
+        if (share.claim(heldByAll + reserved) || (isOwn && share.claim(heldByAll))) {
+            int frame = pool.stagingFrames().allocateRun(frames);
+            if (frame != NONE) {
+                for (int i = 0; i < count; i++) {
+                    partOf[frameOf(frame, i)] = (char) part;
+                }
+                return frame;
+            }
+        }
+        hold(part, -frames);
+        share.claim(heldByAll + reserved);
+        return NONE;
     }
 
     /** Frees the frames of {@code count} pages. */
     void free(int frame, int count) {
+        for (int i = 0; i < count; i++) {
+            hold(partOf[frameOf(frame, i)], -framesPerPage);
+        }
         pool.stagingFrames().freeRun(frame, count * framesPerPage);
+        share.claim(heldByAll + reserved);
+    }
+
+    /** Adds frames to those that a part holds. */
+    private void hold(int part, int frames) {
+        reserved -= reserve(part);
+        held[part] += frames;
+        heldByAll += frames;
+        reserved += reserve(part);
+    }
+
+    /** Frames that are guaranteed to a part and that it does not hold. */
+    private int reserve(int part) {
+        return isGuaranteed[part] ? Math.max(0, each - held[part]) : 0;
+    }
+
+    /** Divides the frames anew if the map or the number of pagers has changed. */
+    void divide() {
+        if (version == homes.version() && guaranteed == share.guaranteed()) {
+            return;
+        }
+        version = homes.version();
+        guaranteed = share.guaranteed();
+        RemoteHomes remotes = homes.remotes();
+        int parts = 1 + 2 * remotes.count();
+        if (parts > held.length) {
+            held = Arrays.copyOf(held, parts);
+            isGuaranteed = Arrays.copyOf(isGuaranteed, parts);
+        }
+        isGuaranteed[LOCAL] = homes.isThisNode();
+        int sharing = 2 * remotes.named() + (homes.isThisNode() ? 1 : 0);
+        for (int number = 1; number <= remotes.count(); number++) {
+            Home home = remotes.numbered(number);
+            isGuaranteed[reads(home)] = home.isNamed();
+            isGuaranteed[writes(home)] = home.isNamed();
+        }
+        each = framesPerPage * Math.max(1, guaranteed / framesPerPage / Math.max(1, sharing));
+        reserved = 0;
+        for (int part = 0; part < parts; part++) {
+            reserved += reserve(part);
+        }
+        share.claim(heldByAll + reserved);
+    }
+
+    /** Gives up what the pager is guaranteed. */
+    void close() {
+        share.close();
     }
 
     /** The first frame of the {@code index}th page of a run. */

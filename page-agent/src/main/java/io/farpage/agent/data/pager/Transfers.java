@@ -66,8 +66,8 @@ final class Transfers {
         int bytes = pages * staging.pageBytes();
         long address = staging.address(frame);
         int slot = isRead
-                ? fetcher.read(home.link(), incarnation, offset, bytes, address)
-                : fetcher.write(home.link(), incarnation, offset, bytes, address);
+                ? fetcher.readOverLink(home.link(), incarnation, offset, bytes, address)
+                : fetcher.writeOverLink(home.link(), incarnation, offset, bytes, address);
         return slot == Fetcher.NONE ? null : begun(slot, kind, page, pages, frame, home);
     }
 
@@ -78,7 +78,7 @@ final class Transfers {
         return begun;
     }
 
-    /** Reads from one of several homes. If its link breaks, another one is asked at once; if none is up, the transfer waits for this one. */
+    /** Reads from one of several homes. If its link breaks, another one is asked at once. */
     private @Nullable Transfer beginRead(Transfer.Kind kind, int extent, int copy, int page, int pages, int frame) {
         Home home = Objects.requireNonNull(homes.home(extent, copy));
         if (!remotes.mayTransfer(home)) {
@@ -88,9 +88,7 @@ final class Transfers {
         long offset = homes.offset(extent, copy, page);
         int bytes = pages * staging.pageBytes();
         long address = staging.address(frame);
-        int slot = home.isUp()
-                ? fetcher.readFailingFast(home.link(), incarnation, offset, bytes, address)
-                : fetcher.read(home.link(), incarnation, offset, bytes, address);
+        int slot = fetcher.readFailingFast(home.link(), incarnation, offset, bytes, address);
         if (slot == Fetcher.NONE) {
             return null;
         }

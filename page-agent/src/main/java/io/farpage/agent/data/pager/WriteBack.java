@@ -47,13 +47,14 @@ final class WriteBack {
         return Math.min(MAX_RUN, staging.maxRun());
     }
 
-    /** Acquires staging frames for a run, or for one page if they run short. Returns for how many pages; 0 if no frame is free. */
-    int acquire(int most) {
-        frame = staging.allocate(most);
+    /** Acquires staging frames for a run from {@code first} on, or for one page if they run short. Returns for how many pages; 0 if no frame is free. */
+    int acquire(int first, int most) {
+        int part = Staging.writes(homes.firstRemote(homes.extent(first)));
+        frame = staging.allocate(part, most);
         if (frame != Staging.NONE) {
             return most;
         }
-        frame = most > 1 ? staging.allocate(1) : Staging.NONE;
+        frame = most > 1 ? staging.allocate(part, 1) : Staging.NONE;
         return frame == Staging.NONE ? 0 : 1;
     }
 

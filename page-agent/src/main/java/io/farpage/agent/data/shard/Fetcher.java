@@ -36,8 +36,10 @@ public final class Fetcher {
 
     private final byte[] state;
     private final boolean[] isWrite;
-    /** Whether a transfer ends when its link breaks, rather than waiting for the link. */
+    /** Whether a transfer ends when its link breaks or its request is refused, rather than being posted again. */
     private final boolean[] failsFast;
+    /** Whether a transfer ends when its link breaks, unless its request was refused. */
+    private final boolean[] endsWithLink;
 
     private final PeerLink[] link;
     private final long[] pool;
@@ -80,6 +82,7 @@ public final class Fetcher {
         state = new byte[capacity];
         isWrite = new boolean[capacity];
         failsFast = new boolean[capacity];
+        endsWithLink = new boolean[capacity];
         link = new PeerLink[capacity];
         pool = new long[capacity];
         grantor = new long[capacity];
@@ -127,32 +130,53 @@ public final class Fetcher {
      * @return a slot, or {@link #NONE} if none is free
      */
     public int read(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(false, false, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(false, false, false, home, homePool, homeOffset, bytes, stagingAddress);
+    }
+
+    /**
+     * As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, so that the caller has its staging memory back.
+     * A request that the home refuses is posted again, on the next link.
+     */
+    public int readOverLink(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(false, false, true, home, homePool, homeOffset, bytes, stagingAddress);
+    }
+
+    /** As {@link #write}; ends as {@link #readOverLink} does. */
+    public int writeOverLink(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
+        return start(true, false, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** As {@link #read}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks, since there is another home to read from. */
     public int readFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(false, true, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(false, true, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** As {@link #write}; ends with {@link FetchStatus#UNREACHABLE} at once if the link is down or breaks. */
     public int writeFailingFast(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(true, true, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(true, true, true, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     /** Writes back from staging memory to a home; parameters as for {@link #read}. */
     public int write(PeerLink home, long homePool, long homeOffset, int bytes, long stagingAddress) {
-        return start(true, false, home, homePool, homeOffset, bytes, stagingAddress);
+        return start(true, false, false, home, homePool, homeOffset, bytes, stagingAddress);
     }
 
     private int start(
-            boolean write, boolean failFast, PeerLink home, long homePool, long homeOffset, int bytes, long address) {
+            boolean write,
+            boolean failFast,
+            boolean overLink,
+            PeerLink home,
+            long homePool,
+            long homeOffset,
+            int bytes,
+            long address) {
         if (freeCount == 0) {
             return NONE;
         }
         int slot = free[--freeCount];
         isWrite[slot] = write;
         failsFast[slot] = failFast;
+        endsWithLink[slot] = overLink;
         link[slot] = home;
         pool[slot] = homePool;
         offset[slot] = homeOffset;
@@ -173,7 +197,7 @@ public final class Fetcher {
         PeerLink home = link[slot];
         if (home.hasLost(pool[slot])) {
             finish(slot, FetchStatus.PAGE_LOST);
-        } else if (failsFast[slot] && !home.isUp()) {
+        } else if (doesEndWithLink(slot) && !home.isUp()) {
             finish(slot, FetchStatus.UNREACHABLE);
         } else if (!home.isUp() || home.connection().memory().pool() != pool[slot]) {
             park(slot);
@@ -186,6 +210,11 @@ public final class Fetcher {
         } else {
             park(slot);
         }
+    }
+
+    /** Whether a transfer is not to wait for another link. One that was refused waits, since the request may be what breaks links. */
+    private boolean doesEndWithLink(int slot) {
+        return failsFast[slot] || (endsWithLink[slot] && refusals[slot] == 0);
     }
 
     private void refuse(int slot) {
@@ -258,7 +287,7 @@ public final class Fetcher {
             refuse(slot);
             return;
         }
-        if (failsFast[slot]) {
+        if (doesEndWithLink(slot)) {
             finish(slot, FetchStatus.UNREACHABLE);
             return;
         }
@@ -301,7 +330,7 @@ public final class Fetcher {
     void reclaim(PeerLink gone) {
         for (int slot = 0; slot < capacity; slot++) {
             if (state[slot] == POSTED && link[slot] == gone) {
-                if (failsFast[slot]) {
+                if (doesEndWithLink(slot)) {
                     finish(slot, FetchStatus.UNREACHABLE);
                     continue;
                 }

@@ -45,7 +45,12 @@ class SealingTest {
                 earlier.seal(SEALED, page.address(), page.address());
             }
             try (PageSeal now = new SealedSpace(loaded.library(), tags, keys, identity, 2).part(0, PAGES)) {
-                new Sealing(now, new Staging(parts.pool(), PAGE)).prepare(table, isAdopted);
+                new Sealing(
+                                now,
+                                parts.memory(new RecordingKernel(), true, PAGE, table)
+                                        .context()
+                                        .staging())
+                        .prepare(table, isAdopted);
             }
         }
         return table;

@@ -111,6 +111,34 @@ final class FetcherTest extends ShardFixture {
     }
 
     @Test
+    void shouldEndTransferOverLinkWhenLinkBreaks() {
+        connect(1, Home.INCARNATION, wrongKey());
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        shard.submit(new ShardCommand.Remove(link, 1, "removed"));
+        shard.doWork();
+        int slot = readOverLink();
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.UNREACHABLE, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldPauseTransferOverLinkThatHealthyHomeRefuses() {
+        shard.submit(new ShardCommand.SetPool(link, Home.INCARNATION));
+        connect(1, Home.INCARNATION, wrongKey());
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        int slot = readOverLink();
+        destroyReleased();
+        assertFalse(fetcher.hasDone(), "a source that repeats the request at once would fail the next link, too");
+        advance(DEADLINE + 1);
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.REFUSED, fetcher.status(slot));
+    }
+
+    private int readOverLink() {
+        return fetcher.readOverLink(link, Home.INCARNATION, 0, PAGE, node.pool.stagingAddress());
+    }
+
+    @Test
     void shouldReportRefusalAtDeadlineWhenLinkStaysDown() {
         connect(1, Home.INCARNATION, wrongKey());
         runUntil(() -> link.phase() == LinkPhase.UP);

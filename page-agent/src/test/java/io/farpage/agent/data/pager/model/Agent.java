@@ -152,6 +152,7 @@ final class Agent {
                         world.fabric::link,
                         fetcher,
                         world.pool,
+                        ModelPool.shares(setup),
                         coordinator.mirroring()),
                 new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, setup.prefetch(), 1, PagerOptions.FLUSH_DEADLINE),
                 world::now,

@@ -125,8 +125,8 @@ final class FoundSchedulesTest {
                 new Setup(3, 0, 3, 1, 4, 1, 8),
                 World.SHORT_NANOS,
                 Step.parse(
-                        "q . . . . r2 . . . . . . g2 . . . . w2 . . . . . . . w0/1 . . . . . . . . . . . . . . . . . . . . . . ."
-                                + " . . . . . . . . c !"));
+                        "q . . . . r2 . . . . . . g2 . . . . w2 . . . . . . . w0/1 . . . . . . . . . . . . . . . . . ."
+                                + " . . . . . . . . . . . . . c !"));
     }
 
     /** A page was given up between the fault that found it lost and its poisoning; the page was not poisoned, and the thread not woken. */
@@ -210,7 +210,7 @@ final class FoundSchedulesTest {
         Replay.run(
                 new Setup(6, 0, 3, 2, 1, 2, 7).with(Feature.TWO_HOMES),
                 World.SHORT_NANOS,
-                Step.parse("| . r2/3 . r1/4 c1 . . !1 . . . g1 D0/3 w1/3"));
+                Step.parse("| . r2/3 . r1/4 c1 . . !1 . . . . . g1 D0/3 w1/3"));
     }
 
     /** A page that had arrived and could not be installed kept the only transfer slot, so no page could be written back to make room for it. */
@@ -271,11 +271,10 @@ final class FoundSchedulesTest {
     @Test
     void shouldTakeAPageThatIsWrittenBackAndAbsentForZerosWhenTheAgentWasKilled() {
         Replay.run(
-                new Setup(7, 0, 3, 5, 4, 1, 2).with(Feature.KEPT),
+                new Setup(7, 0, 3, 5, 4, 1, 3).with(Feature.KEPT),
                 World.LONG_NANOS,
-                Step.parse(
-                        "w2/2 . . . . w0/3 . . . . . . . . . . . . g . . . D1/4 . w0/2 . . . . . . . . . . . . . . . g1 . . . . c g2 . . . . . g1 g1"
-                                + " D1/3 . . r2/3 . . g1 . . . g1 . . . g1 . K"));
+                Step.parse("w2/2 . . . . w0/3 . . . . . . . . . . . . g . . . D1/4 . w0/2 . . . . . . . . . . . . . . ."
+                        + " g1 . . . . c g2 . . . . . g1 g1 D1/3 . . r2/3 . . g1 . . . g1 . . . g1 . K"));
     }
 
     /** A home joined an encrypted space with frames of zeros, where the other homes had zeros that were sealed, and these did not open from it. */
@@ -297,8 +296,8 @@ final class FoundSchedulesTest {
                 new Setup(5, 0, 2, 1, 1, 5, 8).with(Feature.JOINING, Feature.KEPT),
                 World.LONG_NANOS,
                 Step.parse(
-                        ". . . . . . r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . g . . . r0/2 . . . ."
-                                + " . . . g1 z1/4 . . . . . . . . . . . . . . . . . . c1 c . . j2 . . . . . . f . . . . . . . . . . . . ."
-                                + " . . g1 z1/1 - . . . . . . . c1 . . p c1 . . l . K0/1 u1 . . . . ."));
+                        ". . . . . . r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . g . . . r0/2 . . ."
+                            + " . . . . g1 z1/4 . . . . . . . . . . . . . . . . . . c1 c . . j2 . . . . . . f . . . ."
+                            + " . . . . . . . . . . . g1 z1/1 - . . . . . . . c1 . . p c1 . . l . K0/1 u1 . . . . ."));
     }
 }

@@ -6,6 +6,7 @@ import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;
 import io.farpage.pool.PoolException;
 import io.farpage.pool.frames.FrameAllocator;
+import io.farpage.pool.frames.FrameShares;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,6 +51,11 @@ final class ModelPool {
 
     static PagePool pool(Setup setup) {
         return of(setup).pool;
+    }
+
+    /** Shares of the staging memory that the setup has, for one pager. */
+    static FrameShares shares(Setup setup) {
+        return new FrameShares(setup.frames() * of(setup).framesPerPage);
     }
 
     /** Pages that the free frames of the staging memory make up. */

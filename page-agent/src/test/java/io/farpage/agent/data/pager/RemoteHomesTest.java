@@ -1,0 +1,76 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Shard;
+import java.lang.foreign.Arena;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** How homes share the slots, when a map names other homes than the one before. The links are down, so that each home has its share at most. */
+final class RemoteHomesTest {
+    private static final int PAGE = 4096;
+    private static final int SLOTS = 8;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> 1);
+
+    private final Fetcher fetcher =
+            new Shard(List.of(), Arena.ofAuto().allocate(PAGE), () -> 1, () -> {}).newFetcher(SLOTS, 1);
+    private final Map<String, PeerLink> links = new HashMap<>();
+    private SpaceMap map = PagerParts.map(8, PAGE, "b", "c", "d", "e");
+    private final Homes homes =
+            new Homes(new Pager.Backing("a", 1, () -> map, this::link, fetcher, parts.pool()), () -> 1);
+
+    private PeerLink link(String node) {
+        return links.computeIfAbsent(node, PeerLink::new);
+    }
+
+    private Home home(int page) {
+        return homes.remote(homes.extent(page));
+    }
+
+    @Test
+    void shouldDivideSlotsAmongHomesThatTheMapNames() {
+        homes.remotes().begin(home(0), 1, false);
+        assertFalse(homes.remotes().mayTransfer(home(0)), "a quarter of one half of the slots");
+        map = PagerParts.map(8, PAGE, "b", "c");
+        homes.refresh();
+        assertTrue(homes.remotes().mayTransfer(home(0)), "a half of one half of the slots");
+        homes.remotes().begin(home(0), 1, false);
+        assertFalse(homes.remotes().mayTransfer(home(0)));
+    }
+
+    @Test
+    void shouldGiveAllSlotsToOnlyHomeThatTheMapNames() {
+        Home only = home(0);
+        map = PagerParts.map(8, PAGE, "b");
+        homes.refresh();
+        for (int slot = 0; slot < SLOTS; slot++) {
+            assertTrue(homes.remotes().mayTransfer(only));
+            homes.remotes().begin(only, 1, false);
+        }
+        assertFalse(homes.remotes().areSeveral());
+    }
+
+    /** A home that left the map has transfers under way, and comes back. */
+    @Test
+    void shouldCountTransfersOfHomeThatLeftTheMapWhenItComesBack() {
+        Home back = home(2);
+        homes.remotes().begin(back, 1, false);
+        SpaceMap all = map;
+        map = PagerParts.map(8, PAGE, "b", "d");
+        homes.refresh();
+        map = all;
+        homes.refresh();
+        assertFalse(homes.remotes().mayTransfer(back));
+        homes.remotes().end(back, 1, false);
+        assertTrue(homes.remotes().mayTransfer(back));
+    }
+}

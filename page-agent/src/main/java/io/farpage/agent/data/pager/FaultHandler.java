@@ -271,7 +271,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         int first = table.state(page);
         long clean = markDirty(page, run);
         int writable = memory.protection().unprotect(page, run);
-        restore(page, run, writable, first, clean);
+        restore(page, run, memory.protection().maybeWritable(), first, clean);
         if (writable == 0) {
             writePredictor.undo();
             return false;
@@ -295,7 +295,7 @@ final class FaultHandler implements KernelMessages.Receiver {
         return clean;
     }
 
-    /** Pages of the run from the {@code done}th on are as protected as they were. */
+    /** Pages of the run from the {@code done}th on are as protected as they were. The others stay dirty. */
     private void restore(int page, int run, int done, int first, long clean) {
         for (int i = done; i < run; i++) {
             if (i == 0) {

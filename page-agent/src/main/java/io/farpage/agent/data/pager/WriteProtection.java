@@ -16,6 +16,7 @@ final class WriteProtection {
     private final AddressSpace memory;
     private boolean supported;
     private boolean worked;
+    private int maybeWritable;
 
     /** @param supported whether it is used */
     WriteProtection(AddressSpace memory, boolean supported) {
@@ -40,18 +41,24 @@ final class WriteProtection {
     }
 
     /**
-     * Lets the guest write to pages that are resident, and wakes threads that wait to.
+     * Lets the guest write to pages that are resident, and wakes threads that wait to. The kernel answers ENOENT at the first page that is not mapped or
+     * cannot be protected, when it has changed those before it.
      *
      * @return how many from the first on may be written to, or are no longer mapped; 0 if the call has to be repeated
      */
     int unprotect(int page, int count) {
         GuestLayout layout = memory.layout();
         long address = layout.addressOf(page);
+        maybeWritable = 0;
         if (address == GuestLayout.NONE) {
+            maybeWritable = 1;
             return 1;
         }
         for (int run = layout.contiguous(page, count); ; run /= 2) {
             int result = memory.uffd().writeProtect(address, (long) run * layout.pageBytes(), false);
+            if (result == 0 || result == -Errno.ENOENT) {
+                maybeWritable = Math.max(maybeWritable, run);
+            }
             if (result == 0) {
                 return run;
             }
@@ -67,6 +74,11 @@ final class WriteProtection {
                 return 1;
             }
         }
+    }
+
+    /** How many pages from the first on the latest {@link #unprotect} may have made writable: as many as it returned, or more. */
+    int maybeWritable() {
+        return maybeWritable;
     }
 
     /**

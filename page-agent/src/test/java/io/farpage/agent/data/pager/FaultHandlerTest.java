@@ -15,9 +15,10 @@ final class FaultHandlerTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 128;
     private static final int SEEN = 1;
+    private static final int PREFETCH = 8;
 
     @AutoClose
-    private final PagerParts parts = new PagerParts(() -> 1);
+    private final PagerParts parts = new PagerParts(() -> 1, PREFETCH);
 
     private final PageTable table = new PageTable(PAGES, true);
     private final RecordingKernel kernel = new RecordingKernel();
@@ -148,5 +149,25 @@ final class FaultHandlerTest {
         assertEquals(PageTable.REMOTE, table.state(5));
         assertEquals(1, faults.serveQueue());
         assertEquals(PageTable.CLEAN, table.state(5));
+    }
+
+    /** The kernel changes the mappings before the one that it refuses. */
+    @Test
+    void shouldLeavePagesDirtyThatKernelMayHaveUnprotectedBeforeItRefused() {
+        table.setState(0, 32, PageTable.CLEAN, PageTable.FETCHING);
+        int page = 0;
+        int run = 1;
+        while (run < 2) {
+            faults.fault(page, true, true, SEEN);
+            String call = kernel.calls.getLast();
+            run = call.contains("*") ? Integer.parseInt(call.substring(call.indexOf('*') + 1)) : 1;
+            page += run;
+        }
+        kernel.refuse(Errno.ENOENT);
+        faults.fault(page, true, true, SEEN);
+        String refused = kernel.calls.get(kernel.calls.size() - 2);
+        int last = page + Integer.parseInt(refused.substring(refused.indexOf('*') + 1)) - 1;
+        assertEquals(PageTable.DIRTY, table.state(last), refused + ", " + kernel.calls.getLast());
+        assertEquals(PageTable.CLEAN, table.state(last + 1));
     }
 }

@@ -26,9 +26,16 @@ final class PagerParts implements AutoCloseable {
     private final PagePool pool;
     private final Fetcher fetcher;
     private final LongSupplier clock;
+    private final int prefetch;
 
     PagerParts(LongSupplier clock) {
+        this(clock, 1);
+    }
+
+    /** @param prefetch pages that one fault fetches or makes writable at most */
+    PagerParts(LongSupplier clock, int prefetch) {
         this.clock = clock;
+        this.prefetch = prefetch;
         try {
             pool = PagePool.open(PoolConfig.of("a", 1, (long) FRAMES * FRAME, (long) FRAMES * FRAME)
                     .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
@@ -57,7 +64,7 @@ final class PagerParts implements AutoCloseable {
                 null);
         Pager.Backing backing = new Pager.Backing("a", 1, () -> map, PeerLink::new, fetcher, pool);
         PagerContext context =
-                new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1), clock);
+                new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, prefetch), clock);
         return new AddressSpace(context, kernel, layout, table, shared);
     }
 

@@ -141,10 +141,10 @@ final class ClockHand {
     private boolean mayEvict(int extent, int state) {
         if (state == PageTable.CLEAN) {
             Home home = homes.home(extent);
-            return home == null || home.isUp();
+            return home == null || remotes.answers(home);
         }
         int most = Math.min(MAX_WRITING, Math.max(1, maxWriting / Math.max(1, remotes.named())));
-        return writtenHomes.takeWrites(extent, most);
+        return writtenHomes.doAllAnswer(extent) && writtenHomes.takeWrites(extent, most);
     }
 
     private boolean isVictim(int page) {

@@ -3,6 +3,7 @@ package io.farpage.agent.data.pager;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.pool.PagePool;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -92,8 +93,10 @@ final class Arrivals {
             lost.lose(page);
             return count;
         }
-        Home home = homes.home(extent);
-        int had = home == null ? copyLocal(page, count, write) : post(home, page, count, write, seenAt);
+        boolean isSuspect = homes.suspects().tried(page) != 0;
+        Home home = isSuspect ? homes.homeOf(page) : homes.home(extent);
+        int run = isSuspect ? 1 : trusted(page, count);
+        int had = home == null ? copyLocal(page, run, write, seenAt) : post(home, page, run, write, seenAt);
         if (had > 0) {
             int asked = seenAt == PREFETCH ? 0 : 1;
             counters.fetched().add(asked);
@@ -102,8 +105,21 @@ final class Arrivals {
         return had;
     }
 
-    /** Installs pages whose home this node is. Pages that are sealed are opened in a staging frame, one at a time. */
-    private int copyLocal(int page, int count, boolean write) {
+    /** How many pages of a run come before the next that did not open from a home; 1 at least. */
+    private int trusted(int page, int count) {
+        SuspectPages suspects = homes.suspects();
+        int run = suspects.isEmpty() ? count : 1;
+        while (run < count && suspects.tried(page + run) == 0) {
+            run++;
+        }
+        return run;
+    }
+
+    /**
+     * Installs pages whose home this node is. Pages that are sealed are opened in a staging frame, one at a time. One that does not open is fetched from
+     * another home.
+     */
+    private int copyLocal(int page, int count, boolean write, long seenAt) {
         long source = pool.exportedAddress() + homes.localOffset(homes.extent(page), page);
         boolean isForWrite = write || table.isPartlyRemoved(page);
         if (!sealing.isOn()) {
@@ -113,13 +129,17 @@ final class Arrivals {
         if (frame == Staging.NONE) {
             return 0;
         }
-        int done = 1;
-        if (sealing.open(page, source, frame)) {
-            done = installer.copy(page, 1, staging.address(frame), isForWrite);
+        boolean isOpen = sealing.open(page, source, frame);
+        int done = isOpen ? installer.copy(page, 1, staging.address(frame), isForWrite) : 1;
+        staging.free(frame, 1);
+        if (isOpen) {
+            homes.suspects().remove(page);
+        } else if (isElsewhere(page, null)) {
+            Home other = homes.homeOf(page);
+            done = other == null ? 0 : post(other, page, 1, write, seenAt);
         } else {
             lost.altered(page);
         }
-        staging.free(frame, 1);
         return done;
     }
 
@@ -196,28 +216,38 @@ final class Arrivals {
 
     /**
      * Opens the pages of a run in place. A page that was given up meanwhile is not installed, and may have been sealed anew since. A page that is not
-     * what was sealed is lost, at once: no write of it was under way when it was fetched, so what came is what the home or the path made of it, and
-     * fetching it again would only give a home that lies another try.
+     * what was sealed is fetched once from each of its other homes, and lost then: no write of it was under way when it was fetched, so what came is what
+     * the home or the path made of it, and fetching it again would only give a home that lies another try.
      */
     private void open(Transfer fetch) {
         for (int i = 0; i < fetch.count(); i++) {
             int page = fetch.first() + i;
             int frame = staging.frameOf(fetch.frame(), i);
             if (!fetch.isRemoved(i) && !sealing.open(page, staging.address(frame), frame)) {
-                if (homes.distrust(page, fetch.home())) {
-                    log.error(
-                            "space {}: page {} came from node {} other than it was sealed; asking another home",
-                            space,
-                            page,
-                            fetch.home() == null ? "" : fetch.home().link().peer());
-                    counters.integrityFailures().add(1);
+                if (isElsewhere(page, fetch.home())) {
                     again(page, fetch.isForWrite());
                 } else {
                     lost.altered(page);
                 }
                 fetch.remove(page, 1);
+            } else if (!fetch.isRemoved(i)) {
+                homes.suspects().remove(page);
             }
         }
+    }
+
+    /** A page did not open. Returns whether another home may have it as it was sealed. */
+    private boolean isElsewhere(int page, @Nullable Home liar) {
+        if (!homes.suspect(page, liar)) {
+            return false;
+        }
+        log.error(
+                "space {}: page {} came from node {} other than it was sealed; asking another home",
+                space,
+                page,
+                liar == null ? "" : liar.link().peer());
+        counters.integrityFailures().add(1);
+        return true;
     }
 
     private void again(int page, boolean write) {

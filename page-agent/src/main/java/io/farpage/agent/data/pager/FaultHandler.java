@@ -83,6 +83,7 @@ final class FaultHandler implements KernelMessages.Receiver {
     @Override
     public void removed(int first, int count) {
         queue.removeRange(first, count, faultAgain);
+        homes.suspects().remove(first, count);
         if (table.setState(first, count, PageTable.ZERO, PageTable.FETCHING)) {
             arrivals.remove(first, count);
             memory.wake(first, count);

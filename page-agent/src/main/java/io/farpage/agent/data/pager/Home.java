@@ -7,6 +7,9 @@ final class Home {
     /** A home that has transfers under way and has completed none for so long does not answer. */
     private static final long QUIET_NANOS = 100_000_000L;
 
+    /** After a page came from it other than it was sealed, other homes are preferred for so long. */
+    private static final long DISTRUST_NANOS = 60_000_000_000L;
+
     private final int number;
     private final PeerLink link;
     private int transfers;
@@ -21,6 +24,8 @@ final class Home {
     private boolean silent;
     /** A page came from it other than it was sealed. */
     private boolean distrusted;
+
+    private long distrustedAt;
 
     private boolean suspected;
     private long suspectedAt;
@@ -126,17 +131,20 @@ final class Home {
     }
 
     /** A page came from this home other than it was sealed. */
-    void distrust() {
+    void distrust(long nowNanos) {
         distrusted = true;
+        distrustedAt = nowNanos;
     }
 
-    boolean isDistrusted() {
+    /** Whether a page came from it other than it was sealed within the last minute. */
+    boolean isDistrusted(long nowNanos) {
+        distrusted &= nowNanos - distrustedAt < DISTRUST_NANOS;
         return distrusted;
     }
 
     /** Whether pages are better read from here than from a home for which this does not hold. */
     boolean isPreferred(long nowNanos) {
-        return !slow && !distrusted && answers(nowNanos);
+        return !slow && !isDistrusted(nowNanos) && answers(nowNanos);
     }
 
     /** Whether transfers are under way, and none has completed for longer than this. */

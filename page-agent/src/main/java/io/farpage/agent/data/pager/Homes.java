@@ -20,6 +20,7 @@ final class Homes {
     private @Nullable Home[][] copies = {};
 
     private final JoiningHomes joinings = new JoiningHomes();
+    private final SuspectPages suspects = new SuspectPages();
     /** Whether the map names this node. */
     private boolean isThisNode;
 
@@ -72,6 +73,7 @@ final class Homes {
         SpaceMap latest = backing.map().get();
         if (latest != map) {
             home = homesOf(latest);
+            suspects.clear();
             map = latest;
             version++;
         }
@@ -234,6 +236,34 @@ final class Homes {
         return best;
     }
 
+    /** As {@link #reader(int)}, for one page: if it did not open from some homes, one that was not tried, up or not. */
+    int reader(int extent, int page) {
+        int tried = suspects.tried(page);
+        int best = -1;
+        int rank = 0;
+        long now = tried == 0 ? 0 : clock.getAsLong();
+        for (int copy = 0; tried != 0 && copy < copies(extent); copy++) {
+            int its = (tried & 1 << copy) != 0 ? 0 : rank(extent, copy, now);
+            if (its > rank) {
+                rank = its;
+                best = copy;
+            }
+        }
+        return best < 0 ? reader(extent) : best;
+    }
+
+    /** The home that a page is read from now, or null if that is this node. */
+    @Nullable
+    Home homeOf(int page) {
+        int extent = extent(page);
+        return copies.length == 0 ? home[extent] : home(extent, reader(extent, page));
+    }
+
+    /** Pages that did not open from some of their homes. */
+    SuspectPages suspects() {
+        return suspects;
+    }
+
     private int rank(int extent, int copy, long now) {
         if (isLost(extent, copy)) {
             return 0;
@@ -245,7 +275,7 @@ final class Homes {
         if (one.isPreferred(now)) {
             return 4;
         }
-        return one.isUp() ? one.isDistrusted() ? 2 : 3 : 1;
+        return one.isUp() ? one.isDistrusted(now) ? 2 : 3 : 1;
     }
 
     /** Another home to read from than {@code slow}, which answers; -1 if there is none. */
@@ -260,20 +290,33 @@ final class Homes {
         return -1;
     }
 
-    /** A page came from a home other than it was sealed. Returns whether another home may have it unaltered, which is asked from now on. */
-    boolean distrust(int page, @Nullable Home liar) {
+    /**
+     * A page came from a home other than it was sealed. Returns whether another home may have it unaltered: one that is not lost and that was not tried.
+     * {@link #reader(int, int)} names it from now on; if its link is down, the page waits for it.
+     *
+     * @param liar null if that is this node
+     */
+    boolean suspect(int page, @Nullable Home liar) {
         int extent = map.extent(page);
-        if (liar == null || copies(extent) == 1) {
+        if (copies(extent) == 1) {
             return false;
         }
-        liar.distrust();
+        if (liar != null) {
+            liar.distrust(clock.getAsLong());
+        }
+        boolean isLeft = false;
         for (int copy = 0; copy < copies(extent); copy++) {
-            Home one = home(extent, copy);
-            if (!isLost(extent, copy) && (one == null || (!one.isDistrusted() && one.isUp()))) {
-                return true;
+            if (home(extent, copy) == liar) {
+                suspects.add(page, copy);
             }
         }
-        return false;
+        for (int copy = 0; copy < copies(extent); copy++) {
+            isLeft |= !isLost(extent, copy) && (suspects.tried(page) & 1 << copy) == 0;
+        }
+        if (!isLeft) {
+            suspects.remove(page);
+        }
+        return isLeft;
     }
 
     /** The copy of an extent that this node is the home of; -1 if there is none. */

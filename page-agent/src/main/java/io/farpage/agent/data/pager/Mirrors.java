@@ -85,11 +85,8 @@ final class Mirrors {
             return 0;
         }
         int other = homes.otherReader(extent, from);
-        if (other < 0) {
+        if (other < 0 || homes.suspects().tried(fetch.first()) != 0) {
             return 0;
-        }
-        if (!from.isUp()) {
-            return giveUp(fetch);
         }
         if (now - fetch.startedAt() < hedgeNanos || fetch.kind() != Transfer.Kind.FETCH) {
             return 0;

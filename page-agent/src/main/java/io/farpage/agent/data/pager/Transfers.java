@@ -54,7 +54,7 @@ final class Transfers {
         boolean isRead = kind == Transfer.Kind.FETCH;
         if (homes.isMirrored(extent)) {
             return isRead
-                    ? beginRead(kind, extent, homes.reader(extent), page, pages, frame)
+                    ? beginRead(kind, extent, homes.reader(extent, page), page, pages, frame)
                     : beginWrites(kind, extent, page, pages, frame);
         }
         Home home = homes.remote(extent);

@@ -55,12 +55,12 @@ final class WaitingFaults {
         if (!homes.isMirrored()) {
             return false;
         }
-        Home reader = homes.home(homes.extent(queues[number].page()));
+        Home reader = homes.homeOf(queues[number].page());
         return reader == null || remotes.answers(reader);
     }
 
     void add(int page, boolean write, long seenNanos) {
-        Home home = homes.home(homes.extent(page));
+        Home home = homes.homeOf(page);
         int number = home == null ? 0 : home.number();
         if (number >= queues.length) {
             grow(number + 1);

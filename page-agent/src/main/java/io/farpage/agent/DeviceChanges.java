@@ -49,6 +49,16 @@ final class DeviceChanges implements DeviceWatch.Listener {
     }
 
     @Override
+    public void completionQueueFailed(OpenDevice device) {
+        links.completionQueueFailed(device);
+    }
+
+    @Override
+    public void queuePairFailed(OpenDevice device, int qpn) {
+        links.queuePairFailed(device, qpn);
+    }
+
+    @Override
     public CompletableFuture<Void> abandon(OpenDevice device) {
         return links.abandon(device);
     }

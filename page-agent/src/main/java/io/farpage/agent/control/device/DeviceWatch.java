@@ -39,6 +39,12 @@ public final class DeviceWatch implements AutoCloseable {
         /** The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried where it failed. */
         void changed(OpenDevice device);
 
+        /** A completion queue of a device has failed. It may have no completions any more, and polling it may tell nothing. */
+        void completionQueueFailed(OpenDevice device);
+
+        /** The queue pair {@code qpn} of a device has failed, perhaps without completions that tell of it. */
+        void queuePairFailed(OpenDevice device, int qpn);
+
         /**
          * A device is lost: its links are to be failed, then its completion queues destroyed. Completes when it is no longer in use. Called again if
          * it completes with a failure.
@@ -122,6 +128,8 @@ public final class DeviceWatch implements AutoCloseable {
         switch (event.type()) {
             case DEVICE_FATAL -> fatal.add(device);
             case GID_CHANGE -> listener.changed(device);
+            case CQ_ERR -> listener.completionQueueFailed(device);
+            case QP_FATAL -> listener.queuePairFailed(device, event.element());
             default -> {}
         }
     }

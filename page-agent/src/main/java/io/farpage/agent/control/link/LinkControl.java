@@ -24,9 +24,11 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -58,10 +60,13 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     private final LinkTrail trail = new LinkTrail();
     private volatile LinkWatch watch = _ -> {};
     private volatile boolean devicesChanged;
+    private final Queue<FailedQueuePair> failedQueuePairs = new ConcurrentLinkedQueue<>();
     private volatile Consumer<ShardNotice.GrantRefused> refusals = _ -> {};
     private volatile Runnable appeared = () -> {};
     private boolean away;
     private Optional<Epoch> publishedIn = Optional.empty();
+
+    private record FailedQueuePair(OpenDevice device, int qpn) {}
 
     /** @param shards in the order of their numbers */
     public LinkControl(LocalNode self, Transports transports, List<LinkShard> shards, LinkOptions options) {
@@ -103,6 +108,17 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
     /** The usability of a device has changed. Any thread. */
     public void devicesChanged() {
         devicesChanged = true;
+        thread.wake();
+    }
+
+    /** A device says that a completion queue of its has failed, and not which: all are made anew. Any thread. */
+    public void completionQueueFailed(OpenDevice device) {
+        context.shards().forEach(shard -> shard.rails().fail(device, shard.loop(), "the device says so"));
+    }
+
+    /** A device says that a queue pair has failed: its link is made anew. Any thread. */
+    public void queuePairFailed(OpenDevice device, int qpn) {
+        failedQueuePairs.add(new FailedQueuePair(device, qpn));
         thread.wake();
     }
 
@@ -305,6 +321,11 @@ public final class LinkControl implements AutoCloseable, Fences.Links {
         if (devicesChanged) {
             devicesChanged = false;
             sessions.values().forEach(LinkSession::devicesChanged);
+        }
+        for (FailedQueuePair one = failedQueuePairs.poll(); one != null; one = failedQueuePairs.poll()) {
+            for (LinkSession session : sessions.values()) {
+                session.queuePairFailed(one.device(), one.qpn());
+            }
         }
         sessions.values().forEach(LinkSession::leaveUnusableDevices);
         sessions.values().forEach(LinkSession::leaveDevicesWithoutKeys);

@@ -396,6 +396,14 @@ final class LinkQueuePairs {
         return isConnected() ? queuePairs.stream().map(LinkQueuePair::device).findFirst() : Optional.empty();
     }
 
+    /** Whether a device's queue pair of some number is one of these, and not being destroyed yet. */
+    boolean has(OpenDevice device, int qpn) {
+        return isOfferedOrConnected()
+                && queuePairs.stream()
+                        .anyMatch(q -> q.device().equals(device)
+                                && q.queuePair().endpoint().qpn() == qpn);
+    }
+
     /** Whether a queue pair is on a device that can no longer carry it. */
     boolean isOnUnusableDevice() {
         return isOfferedOrConnected()

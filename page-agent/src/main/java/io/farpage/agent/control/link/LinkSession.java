@@ -271,6 +271,20 @@ final class LinkSession {
         }
     }
 
+    /** A device says that one of its queue pairs has failed, perhaps without completions that tell of it. */
+    void queuePairFailed(OpenDevice device, int qpn) {
+        String reason = "queue pair 0x%x failed on %s".formatted(qpn, device);
+        if (link().has(device, qpn)) {
+            log.warn("link to {}: {}", peer, reason);
+            health.broke(reason, false, link().isOver(TransportKind.RDMA));
+            disconnect(reason);
+        } else if (queuePairs.ofTrial().has(device, qpn) && trial.isSwitching()) {
+            failed(reason);
+        } else if (queuePairs.ofTrial().has(device, qpn)) {
+            trial.queuePairFailed(reason);
+        }
+    }
+
     /** Leaves a device for which the peer has granted ranges without a key, until it has granted them with one. */
     void leaveDevicesWithoutKeys() {
         Optional<String> reason = context.usableDevices().stream()

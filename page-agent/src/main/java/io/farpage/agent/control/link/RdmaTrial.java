@@ -250,9 +250,13 @@ final class RdmaTrial {
 
     /** Ends the trial if one of its queue pairs is on a device that can no longer be used. */
     void leaveUnusableDevice(String reason) {
-        if (!trial().isOnUnusableDevice()) {
-            return;
+        if (trial().isOnUnusableDevice()) {
+            queuePairFailed(reason);
         }
+    }
+
+    /** One of its queue pairs can no longer be used. */
+    void queuePairFailed(String reason) {
         if (state == State.RETIRED) {
             end(reason);
         } else {

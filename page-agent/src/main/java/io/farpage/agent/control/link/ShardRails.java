@@ -112,6 +112,14 @@ public final class ShardRails implements AutoCloseable {
         }
     }
 
+    /** The device says that a completion queue has failed: has the shard fail it, to be renewed. */
+    void fail(OpenDevice device, ShardLoop shard, String cause) {
+        Opened opened = byDevice.get(device);
+        if (opened != null) {
+            shard.submit(new ShardCommand.FailRail(opened.rail(), cause));
+        }
+    }
+
     /** Removes the completion queue of a device from the shard and destroys it. Its queue pairs must be gone. */
     public CompletableFuture<Void> remove(OpenDevice device, ShardLoop shard) {
         Opened opened = byDevice.remove(device);

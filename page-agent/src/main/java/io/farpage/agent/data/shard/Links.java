@@ -19,6 +19,8 @@ import org.slf4j.LoggerFactory;
 final class Links {
     private static final Logger log = LoggerFactory.getLogger(Links.class);
     private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Many times what a device takes to give up retries. A completion that takes longer never comes. */
+    static final long VERIFICATION_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final LinkSlots slots;
     private final Fetchers fetchers;
@@ -69,7 +71,7 @@ final class Links {
             refuse(link, connection, "no room for more than " + slots.capacity() + " links");
             return;
         }
-        link.install(connection);
+        link.install(connection, clock.getAsLong() + VERIFICATION_NANOS);
         busy++;
         try {
             link.prepareHeaderRead(
@@ -226,7 +228,11 @@ final class Links {
                 continue;
             }
             if (link.isLate(now)) {
-                failLink(link, "outstanding requests did not complete in time for the switch to a better transport");
+                failLink(
+                        link,
+                        link.phase() == LinkPhase.VERIFYING
+                                ? "reading the pool header of " + link.peer() + " did not complete"
+                                : "outstanding requests did not complete in time for the switch to a better transport");
                 work++;
             }
             if (link.isDrained(now)) {

@@ -27,7 +27,9 @@ public final class PeerLink {
     private long knownPool;
     private int prepared;
     private int outstanding;
-    private long drainDeadline;
+    /** Of the phase, if it is VERIFYING, SWITCHING or DRAINING. */
+    private long deadline;
+
     private String drainReason = "";
     private boolean released;
     private boolean refused;
@@ -103,13 +105,15 @@ public final class PeerLink {
         return outstanding;
     }
 
-    void install(Connection fresh) {
+    /** @param deadlineNanos for the READ of the peer's header */
+    void install(Connection fresh, long deadlineNanos) {
         use(fresh, number);
         granted = fresh.memory().granted();
         prepared = 0;
         outstanding = 0;
         released = false;
         refused = false;
+        deadline = deadlineNanos;
         phase = LinkPhase.VERIFYING;
     }
 
@@ -224,13 +228,13 @@ public final class PeerLink {
         successor = null;
         phase = LinkPhase.DRAINING;
         drainReason = reason;
-        drainDeadline = deadlineNanos;
+        deadline = deadlineNanos;
         lastFailure = reason;
     }
 
     /** Whether the queue pair may be destroyed and the control plane was not told yet. */
     boolean isDrained(long nowNanos) {
-        return phase == LinkPhase.DRAINING && !released && (outstanding <= 0 || nowNanos - drainDeadline > 0);
+        return phase == LinkPhase.DRAINING && !released && (outstanding <= 0 || nowNanos - deadline > 0);
     }
 
     /** The control plane was told to destroy the queue pair. */
@@ -262,7 +266,7 @@ public final class PeerLink {
     /** Stops posting, so that {@code next}'s queue pair replaces this one once no work is outstanding. */
     void switchTo(PeerLink next, long deadlineNanos) {
         successor = next;
-        drainDeadline = deadlineNanos;
+        deadline = deadlineNanos;
         phase = LinkPhase.SWITCHING;
     }
 
@@ -277,7 +281,7 @@ public final class PeerLink {
     }
 
     boolean isLate(long nowNanos) {
-        return phase == LinkPhase.SWITCHING && nowNanos - drainDeadline > 0;
+        return (phase == LinkPhase.SWITCHING || phase == LinkPhase.VERIFYING) && nowNanos - deadline > 0;
     }
 
     /** Exchanges queue pairs with {@code other}, which is up. This link's queue pair, if any, has no outstanding work. */

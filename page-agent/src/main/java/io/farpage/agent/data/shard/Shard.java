@@ -127,7 +127,7 @@ public final class Shard {
             try {
                 rail.completionQueue().requestNotification();
             } catch (RuntimeException e) {
-                fail(rail, e);
+                fail(rail, e.toString());
                 i--;
             }
         }
@@ -138,7 +138,7 @@ public final class Shard {
         try {
             rail.channel().await(nanos);
         } catch (RuntimeException e) {
-            fail(rail, e);
+            fail(rail, e.toString());
         }
     }
 
@@ -240,6 +240,11 @@ public final class Shard {
                 maxPolls = maxPolls();
                 done.complete(null);
             }
+            case ShardCommand.FailRail(Rail rail, String cause) -> {
+                if (rails.contains(rail)) {
+                    fail(rail, cause);
+                }
+            }
             case ShardCommand.AddCycle(DutyCycle cycle) -> sources.add(cycle);
             case ShardCommand.RemoveCycle(DutyCycle cycle) -> sources.remove(cycle);
             case ShardCommand.Run(Runnable task) -> run(task);
@@ -271,7 +276,7 @@ public final class Shard {
             try {
                 count = rail.completionQueue().poll(batch);
             } catch (RuntimeException e) {
-                fail(rail, e);
+                fail(rail, e.toString());
                 return work + 1;
             }
             for (int i = 0; i < count; i++) {
@@ -291,7 +296,7 @@ public final class Shard {
     }
 
     /** Stops polling a completion queue that has failed. Its links are released without waiting for completions, since none can arrive. */
-    private void fail(Rail rail, RuntimeException cause) {
+    private void fail(Rail rail, String cause) {
         String reason = "the completion queue of " + rail.name() + " failed: " + cause;
         rail.fail();
         rails.remove(rail);

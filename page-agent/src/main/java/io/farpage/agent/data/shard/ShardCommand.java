@@ -34,6 +34,9 @@ public sealed interface ShardCommand {
     /** Removes a device's completion queue, on which the shard has no queue pair any more, and completes {@code done}. */
     record RemoveRail(Rail rail, CompletableFuture<Void> done) implements ShardCommand {}
 
+    /** A device's completion queue has failed, as an event of the device says: as if polling it had failed. Unless it is removed. */
+    record FailRail(Rail rail, String cause) implements ShardCommand {}
+
     /** Adds a source of transfers. */
     record AddCycle(DutyCycle cycle) implements ShardCommand {}
 

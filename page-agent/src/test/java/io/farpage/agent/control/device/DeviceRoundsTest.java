@@ -59,6 +59,12 @@ final class DeviceRoundsTest {
         }
 
         @Override
+        public void completionQueueFailed(OpenDevice failed) {}
+
+        @Override
+        public void queuePairFailed(OpenDevice failed, int qpn) {}
+
+        @Override
         public CompletableFuture<Void> abandon(OpenDevice device) {
             notices.add("abandon " + device);
             return unused;

@@ -58,6 +58,16 @@ final class DeviceWatchTest implements DeviceWatch.Listener {
     }
 
     @Override
+    public void completionQueueFailed(OpenDevice failed) {
+        told.add("completion queue failed " + failed);
+    }
+
+    @Override
+    public void queuePairFailed(OpenDevice failed, int qpn) {
+        told.add("queue pair " + qpn + " failed " + failed);
+    }
+
+    @Override
     public CompletableFuture<Void> abandon(OpenDevice abandoned) {
         told.add("abandon " + abandoned);
         return CompletableFuture.completedFuture(null);
@@ -71,6 +81,13 @@ final class DeviceWatchTest implements DeviceWatch.Listener {
     @Test
     void shouldHaveRdmaTriedAgainWhenAGidHasChanged() {
         assertEquals(List.of("changed soft0"), after(AsyncEvent.Type.GID_CHANGE, 1));
+    }
+
+    @Test
+    void shouldFailWhatTheDeviceSaysHasFailed() {
+        assertEquals(List.of("completion queue failed soft0"), after(AsyncEvent.Type.CQ_ERR, 0));
+        told.clear();
+        assertEquals(List.of("queue pair 17 failed soft0"), after(AsyncEvent.Type.QP_FATAL, 17));
     }
 
     @Test

@@ -112,6 +112,11 @@ final class LinkNode implements AutoCloseable {
         completionQueues.step(session::uses);
     }
 
+    /** The best device. */
+    OpenDevice device() {
+        return transports.devices().getFirst();
+    }
+
     /** Has the shard read a page of {@code home} over the link. */
     void read(LinkNode home) {
         session.grant(home.grants());

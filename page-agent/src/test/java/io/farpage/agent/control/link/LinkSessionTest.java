@@ -365,6 +365,39 @@ final class LinkSessionTest {
         }
     }
 
+    private static int qpn(LinkNode of, LinkNode toward) {
+        return of.published(toward).entries().getFirst().qpn();
+    }
+
+    @Test
+    void shouldFailTheLinkWhoseQueuePairTheDeviceSaysHasFailed() {
+        link("rdma");
+        int failed = qpn(a, b);
+        a.session.queuePairFailed(a.device(), failed + 1);
+        assertEquals("up rdma", a.state());
+        a.session.queuePairFailed(a.device(), failed);
+        assertEquals("leaving rdma", a.state());
+        assertEquals(
+                "queue pair 0x%x failed on fake0".formatted(failed),
+                a.session.status().detail());
+        endDraining();
+        runUntil("the end", () -> a.session.isIdle());
+        pass(a.options.firstBackoff());
+        offer(a, b);
+        assertEquals(List.of(TransportKind.TCP), transports(a.published(b)), "it counts as a failure of RDMA");
+    }
+
+    @Test
+    void shouldEndTheTrialWhoseQueuePairTheDeviceSaysHasFailed() {
+        linkOverTcpWithRdmaAgain();
+        stepTrial(a, b);
+        int failed = trial(a, b).orElseThrow().entries().getFirst().qpn();
+        a.session.queuePairFailed(a.device(), failed);
+        assertTrue(trial(a, b).isEmpty());
+        runUntil("the end of the trial", () -> !a.session.hasTrial());
+        assertEquals("up tcp", a.state());
+    }
+
     // ---- keys that the peer could not make
 
     private void leaveDevices(LinkNode from) {

@@ -74,6 +74,32 @@ final class LinksTest extends ShardFixture {
     }
 
     @Test
+    void shouldFailLinkWhenHeaderReadNeverCompletes() {
+        FaultyQueue queue = new FaultyQueue(node.rail().completionQueue());
+        Rail rail = rail(queue);
+        queue.holds = true;
+        connect(link, rail, 1, Home.INCARNATION, home.memory());
+        runUntil(() -> !queue.held.isEmpty());
+        advance(Links.VERIFICATION_NANOS);
+        assertEquals(LinkPhase.VERIFYING, link.phase());
+        advance(TimeUnit.MILLISECONDS.toNanos(1));
+        assertEquals(LinkPhase.DRAINING, link.phase());
+        assertEquals(
+                "reading the pool header of home did not complete",
+                destroyReleased().reason());
+    }
+
+    @Test
+    void shouldFailTheLinksOfARailWhoseDeviceSaysThatItHasFailed() {
+        connect(1, Home.INCARNATION);
+        runUntil(() -> link.phase() == LinkPhase.UP);
+        shard.submit(new ShardCommand.FailRail(node.rail(), "the device says so"));
+        ShardNotice.Released notice = destroyReleased();
+        assertTrue(notice.reason().endsWith("failed: the device says so"), notice.reason());
+        assertTrue(node.rail().hasFailed());
+    }
+
+    @Test
     void shouldStayDrainingUntilQueuePairIsDestroyed() {
         installUnanswered(1);
         shard.doWork();

@@ -40,6 +40,8 @@ final class Joining {
     private final boolean notesAll;
     /** Whether WRITEs that were under way in the beginning are noted. */
     private boolean notes;
+    /** Whether the home has been one that pulls pages, so that its frames may hold earlier versions. */
+    private boolean pulls;
     /** By page from the first on: whether the home may lack it. */
     private final long[] lacking;
 
@@ -64,6 +66,7 @@ final class Joining {
         epoch = map.epoch(extent);
         since = now;
         pull = map.pull(extent);
+        pulls = pull != SpaceMap.Pull.NONE;
         state = pull == SpaceMap.Pull.NONE || pull == SpaceMap.Pull.DONE ? State.WAITING : State.PULLING;
         notesAll = pull == SpaceMap.Pull.AWAITED;
         lacking = new long[(end - first + Long.SIZE - 1) / Long.SIZE];
@@ -85,6 +88,7 @@ final class Joining {
 
     private void follow(SpaceMap.Pull latest, long now) {
         pull = latest;
+        pulls |= pull != SpaceMap.Pull.NONE;
         if (state == State.PULLING && pull == SpaceMap.Pull.DONE) {
             state = State.WAITING;
             since = now;
@@ -106,9 +110,9 @@ final class Joining {
         notes = true;
     }
 
-    /** Whether it has pulled the pages that it does not lack. */
+    /** Whether it has pulled pages, of which it may have earlier versions. */
     boolean hasPulled() {
-        return notes;
+        return pulls;
     }
 
     /** A WRITE to the other homes begins, or is under way: the home may read these pages before it, and lack them. */

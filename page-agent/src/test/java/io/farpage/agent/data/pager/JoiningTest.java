@@ -101,6 +101,7 @@ class JoiningTest {
             follow(joining, SpaceMap.Pull.DONE);
             joining.begin();
             assertEquals(PAGES, joining.left(), first::toString);
+            assertTrue(joining.hasPulled(), "its frames hold what it has pulled, even of a page that is zeros now");
         }
     }
 }

@@ -216,7 +216,7 @@ public final class SpaceMap {
         firstPage = whole.firstPage;
         offset = whole.offset;
         others = whole.others;
-        joining = whole.joining;
+        joining = new Copy[whole.joining.length];
         pull = whole.pull;
         origin = whole.origin;
         epoch = whole.epoch;
@@ -224,7 +224,7 @@ public final class SpaceMap {
         isMirrored = whole.isMirrored;
     }
 
-    /** The same pages, all of them lost. */
+    /** The same pages, all of them lost. No home joins: nothing is copied any further. */
     public SpaceMap lost() {
         return new SpaceMap(this);
     }

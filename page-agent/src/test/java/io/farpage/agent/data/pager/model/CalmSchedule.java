@@ -18,6 +18,7 @@ final class CalmSchedule implements Schedule {
 
     private final Deque<Function<World, Step>> program = new ArrayDeque<>();
     private int rest = REST;
+    private boolean holds;
 
     /** A guest's thread stores to pages. */
     CalmSchedule write(int first, int end) {
@@ -29,6 +30,11 @@ final class CalmSchedule implements Schedule {
     CalmSchedule read(int first, int end) {
         program.addAll(steps(Step.Kind.READ, first, end));
         return this;
+    }
+
+    /** From now on transfers complete only as the program demands. */
+    CalmSchedule hold() {
+        return then(world -> holds = true);
     }
 
     /** Checks the world, or changes it. */
@@ -56,7 +62,7 @@ final class CalmSchedule implements Schedule {
                 return Step.of(Step.Kind.RUN, thread.number);
             }
         }
-        for (int home = 0; home < world.fabric.homes().size(); home++) {
+        for (int home = 0; home < world.fabric.homes().size() && !holds; home++) {
             if (!world.fabric.home(home).underWay().isEmpty()) {
                 return Step.of(Step.Kind.COMPLETE, home);
             }

@@ -81,6 +81,11 @@ final class SimulatedCoordinator {
         }
     };
 
+    /** The attachment ends under the guest. */
+    void revoke() {
+        map = map.lost();
+    }
+
     void drop(int home) {
         fabric.home(home).drop();
         homesChanged();

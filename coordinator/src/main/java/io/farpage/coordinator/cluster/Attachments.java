@@ -246,6 +246,7 @@ public final class Attachments {
         }
         draft.spaces.put(State.idKey(space.id()), space.withTorn(Optional.empty()));
         draft.emit(EventKind.SPACE_TORN, Optional.empty(), space);
+        Drops.keepOne(draft, space);
     }
 
     /** As {@link #detach(String, String, Incarnation, Optional, Optional)}, of a space that is not encrypted. */

@@ -14,6 +14,8 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -82,6 +84,33 @@ public final class Drops {
                             .formatted(request.home(), extent.firstPage(), space.name(), request.home()));
         }
         return home;
+    }
+
+    /**
+     * Drops all homes but one from each extent of a torn space that a node uses as it is. Its last writer may have written a page to one home and not to the
+     * other, and a page must not be read from both. Repairs copy the one that is kept: a home whose lease runs, if there is one.
+     */
+    static void keepOne(Draft draft, Space space) {
+        List<Extent> after = new ArrayList<>();
+        Set<String> dropped = new LinkedHashSet<>();
+        for (Extent extent : extents(draft, space)) {
+            Extent left = extent;
+            if (extent.state() != ExtentState.LOST) {
+                ExtentHome kept = Collections.min(
+                        extent.homes(), Comparator.comparing(home -> Fences.isFailed(draft, home.node())));
+                for (ExtentHome home : extent.homes()) {
+                    if (!home.equals(kept)) {
+                        left = left.drop(home);
+                        dropped.add(home.node());
+                    }
+                }
+            }
+            after.add(left);
+        }
+        if (!dropped.isEmpty()) {
+            draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+            dropped.forEach(home -> draft.emit(EventKind.HOMES_CHANGED, Optional.of(home), space));
+        }
     }
 
     /** The writer has nothing under way to the homes that were dropped up to an epoch: their frames are zeroed, and then free. */

@@ -384,6 +384,32 @@ class RepairsTest {
         assertEquals(Set.of(drained, "h3"), names(first()));
     }
 
+    /** A killed writer may have written a page to one home and not to the other: a guest would read the older one later than the newer one. */
+    @Test
+    void shouldGoOnFromOneLiveHomeOfATornSpaceThatIsUsedByForce() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        attachments.detach("vm", "w", WRITER, Optional.of("its agent was killed"));
+        ExtentHome failed = first().homes().getFirst();
+        String alive = first().homes().getLast().node();
+        failAllBut(alive, "h3", "w");
+        attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true)));
+        assertEquals(Set.of(alive), names(first()));
+        assertEquals(1, with.spaces.releases(failed.node()).size(), "no node can write to it");
+        repairs.step();
+        promote();
+        assertEquals(Set.of(alive, "h3"), names(first()));
+    }
+
+    @Test
+    void shouldKeepTheHomesOfAWholeSpaceThatIsAttachedByForce() {
+        homes("h1", "h2");
+        create(8, 2, "h1", "h2");
+        attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE, Optional.of(true)));
+        assertEquals(Set.of("h1", "h2"), names(first()));
+    }
+
     @Test
     void shouldDropTheJoiningHomeWhenTheFailedOneIsBack() {
         homes("h1", "h2", "h3");

@@ -166,7 +166,7 @@ public final class Ledger {
                 stateNumber.incrementAndGet();
             }
             made.forEach(PendingChange::done);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // A change that is refused for what an earlier one of the group did has no better reason than this.
             made.forEach(each -> each.fail(e));
             Optional.ofNullable(made.isEmpty() ? pending.poll() : null).ifPresent(each -> each.fail(e));
@@ -297,7 +297,8 @@ public final class Ledger {
                 LOG.info("the store can be written again");
                 failure = Optional.empty();
             }
-        } catch (StoreException e) {
+        } catch (RuntimeException | Error e) {
+            // Of any kind: what the store has is unknown until it is read again.
             if (failure.isEmpty()) {
                 LOG.error("changes are refused until the store can be written again: {}", e.getMessage());
             }

@@ -39,7 +39,7 @@ final class PendingChange<T> {
     }
 
     /** The change could not be stored. */
-    void fail(RuntimeException e) {
+    void fail(Throwable e) {
         failure = Optional.of(e);
         done = true;
     }

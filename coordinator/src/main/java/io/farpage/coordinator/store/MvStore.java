@@ -118,7 +118,8 @@ public final class MvStore implements Store {
             try {
                 opened().commit(Optional.of(changes));
                 seals.write(opened().seal());
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                // Rows that are not committed must not be left for the next commit.
                 if (!tookEffect(next, e)) {
                     throw e;
                 }
@@ -133,7 +134,7 @@ public final class MvStore implements Store {
     }
 
     /** Reads from the disk whether a commit that failed took effect nevertheless. False also if the disk cannot be read now. */
-    private boolean tookEffect(long commit, RuntimeException failure) {
+    private boolean tookEffect(long commit, Throwable failure) {
         try {
             reopen();
             return revision == commit;

@@ -194,6 +194,23 @@ class GroupedCommitTest {
         assertEquals(0, with.ledger.state().nodes().size());
     }
 
+    @Test
+    void shouldFailAllOfAGroupWhoseCommitEndsByAnError() throws Exception {
+        CountDownLatch written = new CountDownLatch(1);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> changes = registerWhileTheStoreWrites(threads, written);
+            with.store.failWith(new LinkageError("a class is missing"));
+            written.countDown();
+            for (Future<?> change : changes) {
+                ExecutionException e = assertThrows(ExecutionException.class, () -> change.get(5, TimeUnit.SECONDS));
+                assertTrue(e.getCause() instanceof LinkageError, e::toString);
+            }
+        }
+        with.store.fill(false);
+        with.membership.register("later", Fixture.node(1, 0));
+        assertEquals(1, with.membership.nodes().size());
+    }
+
     /** A change that is refused has no effect, and the others of its group have theirs. */
     @Test
     void shouldRefuseOneOfAGroupAlone() {

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class MemoryStore implements Store {
 
     private final Map<Table, Map<String, String>> tables = new EnumMap<>(Table.class);
-    private volatile Optional<RuntimeException> failure = Optional.empty();
+    private volatile Optional<Throwable> failure = Optional.empty();
     private long revision;
     private volatile int longestRow = Integer.MAX_VALUE;
     private volatile CountDownLatch answers = new CountDownLatch(0);
@@ -26,7 +26,7 @@ final class MemoryStore implements Store {
         failure = now ? Optional.of(new StoreException("the disk is full")) : Optional.empty();
     }
 
-    void failWith(RuntimeException e) {
+    void failWith(Throwable e) {
         failure = Optional.of(e);
     }
 
@@ -69,7 +69,11 @@ final class MemoryStore implements Store {
             throw new StoreException("interrupted", e);
         }
         if (failure.isPresent()) {
-            throw failure.get();
+            switch (failure.get()) {
+                case RuntimeException e -> throw e;
+                case Error e -> throw e;
+                case Throwable e -> throw new IllegalStateException(e);
+            }
         }
         for (Change change : changes) {
             if (change.row().filter(row -> row.length() > longestRow).isPresent()) {

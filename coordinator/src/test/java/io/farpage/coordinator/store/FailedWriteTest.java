@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.AbstractList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -81,6 +82,35 @@ class FailedWriteTest {
         }
         try (MvStore store = open()) {
             assertEquals("3", store.rows(Table.NODES).get("n3"));
+        }
+    }
+
+    /** A row that was put and not committed would be durable with the next commit, without its digest. */
+    @Test
+    void shouldForgetTheRowsOfACommitThatEndsByAnError() {
+        List<Change> broken = new AbstractList<>() {
+            @Override
+            public Change get(int index) {
+                if (index == 1) {
+                    throw new LinkageError("a class is missing");
+                }
+                return new Change(Table.NODES, "n2", Optional.of("2"));
+            }
+
+            @Override
+            public int size() {
+                return 2;
+            }
+        };
+        try (MvStore store = open()) {
+            put(store, 1);
+            assertThrows(StoreException.class, () -> store.commit(broken));
+            store.recover();
+            put(store, 3);
+            assertEquals(Map.of("n1", "1", "n3", "3"), store.rows(Table.NODES));
+        }
+        try (MvStore again = open()) {
+            assertEquals(Map.of("n1", "1", "n3", "3"), again.rows(Table.NODES));
         }
     }
 

@@ -15,7 +15,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +33,9 @@ public final class Membership {
     private final Leases leases;
     private final Duration leaseDuration;
     private final Duration heartbeatInterval;
+
+    /** What nodes that have failed had said of themselves. A coordinator that was started since takes them for active. */
+    private final Map<String, NodeStatus> failedAs = new ConcurrentHashMap<>();
 
     /** Begins with a whole lease for every node that the ledger knows and that has not failed. */
     public Membership(Ledger ledger, Time time, Duration leaseDuration, Duration heartbeatInterval) {
@@ -214,10 +219,11 @@ public final class Membership {
                 if (node.status() != NodeStatus.FAILED) {
                     return node.status();
                 }
-                draft.nodes.put(id, node.withStatus(NodeStatus.ACTIVE));
+                Node revived = node.withStatus(failedAs.getOrDefault(id, NodeStatus.ACTIVE));
+                draft.nodes.put(id, revived);
                 draft.emit(EventKind.NODE_REVIVED, id);
                 Fences.endWithoutFailed(draft);
-                return NodeStatus.ACTIVE;
+                return revived.status();
             });
         } else {
             leases.renew(id);
@@ -251,6 +257,7 @@ public final class Membership {
             draft.drains.remove(id);
             draft.emit(EventKind.NODE_REMOVED, id);
             leases.end(id);
+            failedAs.remove(id);
             return last;
         });
         if (lost > 0) {
@@ -295,6 +302,7 @@ public final class Membership {
             for (Node node : draft.nodes.values()) {
                 if (isOverdue(node)) {
                     leases.end(node.id());
+                    failedAs.put(node.id(), node.status());
                     draft.nodes.put(node.id(), node.withStatus(NodeStatus.FAILED));
                     draft.emit(EventKind.NODE_FAILED, node.id());
                     Attachments.failed(draft, node);

@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class MembershipTest {
@@ -67,6 +68,16 @@ class MembershipTest {
                 with.membership.heartbeat("a", new Incarnation(1)).status());
         assertEquals(NodeStatus.ACTIVE, status("a"));
         assertEquals(List.of(EventKind.NODE_REGISTERED, EventKind.NODE_FAILED, EventKind.NODE_REVIVED), kinds());
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"JOINING", "LEAVING"})
+    void shouldReviveANodeWithTheStatusThatItHadSaid(NodeStatus said) {
+        with.membership.register("a", Fixture.node(1, 0).withStatus(said));
+        with.time.advance(Fixture.LEASE);
+        assertEquals(List.of("a"), with.membership.expire());
+        assertEquals(said, with.membership.heartbeat("a", new Incarnation(1)).status());
+        assertEquals(said, status("a"));
     }
 
     @Test

@@ -112,7 +112,9 @@ public final class Attachments {
             Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
             Pulls.end(draft, space);
             Optional<Attachment> before = draft.attachments.find(key(space, node));
-            draft.attachments.put(key(space, node), attachment);
+            if (before.filter(attachment::equals).isEmpty()) {
+                draft.attachments.put(key(space, node), attachment);
+            }
             if (before.filter(a -> a.incarnation().equals(request.incarnation()))
                     .isEmpty()) {
                 changed(draft, space);

@@ -97,10 +97,20 @@ final class Draft {
      * that is started again gives none of them to another event, and the clients that have seen them read all state again.
      */
     long emitSoft(EventKind kind, Optional<String> node, Optional<String> peer) {
+        reserveMany();
+        return emit(kind, node, peer);
+    }
+
+    /** As the other one, of a space. */
+    long emitSoft(EventKind kind, Optional<String> node, Optional<String> peer, Space space) {
+        reserveMany();
+        return emit(kind, node, peer, space);
+    }
+
+    private void reserveMany() {
         if (index + 1 > reserved) {
             reserve(index + RESERVE);
         }
-        return emit(kind, node, peer);
     }
 
     void putEndpoint(Endpoint endpoint) {

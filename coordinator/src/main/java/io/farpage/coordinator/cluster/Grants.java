@@ -81,7 +81,7 @@ public final class Grants {
             }
             if (!grant.equals(published.get(key))) {
                 put(draft, key, grant);
-                draft.emit(EventKind.GRANT_PUBLISHED, Optional.of(home), Optional.of(node), known);
+                draft.emitSoft(EventKind.GRANT_PUBLISHED, Optional.of(home), Optional.of(node), known);
             }
             return grant;
         });

@@ -50,31 +50,29 @@ public final class Hosting {
 
     /** What a node hosts. */
     public Hosted of(String node) {
-        // Read before the state that it is told with: what a node acknowledges by it, the node has.
-        long revision = ledger.revision();
-        // A change that changes nothing: within it all rows are of one moment.
-        return ledger.change(draft -> {
-            draft.requireNode(node);
-            List<SpaceExtents> spaces = draft.spaces.values().stream()
-                    .filter(space -> homes(draft, space).contains(node))
-                    .map(space -> new SpaceExtents(space, draft.index(), Drops.extents(draft, space)))
-                    .toList();
-            List<HostedAttachment> attached = spaces.stream()
-                    .flatMap(each -> Attachments.of(draft, each.space()).stream())
-                    .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(draft, node, a)))
-                    .toList();
-            List<HostedPull> pulls = spaces.stream()
-                    .flatMap(each -> Pulls.of(draft, each.space()))
-                    .filter(pull -> pull.to().id().equals(node) || Pulls.readsFrom(draft, pull, node))
-                    .map(pull -> hosted(draft, node, pull))
-                    .toList();
-            return new Hosted(
-                    revision,
-                    spaces,
-                    List.copyOf(draft.releases.under(node + "/")),
-                    attached,
-                    pulls.isEmpty() ? Optional.empty() : Optional.of(pulls));
-        });
+        // What a node acknowledges by the revision, it has: both are of one moment.
+        Ledger.Moment now = ledger.moment();
+        Draft draft = new Draft(now.state());
+        draft.requireNode(node);
+        List<SpaceExtents> spaces = draft.spaces.values().stream()
+                .filter(space -> homes(draft, space).contains(node))
+                .map(space -> new SpaceExtents(space, draft.index(), Drops.extents(draft, space)))
+                .toList();
+        List<HostedAttachment> attached = spaces.stream()
+                .flatMap(each -> Attachments.of(draft, each.space()).stream())
+                .map(a -> new HostedAttachment(a.space(), a.node(), a.incarnation(), isGranted(draft, node, a)))
+                .toList();
+        List<HostedPull> pulls = spaces.stream()
+                .flatMap(each -> Pulls.of(draft, each.space()))
+                .filter(pull -> pull.to().id().equals(node) || Pulls.readsFrom(draft, pull, node))
+                .map(pull -> hosted(draft, node, pull))
+                .toList();
+        return new Hosted(
+                now.revision(),
+                spaces,
+                List.copyOf(draft.releases.under(node + "/")),
+                attached,
+                pulls.isEmpty() ? Optional.empty() : Optional.of(pulls));
     }
 
     private HostedPull hosted(Draft draft, String home, Pulls.Pull pull) {

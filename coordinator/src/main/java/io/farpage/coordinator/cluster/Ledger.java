@@ -58,6 +58,7 @@ public final class Ledger {
     private final long revisionBase;
     private volatile long revision;
     private volatile State state;
+    private volatile Moment moment;
     private final AtomicLong stateNumber = new AtomicLong();
 
     /** Whether the thread that holds the lock runs the function of a change. */
@@ -80,6 +81,7 @@ public final class Ledger {
         this.state = load(store, State.Published.NOTHING);
         forgetPublished(store);
         this.revision = revisionBase + store.revision();
+        this.moment = new Moment(state, revision);
         this.events = new EventLog(eventsRetained, state.index());
     }
 
@@ -92,6 +94,23 @@ public final class Ledger {
             throw new IllegalStateException("a change reads its draft, which has the earlier changes of its group");
         }
         return state;
+    }
+
+    /**
+     * A state and the revision that it was read or committed with.
+     *
+     * @param revision not greater than that of any later state
+     */
+    record Moment(State state, long revision) {}
+
+    /** The state now, with its revision. Does not wait for a change that is being stored. */
+    Moment moment() {
+        return moment;
+    }
+
+    private void show(State next) {
+        state = next;
+        moment = new Moment(next, revision);
     }
 
     /** Grows with each change of the state since this ledger was made. A state that is read after it is of that number or of a later one. */
@@ -211,7 +230,7 @@ public final class Ledger {
             // Before the state: an answer must not show a state whose revision its stamp does not reach.
             revision = revisionBase + store.revision();
         }
-        state = next;
+        show(next);
         events.append(told);
     }
 
@@ -221,7 +240,7 @@ public final class Ledger {
         if (revisionBase + store.revision() != revision) {
             State now = load(store, state.soft());
             revision = revisionBase + store.revision();
-            state = now;
+            show(now);
             stateNumber.incrementAndGet();
             events.restart(now.index());
         }
@@ -243,6 +262,7 @@ public final class Ledger {
                 recover();
                 commit(List.of());
                 revision = revisionBase + store.revision();
+                show(state);
             }
         } finally {
             lock.unlock();
@@ -262,6 +282,7 @@ public final class Ledger {
             }
             commit(List.of());
             revision = revisionBase + store.revision();
+            show(state);
         } finally {
             lock.unlock();
         }

@@ -36,6 +36,14 @@ class AttachmentsTest {
     }
 
     @Test
+    void shouldCommitNothingWhenANodeConfirmsThatItIsAttached() {
+        attach("a", 2, AttachMode.EXCLUSIVE);
+        int before = with.store.begun();
+        attach("a", 2, AttachMode.EXCLUSIVE);
+        assertEquals(before, with.store.begun());
+    }
+
+    @Test
     void shouldKeepTheRoomOfADeletedSpaceUntilTheLastNodeHasLetGo() {
         attach("a", 2, AttachMode.SHARED);
         attach("b", 3, AttachMode.SHARED);

@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.FenceAck;
 import io.farpage.coordinator.model.GrantRequest;
+import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
@@ -19,6 +20,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,6 +65,36 @@ class GrantsTest {
         return with.ledger.events().after(0, Duration.ZERO).events().stream()
                 .filter(event -> event.kind() == kind)
                 .toList();
+    }
+
+    @Test
+    void shouldCommitNothingForMostGrants() {
+        int before = with.store.begun();
+        for (int i = 0; i < 100; i++) {
+            grants.publish("home", vm, "a", sealed("grant " + i));
+        }
+        assertEquals(before + 1, with.store.begun(), "the indexes of their events are reserved together");
+    }
+
+    @Test
+    void shouldTellWhatANodeHostsWhileTheStoreWrites() throws Exception {
+        long revision = hosting.of("home").revision();
+        CountDownLatch written = new CountDownLatch(1);
+        with.store.await(written);
+        int begun = with.store.begun();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<?> change = threads.submit(() -> with.membership.register("c", Fixture.node(4, 0)));
+            Awaitility.await().until(() -> with.store.begun() == begun + 1);
+            try {
+                Hosted hosted = threads.submit(() -> hosting.of("home")).get(10, TimeUnit.SECONDS);
+                assertEquals(revision, hosted.revision());
+                assertEquals(1, hosted.spaces().size());
+            } finally {
+                written.countDown();
+            }
+            change.get(10, TimeUnit.SECONDS);
+        }
+        assertTrue(hosting.of("home").revision() > revision);
     }
 
     @Test

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.AttachRequest;
-import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
@@ -172,19 +171,6 @@ class GroupedCommitTest {
         changes.getFirst().get();
         assertRefused("not-found", changes.getLast());
         assertEquals(0, with.ledger.state().attachments().size());
-    }
-
-    /** A home that reads what it hosts in a group with a new space must find that space with its attachments, not the attachments alone. */
-    @Test
-    void shouldTellAHomeWhatItHostsAsOfTheEarlierChangesOfTheGroup() throws Exception {
-        makeASpace(Optional.empty());
-        Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
-        List<Hosted> hosted = new ArrayList<>();
-        together(() -> with.spaces.delete("vm", false), () -> hosted.add(hosting.of("home")))
-                .getLast()
-                .get();
-        assertEquals(List.of(), hosted.getFirst().spaces());
-        assertEquals(1, hosted.getFirst().releases().size());
     }
 
     /** The state in it would be the one of before the group. */

@@ -69,8 +69,18 @@ final class GivenGrant {
         return ranges.keySet().stream().anyMatch(range -> range.overlaps(offset, length));
     }
 
-    /** Adds the ranges that are not granted. A range that is not named stays: WRITEs to it may be under way until it is released. */
-    void add(List<PoolRange> wanted) {
+    /**
+     * Adds the ranges that are not granted, and revokes those that do not belong to the space any more. A range that a home was dropped from stays: WRITEs to
+     * it may be under way until it is released.
+     *
+     * @param places all that the space has in the pool, dropped homes included
+     */
+    void follow(List<PoolRange> wanted, List<PoolRange> places) {
+        for (PoolRange known : List.copyOf(ranges.keySet())) {
+            if (places.stream().noneMatch(place -> known.overlaps(place.offset(), place.length()))) {
+                revoke(known.offset(), known.length());
+            }
+        }
         for (PoolRange range : wanted) {
             if (ranges.keySet().stream().noneMatch(known -> known.contains(range))) {
                 revoke(range.offset(), range.length());

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RemoteAddress;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * What a home grants: ranges of its exported frames, with their keys. Sealed as JSON.
@@ -49,6 +50,19 @@ public record GrantContent(@JsonProperty(required = true) List<Range> ranges) {
 
         boolean overlaps(long from, long bytes) {
             return offset < from + bytes && from < offset + length;
+        }
+
+        /** The parts of it before and behind other bytes, with the same keys; all of it if it has none of these. */
+        Stream<Range> without(long from, long bytes) {
+            return overlaps(from, bytes)
+                    ? Stream.concat(part(offset, from), part(from + bytes, offset + length))
+                    : Stream.of(this);
+        }
+
+        private Stream<Range> part(long from, long to) {
+            return from < to
+                    ? Stream.of(new Range(from, to - from, new RemoteAddress(address.value() + (from - offset)), keys))
+                    : Stream.empty();
         }
     }
 }

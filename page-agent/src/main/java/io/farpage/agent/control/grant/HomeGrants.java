@@ -16,6 +16,7 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.VerbsException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -43,6 +44,8 @@ public final class HomeGrants implements PoolAccess {
     private final Map<GrantParties, GivenGrant> given = new HashMap<>();
     private final Set<Peer> barred = new HashSet<>();
     private final Map<GrantParties, String> refusals = new HashMap<>();
+    /** Ranges that were released since the coordinator was asked last what lies in the pool. */
+    private final List<PoolRange> released = new ArrayList<>();
 
     private record Peer(String node, Incarnation incarnation) {}
 
@@ -64,7 +67,18 @@ public final class HomeGrants implements PoolAccess {
     }
 
     @Override
+    public synchronized void refreshing() {
+        released.clear();
+    }
+
+    /** Whether a node has access to a byte of a range. */
+    synchronized boolean isGranted(long offset, long length) {
+        return given.values().stream().anyMatch(grant -> grant.overlaps(offset, length));
+    }
+
+    @Override
     public synchronized void revoke(long offset, long length) {
+        released.add(new PoolRange(offset, length));
         for (Iterator<GivenGrant> all = given.values().iterator(); all.hasNext(); ) {
             GivenGrant grant = all.next();
             if (grant.overlaps(offset, length)) {
@@ -119,12 +133,12 @@ public final class HomeGrants implements PoolAccess {
                 all &= grant(parties(pull), space, pull.granted());
             }
         }
-        return all && !isEnding();
+        return all && !isOutOfDate();
     }
 
-    /** Whether the grant of a pull that has ended is to be revoked soon. */
-    private synchronized boolean isEnding() {
-        return given.values().stream().anyMatch(GivenGrant::isEnding);
+    /** Whether the grant of a pull that has ended is to be revoked soon, or a range was released, which the next answer may give to another space. */
+    private synchronized boolean isOutOfDate() {
+        return !released.isEmpty() || given.values().stream().anyMatch(GivenGrant::isEnding);
     }
 
     private boolean grant(GrantParties parties, SpaceExtents space, boolean isGranted) throws CoordinatorException {
@@ -176,9 +190,12 @@ public final class HomeGrants implements PoolAccess {
             return Optional.empty();
         }
         GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
-        grant.add(parties.pull()
+        List<PoolRange> wanted = parties.pull()
                 .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
-                .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId())));
+                .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId()));
+        grant.follow(
+                wanted.stream().filter(this::isNotReleased).toList(),
+                PoolRanges.places(space, self.id(), self.poolId()));
         if (grant.isEmpty()) {
             given.remove(parties);
             return Optional.empty();
@@ -223,6 +240,10 @@ public final class HomeGrants implements PoolAccess {
 
     private synchronized Optional<GrantContent> changes(GivenGrant grant, boolean isGranted) {
         return grant.isEmpty() || (grant.isPublished() && isGranted) ? Optional.empty() : Optional.of(grant.content());
+    }
+
+    private boolean isNotReleased(PoolRange range) {
+        return released.stream().noneMatch(gone -> range.overlaps(gone.offset(), gone.length()));
     }
 
     private synchronized void published(GrantParties parties) {

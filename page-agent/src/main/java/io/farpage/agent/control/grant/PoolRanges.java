@@ -53,6 +53,17 @@ final class PoolRanges {
                 .toList();
     }
 
+    /** All that a space has in a pool of a node, dropped homes included. */
+    static List<PoolRange> places(SpaceExtents space, String home, Incarnation pool) {
+        return space.extents().stream()
+                .flatMap(extent -> extent.places()
+                        .filter(place ->
+                                place.node().equals(home) && place.incarnation().equals(pool))
+                        .map(place -> new PoolRange(
+                                place.offset(), extent.count() * space.space().pageSize())))
+                .toList();
+    }
+
     /** What a pool of a node has of a space: sorted; of many, neighbours are joined. */
     static List<PoolRange> of(SpaceExtents space, String home, Incarnation pool) {
         List<PoolRange> extents = space.extents().stream()

@@ -48,7 +48,7 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
 
     /**
      * What a home has granted, of the incarnation of its newest grant. Where ranges overlap, which only those of a deleted space and a new one do, the
-     * newest counts.
+     * newest counts for the bytes that both have.
      *
      * @param grants of one home, the newest last
      */
@@ -61,10 +61,13 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
         List<GrantContent.Range> chosen = new ArrayList<>();
         for (ReceivedGrant grant : newestFirst) {
             if (grant.parties().homeIncarnation().value() == incarnation) {
-                grant.content().ranges().stream()
-                        .filter(range ->
-                                chosen.stream().noneMatch(other -> other.overlaps(range.offset(), range.length())))
-                        .forEach(chosen::add);
+                List<GrantContent.Range> rest = grant.content().ranges();
+                for (GrantContent.Range newer : chosen) {
+                    rest = rest.stream()
+                            .flatMap(range -> range.without(newer.offset(), newer.length()))
+                            .toList();
+                }
+                chosen.addAll(rest);
             }
         }
         Map<String, List<GrantedRanges.Range>> byDevice = new HashMap<>();

@@ -99,6 +99,7 @@ public final class Hosting implements AutoCloseable {
 
     private Duration fetch() throws CoordinatorException {
         pulls.refreshing();
+        access.refreshing();
         Hosted now = coordinator.hosted(node);
         hosted = now;
         keeper.accept(now);

@@ -6,6 +6,9 @@ import io.farpage.coordinator.model.Incarnation;
 
 /** The access of other nodes to this node's pool. Any thread. */
 public interface PoolAccess {
+    /** What lies in the pool is asked for now. Not at the same time as {@link #grant}. */
+    void refreshing();
+
     /**
      * Revokes what attached nodes no longer need. When this returns, no request of them is executed.
      *
@@ -15,7 +18,8 @@ public interface PoolAccess {
     void revokeOthers(Hosted hosted);
 
     /**
-     * Grants each attached node the spaces that it is attached to, and no other memory.
+     * Grants each attached node the spaces that it is attached to, and no other memory. A range that {@link #revoke} has named since {@link #refreshing} is
+     * not granted, since the answer may be older than the release of the range.
      *
      * @return false to be called again soon; grants that are refused are tried again with the next refresh
      */

@@ -3,6 +3,7 @@ package io.farpage.agent.data.shard;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * The ranges of a peer's exported frames that the peer has granted to this node, each with its own key, as registered with one of the peer's
@@ -115,6 +116,11 @@ public final class GrantedRanges {
         Range[] rest = new Range[starts.length - 1];
         Arrays.setAll(rest, i -> range(i < range ? i : i + 1));
         return new GrantedRanges(List.of(rest));
+    }
+
+    /** All of them, sorted. Allocates. */
+    public List<Range> ranges() {
+        return IntStream.range(0, starts.length).mapToObj(this::range).toList();
     }
 
     private Range range(int i) {

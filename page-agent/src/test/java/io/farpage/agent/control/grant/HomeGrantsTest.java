@@ -1,14 +1,17 @@
 package io.farpage.agent.control.grant;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.LocalNode;
+import io.farpage.agent.control.TestCoordinator;
 import io.farpage.agent.control.device.FakeRdma;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.model.DroppedHome;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
@@ -23,10 +26,12 @@ import io.farpage.pool.PoolConfig;
 import io.farpage.pool.PoolException;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -37,10 +42,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Revoking and fencing while a device takes long to register a range. */
+/** Which ranges of the pool another node has access to, as answers of the coordinator and releases come, and while a device takes long to register a range. */
 final class HomeGrantsTest {
     private static final int POOL_BYTES = 2 << 20;
+    private static final int PAGE = 4096;
     private static final Incarnation HOME = new Incarnation(1);
     private static final Incarnation GUEST = new Incarnation(2);
 
@@ -58,8 +65,7 @@ final class HomeGrantsTest {
         pool = PagePool.open(PoolConfig.of("home", HOME.value(), POOL_BYTES, POOL_BYTES)
                 .withHugepages(HugepagePolicy.OFF, HugepageSize.TWO_MIB));
         transports = Transports.open(TransportMode.AUTO, rdma, FakeRdma.tcp(), pool);
-        CoordinatorClient nobody = new CoordinatorClient(URI.create("http://127.0.0.1:1"), Duration.ofMillis(100));
-        grants = new HomeGrants(new LocalNode("home", HOME, pool, nobody, LinkKeys.generate("home", HOME)), transports);
+        grants = grants(new CoordinatorClient(URI.create("http://127.0.0.1:1"), Duration.ofMillis(100)));
         rdma.onRegister = () -> {
             registered.incrementAndGet();
             begun.countDown();
@@ -79,22 +85,47 @@ final class HomeGrantsTest {
         pool.close();
     }
 
-    /** What this node is told: {@code guest} is attached to a space that is here. */
-    private Hosted hosted() {
+    private HomeGrants grants(CoordinatorClient coordinator) {
+        return new HomeGrants(
+                new LocalNode("home", HOME, pool, coordinator, LinkKeys.generate("home", HOME)), transports);
+    }
+
+    /** What the coordinator lists in the pool: {@code guest} is attached to a space of these extents. */
+    private static Hosted hosted(Extent... extents) {
         Space space = new Space(1, "one", POOL_BYTES, 4096, ExtentState.OK, Instant.EPOCH, false);
-        Extent extent = new Extent(
-                0, POOL_BYTES / 4096, List.of(new ExtentHome("home", new Incarnation(pool.id()), 0)), ExtentState.OK);
         return new Hosted(
                 10,
-                List.of(new SpaceExtents(space, 10, List.of(extent))),
+                List.of(new SpaceExtents(space, 10, List.of(extents))),
                 List.of(),
                 List.of(new HostedAttachment(1, "guest", GUEST, false)),
                 Optional.empty());
     }
 
+    private Extent extent(long firstPage, long pages, long offset) {
+        return new Extent(
+                firstPage, pages, List.of(new ExtentHome("home", new Incarnation(pool.id()), offset)), ExtentState.OK);
+    }
+
+    /** An extent of a page that the pool was dropped from. */
+    private Extent dropped(long firstPage, long offset) {
+        return new Extent(
+                firstPage,
+                1,
+                List.of(new ExtentHome("other", HOME, 0)),
+                ExtentState.OK,
+                OptionalLong.of(1),
+                Optional.of(List.of(new DroppedHome("home", new Incarnation(pool.id()), offset, 1))),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    private boolean isGranted(long offset) {
+        return grants.isGranted(offset, PAGE);
+    }
+
     /** Does something while the grant is being registered; what becomes of the grant. */
     private boolean grantWhile(Runnable meanwhile) throws Exception {
-        Callable<Boolean> grant = () -> grants.grant(hosted());
+        Callable<Boolean> grant = () -> grants.grant(hosted(extent(0, POOL_BYTES / PAGE, 0)));
         Future<Boolean> granted = threads.submit(grant);
         assertTrue(begun.await(10, TimeUnit.SECONDS));
         threads.submit(meanwhile).get(3, TimeUnit.SECONDS);
@@ -129,7 +160,41 @@ final class HomeGrantsTest {
 
     @Test
     void shouldNotGiveARangeThatIsReleasedWhileItIsBeingRegistered() throws Exception {
-        assertTrue(grantWhile(() -> grants.revoke(0, POOL_BYTES)), "there is nothing to grant any more");
+        assertFalse(grantWhile(() -> grants.revoke(0, POOL_BYTES)), "the list is asked for again soon");
         assertEquals(0, transports.devices().getFirst().exportedRanges());
+    }
+
+    @Test
+    void shouldNotGrantARangeThatWasReleasedSinceTheListWasAskedFor(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            grants.refreshing();
+            Hosted stale = hosted(extent(0, 1, 0), extent(1, 1, PAGE));
+            grants.revoke(0, PAGE);
+            grants.grant(stale);
+            assertFalse(isGranted(0));
+            assertTrue(isGranted(PAGE));
+
+            grants.refreshing();
+            grants.grant(stale);
+            assertTrue(isGranted(0), "the next list names it still, so it is the space's");
+        }
+    }
+
+    @Test
+    void shouldRevokeARangeThatTheLatestListDoesNotNameAndKeepADroppedOne(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            grants.refreshing();
+            grants.grant(hosted(extent(0, 1, 0), extent(1, 1, PAGE), extent(2, 1, 2L * PAGE)));
+            assertTrue(isGranted(0) && isGranted(PAGE) && isGranted(2L * PAGE));
+            grants.refreshing();
+            grants.grant(hosted(dropped(0, 0), extent(2, 1, 2L * PAGE)));
+            assertTrue(isGranted(0), "WRITEs may be under way");
+            assertFalse(isGranted(PAGE));
+            assertTrue(isGranted(2L * PAGE));
+        }
     }
 }

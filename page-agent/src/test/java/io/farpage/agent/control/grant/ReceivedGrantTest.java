@@ -1,8 +1,11 @@
 package io.farpage.agent.control.grant;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.data.shard.GrantedRanges;
+import io.farpage.agent.data.shard.PeerGrants;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RemoteAddress;
@@ -50,5 +53,21 @@ final class ReceivedGrantTest {
         for (int key : new int[] {0, 10, 13, -1, HIGH_KEY + 1}) {
             assertFalse(grant.grants(4096, key), "with key " + key);
         }
+    }
+
+    @Test
+    void shouldKeepWhatALargerOlderRangeHasBesideANewerOne() {
+        ReceivedGrant newer = new ReceivedGrant(
+                new GrantParties(8, "home", new Incarnation(1), "guest", new Incarnation(2)),
+                "sealed too",
+                new GrantContent(List.of(range(8192, 1024, new RegionKey("soft0", 21)))));
+        PeerGrants joined = ReceivedGrant.join(List.of(grant, newer));
+        GrantedRanges expected = GrantedRanges.of(List.of(
+                new GrantedRanges.Range(4096, 4096, 0x7f00_0000_1000L, 11),
+                new GrantedRanges.Range(8192, 1024, 0x7f00_0000_2000L, 21),
+                new GrantedRanges.Range(9216, 3072, 0x7f00_0000_2400L, 11),
+                new GrantedRanges.Range(1 << 20, 4096, 0x7f00_0010_0000L, 12)));
+        assertEquals(expected.ranges(), joined.on(1, "soft0").ranges());
+        assertEquals(4, joined.ranges());
     }
 }

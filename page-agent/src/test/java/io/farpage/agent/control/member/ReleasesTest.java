@@ -42,6 +42,9 @@ class ReleasesTest {
     /** Records what is revoked. */
     private final class RecordedAccess implements PoolAccess {
         @Override
+        public void refreshing() {}
+
+        @Override
         public void revokeOthers(Hosted hosted) {}
 
         @Override

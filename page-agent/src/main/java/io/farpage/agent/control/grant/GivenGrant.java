@@ -156,8 +156,9 @@ final class GivenGrant {
         return published;
     }
 
-    void published() {
-        published = true;
+    /** The other node knows {@code content}, which is published again if it has changed since. */
+    void published(GrantContent content) {
+        published = content.equals(content());
     }
 
     /**

@@ -152,7 +152,7 @@ public final class HomeGrants implements PoolAccess {
                 return false;
             }
             publish(parties, seal.seal(parties, content.get(), grantee.get()));
-            published(parties);
+            published(parties, content.get());
             return true;
         } catch (GrantException | CoordinatorRefusedException e) {
             // No node has learned these keys. The next refresh tries again, without haste: a node may be at fault for
@@ -246,11 +246,11 @@ public final class HomeGrants implements PoolAccess {
         return released.stream().noneMatch(gone -> range.overlaps(gone.offset(), gone.length()));
     }
 
-    private synchronized void published(GrantParties parties) {
+    private synchronized void published(GrantParties parties, GrantContent content) {
         refusals.remove(parties);
         GivenGrant grant = given.get(parties);
         if (grant != null) {
-            grant.published();
+            grant.published(content);
             log.info("{} is given", parties);
         }
     }

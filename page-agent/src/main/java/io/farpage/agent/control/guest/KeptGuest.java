@@ -67,9 +67,15 @@ final class KeptGuest {
     private final SealTable seals;
     private final List<KeptTable> tables = new ArrayList<>();
     private GuestRecord record;
+    private Optional<String> unlocked = Optional.empty();
     private boolean released;
 
-    private KeptGuest(KeptMemory keeper, int file, int process, MemorySegment memory, GuestRecord record) {
+    /** {@code mlock(2)}. */
+    interface Lock {
+        SystemCall lock(long address, long bytes);
+    }
+
+    private KeptGuest(KeptMemory keeper, int file, int process, MemorySegment memory, GuestRecord record, Lock lock) {
         this.keeper = keeper;
         this.file = file;
         this.process = process;
@@ -80,10 +86,12 @@ final class KeptGuest {
         for (int i = 0; i < record.slices().size(); i++) {
             MemorySegment messages =
                     memory.asSlice(RECORD_BYTES + (long) i * KeptTable.MESSAGES_BYTES, KeptTable.MESSAGES_BYTES);
-            // The kernel must be able to write there even while this process is being killed.
-            SystemCall locked = Memory.mlock(messages.address(), messages.byteSize());
+            // The kernel takes a message from its queue before it writes it there. The message is lost if the page is
+            // swapped out while this process is being killed.
+            SystemCall locked = lock.lock(messages.address(), messages.byteSize());
             if (!locked.succeeded()) {
-                log.warn("space {}: mlock of the messages of its userfaultfd: {}", record.name(), locked.error());
+                unlocked = Optional.of("the messages of its userfaultfd may be swapped out: mlock of %d bytes: %s"
+                        .formatted(messages.byteSize(), locked.error()));
             }
             tables.add(new KeptTable(
                     memory.asSlice(
@@ -98,9 +106,13 @@ final class KeptGuest {
      * Makes the file of a guest. It is kept once {@link #hold(VmmMemory)} is called.
      *
      * @param process descriptor of the VMM's process; this one's to close
-     * @throws KeptGuestException if there is no memory for it; {@code process} is closed then
+     * @throws KeptGuestException if there is no memory for it, or it cannot be locked; {@code process} is closed then
      */
     static KeptGuest create(KeptMemory keeper, GuestRecord record, int process) throws KeptGuestException {
+        return create(keeper, record, process, Memory::mlock);
+    }
+
+    static KeptGuest create(KeptMemory keeper, GuestRecord record, int process, Lock lock) throws KeptGuestException {
         SystemCall made = SharedMemory.create("farpage-guest-" + record.space(), 0);
         if (!made.succeeded()) {
             FileIo.close(Errno.ofThread(), process);
@@ -113,7 +125,10 @@ final class KeptGuest {
             if (!sized.succeeded()) {
                 throw new KeptGuestException("ftruncate of a memfd: " + sized.error());
             }
-            KeptGuest kept = new KeptGuest(keeper, file, process, map(file, record.fileBytes()), record);
+            KeptGuest kept = new KeptGuest(keeper, file, process, map(file, record.fileBytes()), record, lock);
+            if (kept.unlocked.isPresent()) {
+                throw new KeptGuestException(kept.unlocked.get());
+            }
             kept.write();
             done = true;
             return kept;
@@ -126,12 +141,17 @@ final class KeptGuest {
     }
 
     /**
-     * Opens the file that an earlier process has left.
+     * Opens the file that an earlier process has left. A guest whose messages cannot be locked is served, and given up by {@link #check}.
      *
      * @param parts all descriptors that the keeper holds of the guest, by part; they stay the caller's
      * @throws KeptGuestException if it is not a guest's, or is damaged
      */
     static KeptGuest open(KeptMemory keeper, String node, long space, NavigableMap<Integer, Integer> parts)
+            throws KeptGuestException {
+        return open(keeper, node, space, parts, Memory::mlock);
+    }
+
+    static KeptGuest open(KeptMemory keeper, String node, long space, NavigableMap<Integer, Integer> parts, Lock lock)
             throws KeptGuestException {
         Integer file = parts.get(FILE);
         Integer process = parts.get(PROCESS);
@@ -167,7 +187,7 @@ final class KeptGuest {
                     .formatted(
                             parts.tailMap(USERFAULTFD).size(), record.slices().size()));
         }
-        KeptGuest kept = new KeptGuest(keeper, file, process, memory, record);
+        KeptGuest kept = new KeptGuest(keeper, file, process, memory, record, lock);
         for (int i = 0; i < kept.tables.size(); i++) {
             Optional<String> obstacle =
                     kept.tables.get(i).obstacle(record.slices().get(i).pages(), record.pageBytes(), record.written());
@@ -293,10 +313,10 @@ final class KeptGuest {
         return released;
     }
 
-    /** Gives the guest up if its VMM has done what no successor could follow. */
+    /** Gives the guest up if its VMM has done what no successor could follow, or a successor might lack a message. */
     void check() {
-        Optional<String> departure =
-                tables.stream().flatMap(table -> table.departure().stream()).findFirst();
+        Optional<String> departure = unlocked.or(() ->
+                tables.stream().flatMap(table -> table.departure().stream()).findFirst());
         if (departure.isPresent() && release()) {
             log.warn(
                     "space {}: this guest does not survive the agent's end any more, because {}",

@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,9 +14,11 @@ import io.farpage.agent.data.pager.KeptTable;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
+import io.farpage.linux.Memory;
 import io.farpage.linux.PosixException;
 import io.farpage.linux.ProcessFd;
 import io.farpage.linux.SharedMemory;
+import io.farpage.linux.SystemCall;
 import io.farpage.linux.uffd.MemoryFile;
 import io.farpage.linux.uffd.UffdMessages;
 import io.farpage.linux.uffd.Userfaultfd;
@@ -258,6 +261,33 @@ class KeptGuestTest {
         // Agents that kept no layout have said so of forks, too.
         file.asSlice(MESSAGES_AT, KeptTable.MESSAGES_BYTES).fill((byte) 1);
         assertEquals("its VMM has changed its memory in a way that no other process can follow", refusal());
+    }
+
+    @Test
+    void shouldNotKeepAGuestWhoseMessagesCannotBeLocked() throws Exception {
+        GuestRecord record = open().record();
+        int process = (int) ProcessFd.open(record.pid()).value();
+        KeptGuestException refusal = assertThrows(
+                KeptGuestException.class, () -> KeptGuest.create(agent, record, process, KeptGuestTest::lockNothing));
+        assertEquals(
+                "the messages of its userfaultfd may be swapped out: mlock of 4096 bytes: ENOMEM",
+                refusal.getMessage());
+    }
+
+    @Test
+    void shouldServeALeftGuestWhoseMessagesCannotBeLockedAndGiveItUp() throws Exception {
+        KeptGuest guest = KeptGuest.open(agent, "a", SPACE, parts, KeptGuestTest::lockNothing);
+        assertFalse(guest.isReleased());
+        NavigableMap<Integer, Integer> rest = new TreeMap<>(parts.subMap(KeptGuest.MEMORY, KeptGuest.PROCESS));
+        rest.putAll(parts.tailMap(KeptGuest.USERFAULTFD));
+        guest.check();
+        assertTrue(guest.isReleased());
+        parts = rest;
+    }
+
+    /** Fails, since no memory is mapped at address 0. */
+    private static SystemCall lockNothing(long address, long bytes) {
+        return Memory.mlock(0, bytes);
     }
 
     @Test

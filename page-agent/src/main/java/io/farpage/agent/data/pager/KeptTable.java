@@ -18,8 +18,8 @@ import java.util.Optional;
  * with: it repeats removals that were read and not applied, and asks the memory file which pages are resident.
  *
  * <p>The order of the stores makes that safe. A page is {@link PageTable#DIRTY} before the guest may write to it, {@link PageTable#HAS_REMOTE_COPY} before a
- * WRITE of it is posted, and {@link PageTable#REMOTE} only after the last WRITE has completed and the page was punched out. A message is blanked only
- * after it was applied.
+ * WRITE of it is posted, and {@link PageTable#REMOTE} only after the last WRITE has completed: before a page that was written back is punched out, and after
+ * a clean one was. A message is blanked only after it was applied.
  */
 public final class KeptTable {
     /** Bytes for the messages. */

@@ -49,8 +49,8 @@ final class HugePages {
                 if (within && isAllowed(setting, line + " ")) {
                     return Optional.of(
                             ("the kernel may make transparent huge pages of the memory (shmem_enabled is %s), which"
-                                + " cannot be evicted by pages of 4 KiB; call madvise(MADV_NOHUGEPAGE) for it before"
-                                + " the handoff, or set /sys/kernel/mm/transparent_hugepage/shmem_enabled to never")
+                                            + " cannot be evicted by pages of 4 KiB; call madvise(MADV_NOHUGEPAGE) for it before"
+                                            + " the handoff, or set /sys/kernel/mm/transparent_hugepage/shmem_enabled to never")
                                     .formatted(setting));
                 }
                 within = false;

@@ -325,12 +325,15 @@ class RestTest {
 
     /** In steps: time that passes at once is a standstill of the coordinator, for which no node fails. */
     @Test
-    void shouldFailANodeWhenItsLeaseEnds() {
+    void shouldFailANodeWhenItsLeaseEnds() throws CoordinatorException {
+        running.close();
+        running = new Running(
+                directory, running.time, Map.of("lease.duration", "2s", "lease.heartbeat_interval", "500ms"));
         Awaitility.await()
                 .atMost(Duration.ofSeconds(60))
-                .pollInterval(Duration.ofMillis(10))
+                .pollInterval(Duration.ofMillis(20))
                 .until(() -> {
-                    running.time.advance(Duration.ofMillis(350));
+                    running.time.advance(Duration.ofMillis(20));
                     return client().node("a").orElseThrow().status() == NodeStatus.FAILED;
                 });
     }

@@ -27,7 +27,7 @@ public final class ChildJvm implements AutoCloseable {
     private static final Path SOCKETS = socketDirectory();
 
     private static final AtomicInteger COUNT = new AtomicInteger();
-    private static final Duration END_TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration END_TIMEOUT = Duration.ofSeconds(60);
     /** As programs have them, with a small heap; C1 alone, since most children live for seconds. */
     private static final List<String> FLAGS = List.of(
             "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),

@@ -373,7 +373,7 @@ class RestTest {
         assertTrue(
                 metrics.contains(
                         "farpage_coordinator_http_requests_total{method=\"PUT\",route=\"/api/v1/nodes/{id}\",status=\"200\"}"
-                            + " 2.0"),
+                                + " 2.0"),
                 metrics);
         assertTrue(metrics.contains("farpage_coordinator_store_commit_seconds_count 2"), metrics);
         String page = running.send("GET", "/", "").body();

@@ -171,7 +171,7 @@ public final class Fences {
      * that is attached could miss the drop: each is being cut off. The frames stay reserved until the home {@link #holds has cut it off}.
      *
      * @param awaited the homes that have not cut it off
-     * @return whether no home is waited for any more; if not, nothing has changed
+     * @return true if no home is awaited; false leaves everything as it was
      */
     private static boolean dropFailed(Draft draft, Space space, Collection<String> awaited) {
         if (space.deleting()

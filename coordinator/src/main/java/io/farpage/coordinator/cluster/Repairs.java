@@ -101,7 +101,7 @@ public final class Repairs {
     }
 
     /**
-     * Has homes join extents that need one, and tells of nodes that are drained. To be called often; one thread, which may take long if there are many
+     * Makes homes join extents that need one, and reports drained nodes. To be called often; one thread, which may take long if there are many
      * extents. Returns how many joined.
      */
     public int step() {

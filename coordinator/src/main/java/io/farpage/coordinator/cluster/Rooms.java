@@ -49,7 +49,7 @@ final class Rooms {
         return rooms.values();
     }
 
-    /** The groups of so many homes that extents have. */
+    /** The groups of {@code copies} homes that extents have. */
     Set<Set<String>> groups(int copies) {
         return groups.computeIfAbsent(copies, size -> Placement.groups(draft, size));
     }

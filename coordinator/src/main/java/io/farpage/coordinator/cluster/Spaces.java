@@ -238,7 +238,7 @@ public final class Spaces {
     }
 
     /**
-     * Has a node zero the frames of a copy, unless they are gone. Returns the node that is to be told.
+     * Makes a node zero the frames of a copy, unless they are gone. Returns the node that must be notified.
      *
      * @param deleted whether the whole space is deleted
      */

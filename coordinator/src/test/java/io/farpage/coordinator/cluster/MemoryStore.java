@@ -30,7 +30,7 @@ final class MemoryStore implements Store {
         failure = Optional.of(e);
     }
 
-    /** Rows may have so many bytes from now on. */
+    /** Sets the most bytes of a row. */
     void limitRows(int bytes) {
         longestRow = bytes;
     }

@@ -159,7 +159,7 @@ final class AttachedSpace {
         usedAt = clock.getAsLong();
     }
 
-    /** Lets no further use start if there has been none for so long. */
+    /** Lets no further use start if the last one ended {@code idle} ago or earlier. */
     synchronized void leaveIfIdle(Duration idle) {
         if (users == 0 && clock.getAsLong() - usedAt >= idle.toNanos()) {
             leaving = true;

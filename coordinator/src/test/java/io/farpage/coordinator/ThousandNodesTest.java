@@ -22,6 +22,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,7 +53,9 @@ class ThousandNodesTest {
     private static final int AT_ONCE = 16;
     private static final long POOL = 1 << 20;
     private static final Incarnation PASSING = new Incarnation(10_000);
-    private static final Duration WAIT = Duration.ofSeconds(30);
+    private static final Duration WAIT = Duration.ofSeconds(60);
+    private static final Duration POLL = Duration.ofMillis(60);
+    private static final Duration STEP = Duration.ofMillis(100);
 
     /** The node with the only copy of a space, and two more, whose leases end. */
     private static final Set<String> FAILED = Set.of("n013", "n100", "n200");
@@ -77,17 +80,26 @@ class ThousandNodesTest {
                     new SpaceRequest("on-" + home, POOL, OptionalInt.empty(), Optional.of(List.of(home))));
         }
         form();
-        running.time.advance(Duration.ofSeconds(10));
+        pass(Duration.ofSeconds(10));
         together(IntStream.range(0, NODES).filter(i -> !FAILED.contains(id(i))), this::heartbeat);
-        running.time.advance(Duration.ofSeconds(6));
-        await("leases end")
-                .atMost(WAIT)
-                .until(() -> running.client
-                                .overviewOfNodes(NodeFilter.ALL.withLimit(0))
-                                .totals()
-                                .nodes()
-                                .getOrDefault(NodeStatus.FAILED, 0L)
-                        == FAILED.size());
+        await("leases end").atMost(WAIT).pollInterval(POLL).until(() -> {
+            running.time.advance(STEP);
+            return running.client
+                            .overviewOfNodes(NodeFilter.ALL.withLimit(0))
+                            .totals()
+                            .nodes()
+                            .getOrDefault(NodeStatus.FAILED, 0L)
+                    == FAILED.size();
+        });
+    }
+
+    /** In steps: time that passes at once is a standstill of the coordinator, for which no node fails. */
+    private void pass(Duration time) {
+        Instant end = running.time.now().plus(time);
+        await("time").atMost(WAIT).pollInterval(POLL).until(() -> {
+            running.time.advance(STEP);
+            return !running.time.now().isBefore(end);
+        });
     }
 
     /** The cluster as it was planned: without some nodes that have come, and with two that have not. */

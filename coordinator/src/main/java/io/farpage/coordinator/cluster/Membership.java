@@ -239,7 +239,7 @@ public final class Membership {
      * Takes a node out with all it has published.
      *
      * @param force whether to take it out although extents are lost with it
-     * @return the extents of which no other home that is alive has a copy
+     * @return the extents that no other live home has a copy of
      * @throws ProblemException 409 if there are such extents, without force
      */
     public long deregister(String id, Incarnation incarnation, boolean force) {

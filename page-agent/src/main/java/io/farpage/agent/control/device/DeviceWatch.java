@@ -39,7 +39,7 @@ public final class DeviceWatch implements AutoCloseable {
         /** The usability of a device or its GIDs have changed. Links on an unusable one are to be failed, and RDMA tried where it failed. */
         void changed(OpenDevice device);
 
-        /** A completion queue of a device has failed. It may have no completions any more, and polling it may tell nothing. */
+        /** A completion queue of a device has failed. It may deliver no further completion, and polling it may return nothing. */
         void completionQueueFailed(OpenDevice device);
 
         /** The queue pair {@code qpn} of a device has failed, perhaps without completions that tell of it. */

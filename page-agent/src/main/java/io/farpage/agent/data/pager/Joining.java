@@ -110,7 +110,7 @@ final class Joining {
         notes = true;
     }
 
-    /** Whether it has pulled pages, of which it may have earlier versions. */
+    /** Whether its frames may hold earlier versions of pages, because it has pulled them. */
     boolean hasPulled() {
         return pulls;
     }

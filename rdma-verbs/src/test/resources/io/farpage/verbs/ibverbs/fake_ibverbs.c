@@ -6,6 +6,8 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #undef ibv_reg_mr
 #undef ibv_query_port
 
@@ -62,7 +64,7 @@ const char *ibv_get_device_name(struct ibv_device *d) { return d->name; }
 struct ibv_context *ibv_open_device(struct ibv_device *d) {
 	struct ibv_context *context = calloc(1, sizeof(*context));
 	context->device = d;
-	context->async_fd = -1;
+	context->async_fd = eventfd(0, 0);
 	context->ops.poll_cq = poll_cq;
 	context->ops.post_send = post_send;
 	context->ops.post_recv = post_recv;
@@ -70,7 +72,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *d) {
 	context->ops.req_notify_cq = req_notify_cq;
 	return context;
 }
-int ibv_close_device(struct ibv_context *context) { free(context); return 0; }
+int ibv_close_device(struct ibv_context *context) { close(context->async_fd); free(context); return 0; }
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr) {
 	memset(attr, 0, sizeof(*attr));
 	attr->max_qp = attr->max_qp_wr = attr->max_cqe = attr->max_mr = attr->max_srq_wr = DEPTH;

@@ -202,6 +202,8 @@ final class KernelMessages {
                 }
                 layout.moved(start, messages.movedTo(event), messages.movedLength(event));
                 uffd.wake(start, messages.movedLength(event));
+                // A thread may have faulted at the new address, in no region then, before the kernel queued the event.
+                uffd.wake(messages.movedTo(event), messages.movedLength(event));
                 keepLayout();
             }
             case UffdMessages.EVENT_FORK -> {

@@ -108,6 +108,24 @@ class KernelMessagesTest {
                 "threads that wait for unmapped pages fault again");
     }
 
+    /** The kernel queues the event after it has moved the memory, so another thread may fault there before. */
+    @Test
+    void shouldWakeThreadsThatFaultedAtNewAddressBeforeMoveWasRead() {
+        KernelMessages messages = messages(true);
+        long to = BASE + 4 * TIB;
+        kernel.messages = writer -> writer.fault(to + 5 * PAGE, false, false);
+        messages.read(received);
+        assertEquals(List.of(), received.faults, "the memory is still where it was");
+        kernel.messages = writer -> writer.move(BASE, to, TIB);
+        messages.read(received);
+        assertEquals(
+                List.of("wake 0*" + PAGES_OF_A_TIB, "wake " + 4L * PAGES_OF_A_TIB + "*" + PAGES_OF_A_TIB),
+                kernel.calls);
+        kernel.messages = writer -> writer.fault(to + 5 * PAGE, false, false);
+        messages.read(received);
+        assertEquals(List.of("fault 5"), received.faults, "a thread that is woken faults again");
+    }
+
     @Test
     void shouldRemovePagesInManyDutyCyclesWhenPrivateMemoryIsUnmapped() {
         KernelMessages messages = messages(false);

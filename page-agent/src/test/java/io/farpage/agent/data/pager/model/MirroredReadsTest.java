@@ -115,9 +115,13 @@ class MirroredReadsTest {
     }
 
     private void touch(int... pages) {
+        touch(false, pages);
+    }
+
+    private void touch(boolean write, int... pages) {
         kernel.messages = messages -> {
             for (int page : pages) {
-                messages.fault(RecordingKernel.BASE + (long) page * Memory.PAGE, false, false);
+                messages.fault(RecordingKernel.BASE + (long) page * Memory.PAGE, write, false);
             }
         };
     }
@@ -140,7 +144,11 @@ class MirroredReadsTest {
 
     /** Fetches pages from homes that answer. */
     private void fetch(int page) {
-        touch(page);
+        fetch(false, page);
+    }
+
+    private void fetch(boolean write, int page) {
+        touch(write, page);
         runUntil(() -> {
             answer();
             return kernel.calls.stream().anyMatch(call -> call.endsWith(" " + page));
@@ -262,6 +270,31 @@ class MirroredReadsTest {
         assertEquals(0, punched, "runs of clean pages that were evicted");
         one.complete();
         runUntil(() -> punched > 0);
+    }
+
+    /** To protect one costs a flush of the TLBs, and each store of the guest to it a fault. */
+    @Test
+    void shouldNotProtectDirtyPagesWhileHomeThatIsUpDoesNotAnswer() {
+        ModelPool.reset(setup);
+        Pager pager = serve(List.of("one"), null);
+        connect("one", one);
+        for (int page = 0; page < PAGES / 2; page++) {
+            fetch(true, page);
+        }
+        assertEquals(PAGES / 2, pager.status().dirtyPages());
+        touch(PAGES / 2);
+        runUntil(() -> !one.underWay().isEmpty());
+        now += 200 * MILLISECOND;
+        run(64);
+        pager.resize(2);
+        run(64);
+        assertEquals(0, protections(), "runs of dirty pages that were protected");
+        one.complete();
+        runUntil(() -> protections() > 0);
+    }
+
+    private long protections() {
+        return kernel.calls.stream().filter(call -> call.startsWith("protect")).count();
     }
 
     private void run(int cycles) {

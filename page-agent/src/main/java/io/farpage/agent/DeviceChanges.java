@@ -7,16 +7,14 @@ import io.farpage.agent.control.member.Hosting;
 import io.farpage.agent.control.member.Membership;
 import java.util.concurrent.CompletableFuture;
 
-/** Tells shards, links, peers and the nodes that this one grants access to of devices that come and go. Used by the thread that watches the devices. */
+/** Tells links, peers and the nodes that this one grants access to of devices that come and go. Used by the thread that watches the devices. */
 final class DeviceChanges implements DeviceWatch.Listener {
-    private final Shards shards;
     private final LinkControl links;
     private final Membership membership;
     private final Announcement announcement;
     private final Hosting hosting;
 
-    DeviceChanges(Shards shards, LinkControl links, Membership membership, Announcement announcement, Hosting hosting) {
-        this.shards = shards;
+    DeviceChanges(LinkControl links, Membership membership, Announcement announcement, Hosting hosting) {
         this.links = links;
         this.membership = membership;
         this.announcement = announcement;
@@ -25,7 +23,6 @@ final class DeviceChanges implements DeviceWatch.Listener {
 
     @Override
     public void found(OpenDevice device) {
-        shards.add(device);
         informPeers();
         links.devicesChanged();
     }

@@ -254,8 +254,8 @@ public final class PageAgent implements AutoCloseable {
             }
         });
         health.start();
-        DeviceWatch devices = movers.add(
-                new DeviceWatch(transports, new DeviceChanges(shards, links, membership, announcement, hosting)));
+        DeviceWatch devices =
+                movers.add(new DeviceWatch(transports, new DeviceChanges(links, membership, announcement, hosting)));
         shards.start();
         devices.start();
         releases.start();

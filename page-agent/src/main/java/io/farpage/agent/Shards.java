@@ -3,7 +3,6 @@ package io.farpage.agent;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.control.CloseStack;
-import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.LinkShard;
 import io.farpage.agent.control.link.ShardRails;
@@ -81,11 +80,6 @@ final class Shards implements AutoCloseable {
 
     List<ShardLoop> loops() {
         return all.stream().map(LinkShard::loop).toList();
-    }
-
-    /** Creates a completion queue for each shard on a device that was opened later. */
-    void add(OpenDevice device) {
-        all.forEach(shard -> shard.rails().add(device, shard.loop()));
     }
 
     /** Stops each thread, and then destroys its completion queues. */

@@ -30,7 +30,7 @@ public final class DeviceWatch implements AutoCloseable {
 
     /** Moves links and completion queues. Called on the watch's thread. */
     public interface Listener {
-        /** A device was opened: completion queues are to be created on it, and peers informed. */
+        /** A device was opened: peers are to be informed, and links may use it. */
         void found(OpenDevice device);
 
         /** A lost device was closed: peers are to be informed. */

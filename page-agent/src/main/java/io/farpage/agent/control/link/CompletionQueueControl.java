@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
@@ -14,19 +15,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Renews completion queues that failed, and destroys those of devices that are lost: each once no queue pair is on the device any more. Used by the
- * links' thread, except for {@link #abandon}.
+ * Keeps a completion queue of each shard on each open device: creates those of new devices, renews those that failed, and destroys those of devices that
+ * are lost, once no queue pair is on the device any more. What a device refuses is tried again. Used by the links' thread, except for {@link #abandon}.
  */
 final class CompletionQueueControl {
     private static final Logger log = LoggerFactory.getLogger(CompletionQueueControl.class);
-    private static final Duration RENEWAL_PAUSE = Duration.ofSeconds(1);
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
 
     private final LinkContext context;
     private final Map<OpenDevice, CompletableFuture<Void>> abandoned = new ConcurrentHashMap<>();
-    private final List<Failed> failed = new ArrayList<>();
+    /** Devices that were abandoned and are not closed yet. */
+    private final Set<OpenDevice> lost = ConcurrentHashMap.newKeySet();
 
-    /** A completion queue that is to be renewed once its queue pairs are destroyed and a pause is over. */
-    private record Failed(LinkShard shard, OpenDevice device, long due) {}
+    private final List<Missing> missing = new ArrayList<>();
+
+    /** A completion queue that must be created once the queue pairs of a failed one are destroyed and a pause is over. */
+    private record Missing(LinkShard shard, OpenDevice device, Backoff pause) {
+        Missing(LinkShard shard, OpenDevice device) {
+            this(shard, device, new Backoff(FIRST_PAUSE, LONGEST_PAUSE));
+        }
+    }
 
     CompletionQueueControl(LinkContext context) {
         this.context = context;
@@ -34,6 +43,7 @@ final class CompletionQueueControl {
 
     /** Destroys the completion queues of a device once it is not in use. Completes then. Any thread. */
     CompletableFuture<Void> abandon(OpenDevice device) {
+        lost.add(device);
         return abandoned.computeIfAbsent(device, _ -> new CompletableFuture<>());
     }
 
@@ -43,9 +53,11 @@ final class CompletionQueueControl {
                 "{}: {}; its links fail, and the completion queue is created again",
                 shard.loop().thread().getName(),
                 reason);
-        shard.rails()
-                .deviceOf(rail)
-                .ifPresent(device -> failed.add(new Failed(shard, device, context.now() + RENEWAL_PAUSE.toNanos())));
+        shard.rails().deviceOf(rail).ifPresent(device -> {
+            Missing one = new Missing(shard, device);
+            one.pause().failed(context.now());
+            missing.add(one);
+        });
     }
 
     /** Does what has become possible. */
@@ -53,16 +65,30 @@ final class CompletionQueueControl {
         abandoned.forEach((device, done) -> {
             if (!isInUse.test(device)) {
                 abandoned.remove(device);
-                failed.removeIf(one -> one.device().equals(device));
+                missing.removeIf(one -> one.device().equals(device));
                 remove(device, done);
             }
         });
-        for (Failed one : List.copyOf(failed)) {
-            if (!isInUse.test(one.device()) && context.now() - one.due() >= 0) {
-                failed.remove(one);
-                renew(one);
+        addMissing();
+        missing.removeIf(one -> !isInUse.test(one.device()) && one.pause().isOver(context.now()) && create(one));
+    }
+
+    /** Devices that were opened later have no completion queue yet. */
+    private void addMissing() {
+        List<OpenDevice> open = context.transports().devices();
+        lost.retainAll(open);
+        for (OpenDevice device : open) {
+            for (LinkShard shard : context.shards()) {
+                if (!lost.contains(device) && !shard.rails().has(device) && !isMissing(shard, device)) {
+                    missing.add(new Missing(shard, device));
+                }
             }
         }
+    }
+
+    private boolean isMissing(LinkShard shard, OpenDevice device) {
+        return missing.stream()
+                .anyMatch(one -> one.shard().equals(shard) && one.device().equals(device));
     }
 
     private void remove(OpenDevice device, CompletableFuture<Void> done) {
@@ -78,15 +104,20 @@ final class CompletionQueueControl {
         });
     }
 
-    private static void renew(Failed one) {
+    /** Creates a completion queue; false if the device refuses. */
+    private boolean create(Missing one) {
         try {
             one.shard().rails().renew(one.device(), one.shard().loop());
+            return true;
         } catch (VerbsException e) {
+            one.pause().failed(context.now());
             log.error(
-                    "{} does not use {} any more: {}",
+                    "{} does not use {} and tries again in {}: {}",
                     one.shard().loop().thread().getName(),
                     one.device(),
+                    one.pause().pause(),
                     e.getMessage());
+            return false;
         }
     }
 }

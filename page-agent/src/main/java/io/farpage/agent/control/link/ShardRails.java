@@ -1,5 +1,6 @@
 package io.farpage.agent.control.link;
 
+import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.device.OpenDevice;
 import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.ShardCommand;
@@ -7,20 +8,15 @@ import io.farpage.agent.data.shard.ShardLoop;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
-import io.farpage.verbs.VerbsException;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The completion queues of one shard: one for each open device. Thread-safe. */
 public final class ShardRails implements AutoCloseable {
-    private static final Logger log = LoggerFactory.getLogger(ShardRails.class);
-
     /** Polls of a device in one duty cycle: a microsecond or two, beside which the rest of the cycle is short. */
     private static final int RDMA_POLLS = 64;
 
@@ -29,9 +25,13 @@ public final class ShardRails implements AutoCloseable {
 
     private final int cqe;
     private final Map<OpenDevice, Opened> byDevice = new ConcurrentHashMap<>();
+    /** Those that are not used any more and that the device has not destroyed yet. */
+    private final Map<OpenDevice, Opened> leaving = new ConcurrentHashMap<>();
 
-    private record Opened(Rail rail, CompletionChannel channel, CompletionQueue queue) {
-        void close() {
+    private record Opened(Rail rail, CompletionChannel channel, CompletionQueue queue) implements AutoCloseable {
+        /** May be repeated if the device refuses. */
+        @Override
+        public void close() {
             queue.close();
             channel.close();
         }
@@ -82,11 +82,6 @@ public final class ShardRails implements AutoCloseable {
         return byDevice.containsKey(device);
     }
 
-    /** Creates a completion queue on a device that was opened later and gives it to the shard. */
-    public void add(OpenDevice device, ShardLoop shard) {
-        shard.submit(new ShardCommand.AddRail(open(device)));
-    }
-
     /** The device of a rail; empty if it was removed. */
     Optional<OpenDevice> deviceOf(Rail rail) {
         return byDevice.entrySet().stream()
@@ -96,19 +91,28 @@ public final class ShardRails implements AutoCloseable {
     }
 
     /**
-     * Destroys a completion queue that failed and creates another one. Its queue pairs must be gone.
+     * Creates the completion queue of a device and gives it to the shard. One that failed is destroyed first; its queue pairs must be gone.
      *
-     * @throws io.farpage.verbs.VerbsException if the device creates none
+     * @throws io.farpage.verbs.VerbsException if the device refuses; to be tried again
      */
     void renew(OpenDevice device, ShardLoop shard) {
-        Opened failed = byDevice.remove(device);
-        if (failed != null) {
-            try {
-                failed.close();
-            } catch (VerbsException e) {
-                log.warn("{}", e.getMessage());
-            }
-            add(device, shard);
+        leave(device);
+        destroy(device);
+        shard.submit(new ShardCommand.AddRail(open(device)));
+    }
+
+    private void leave(OpenDevice device) {
+        Opened opened = byDevice.remove(device);
+        if (opened != null) {
+            leaving.put(device, opened);
+        }
+    }
+
+    private void destroy(OpenDevice device) {
+        Opened opened = leaving.get(device);
+        if (opened != null) {
+            opened.close();
+            leaving.remove(device);
         }
     }
 
@@ -120,21 +124,29 @@ public final class ShardRails implements AutoCloseable {
         }
     }
 
-    /** Removes the completion queue of a device from the shard and destroys it. Its queue pairs must be gone. */
+    /**
+     * Removes the completion queue of a device from the shard and destroys it. Its queue pairs must be gone. Completes with a failure if the
+     * device refuses; to be called again then.
+     */
     public CompletableFuture<Void> remove(OpenDevice device, ShardLoop shard) {
-        Opened opened = byDevice.remove(device);
+        leave(device);
+        Opened opened = leaving.get(device);
         if (opened == null) {
             return CompletableFuture.completedFuture(null);
         }
         CompletableFuture<Void> done = new CompletableFuture<>();
         shard.submit(new ShardCommand.RemoveRail(opened.rail(), done));
-        return done.thenRun(opened::close);
+        return done.thenRun(() -> destroy(device));
     }
 
     /** Destroys the completion queues; after {@link ShardLoop#close()}. */
     @Override
     public void close() {
-        byDevice.values().forEach(Opened::close);
+        CloseStack closing = new CloseStack();
+        leaving.values().forEach(closing::add);
+        byDevice.values().forEach(closing::add);
+        leaving.clear();
         byDevice.clear();
+        closing.close();
     }
 }

@@ -50,12 +50,19 @@ final class FaultyProvider implements VerbsProvider {
     volatile boolean exportsFail;
     /** Whether queue pairs cannot be created. */
     volatile boolean createsFail;
+    /** How many attempts to create a completion queue are still refused. */
+    final AtomicInteger queueRefusals = new AtomicInteger();
+    /** How many attempts to destroy a completion queue are still refused. */
+    final AtomicInteger queueCloseRefusals = new AtomicInteger();
     /** Whether the next post fails. */
     volatile boolean postFails;
     /** Whether the next poll of a completion queue fails. */
     volatile boolean pollFails;
     /** When a queue pair was connected that cannot reach its peer (nanoTime). */
     final List<Long> blockedAt = new CopyOnWriteArrayList<>();
+
+    /** Completion queues that are not destroyed. */
+    final AtomicInteger openQueues = new AtomicInteger();
 
     private final List<QueuePair> made = new CopyOnWriteArrayList<>();
     /** Queue pairs that are not destroyed. */
@@ -96,7 +103,7 @@ final class FaultyProvider implements VerbsProvider {
                         return proxy == arguments[0];
                     }
                     if (method.getName().equals("close")) {
-                        if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                        if (takeOne(refusals)) {
                             throw new VerbsException("destroy_qp on " + queuePair + ": EIO", EIO);
                         }
                         if (closes.getAndIncrement() == 0) {
@@ -119,6 +126,10 @@ final class FaultyProvider implements VerbsProvider {
                 });
         made.add(faulty);
         return faulty;
+    }
+
+    private static boolean takeOne(AtomicInteger left) {
+        return left.getAndUpdate(now -> Math.max(0, now - 1)) > 0;
     }
 
     private static Object invoke(QueuePair queuePair, Method method, Object[] arguments) throws Throwable {
@@ -168,6 +179,9 @@ final class FaultyProvider implements VerbsProvider {
 
         @Override
         public CompletionQueue createCompletionQueue(int cqe, CompletionChannel channel) {
+            if (takeOne(queueRefusals)) {
+                throw new VerbsException("create_cq on " + DEVICE + ": ENOMEM", ENOMEM);
+            }
             return new FaultyQueue(device.createCompletionQueue(cqe, channel));
         }
 
@@ -234,6 +248,7 @@ final class FaultyProvider implements VerbsProvider {
 
         FaultyQueue(CompletionQueue queue) {
             this.queue = queue;
+            openQueues.incrementAndGet();
         }
 
         @Override
@@ -257,7 +272,11 @@ final class FaultyProvider implements VerbsProvider {
 
         @Override
         public void close() {
+            if (takeOne(queueCloseRefusals)) {
+                throw new VerbsException("destroy_cq on " + DEVICE + ": EIO", EIO);
+            }
             queue.close();
+            openQueues.decrementAndGet();
         }
     }
 }

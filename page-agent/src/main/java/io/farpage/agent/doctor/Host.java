@@ -32,6 +32,7 @@ record Host(
         Map<String, PortAttributes> ports,
         List<RdmaDevice> devices,
         List<RdmaDevice> used) {
+    private static final Pattern IDENTITY = Pattern.compile("0\\s+0\\s+4294967295");
     private static final Pattern CAPABILITIES = Pattern.compile("(?m)^CapEff:\\s*([0-9a-f]+)$");
     private static final Pattern KERNEL = Pattern.compile("^(\\d{1,6})\\.(\\d{1,6}).*", Pattern.DOTALL);
 
@@ -75,6 +76,13 @@ record Host(
     boolean hasCapability(int number) {
         Matcher effective = CAPABILITIES.matcher(tree.text("/proc/self/status").orElse(""));
         return effective.find() && ((Long.parseUnsignedLong(effective.group(1), 16) >>> number) & 1) == 1;
+    }
+
+    /** Whether a capability of this process counts where the kernel asks for one in the initial user namespace (user_namespaces(7)). */
+    boolean isInInitialUserNamespace() {
+        return tree.text("/proc/self/uid_map")
+                .map(map -> IDENTITY.matcher(map.strip()).matches())
+                .orElse(true);
     }
 
     /** The soft limit of a resource as {@code /proc/self/limits} names it: a number or {@code unlimited}. */

@@ -19,7 +19,7 @@ final class MemoryChecks {
 
     private MemoryChecks() {}
 
-    /** Locking and registering both count against RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK. */
+    /** Locking and registering both count against RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK, and not of a user namespace. */
     static Line memlock(Host host) {
         Line.Check check = check("memory.memlock", "memlock");
         long needed = host.pool().bytes();
@@ -27,7 +27,7 @@ final class MemoryChecks {
         if (limit.isEmpty()) {
             return check.ok("the limit is not known on this system");
         }
-        if (host.hasCapability(CAP_IPC_LOCK)) {
+        if (host.hasCapability(CAP_IPC_LOCK) && host.isInInitialUserNamespace()) {
             return check.ok("no limit: this process has CAP_IPC_LOCK");
         }
         if (limit.get().equals("unlimited") || Long.parseLong(limit.get()) >= needed) {

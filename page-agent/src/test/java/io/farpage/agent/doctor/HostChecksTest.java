@@ -95,6 +95,17 @@ final class HostChecksTest {
         FakeHost host = new FakeHost(directory).write("/proc/self/status", "CapEff:\t0000000000004000");
 
         assertEquals(Level.OK, line(host.examine(DEFAULTS), "memory.memlock").level());
+        host.write("/proc/self/uid_map", "         0          0 4294967295");
+        assertEquals(Level.OK, line(host.examine(DEFAULTS), "memory.memlock").level());
+    }
+
+    @Test
+    void shouldNotExemptAProcessWhoseCapabilitiesAreOfAUserNamespace() {
+        FakeHost host = new FakeHost(directory)
+                .write("/proc/self/status", "CapEff:\t0000000000004000")
+                .write("/proc/self/uid_map", "         0     100000      65536");
+
+        assertEquals(Level.WARN, line(host.examine(DEFAULTS), "memory.memlock").level());
     }
 
     @Test

@@ -8,11 +8,15 @@ import java.util.regex.Pattern;
  * RLIMIT_MEMLOCK of this process (getrlimit(2)): registered memory is pinned and counts against it.
  *
  * @param bytes soft limit; {@link Long#MAX_VALUE} if there is none
- * @param exempt whether this process has CAP_IPC_LOCK, for which there is no limit
+ * @param exempt whether this process has CAP_IPC_LOCK in the initial user namespace, for which there is no limit: the kernel does not ask for the
+ *     capabilities that another user namespace gives
  */
 record Memlock(long bytes, boolean exempt) {
     private static final int CAP_IPC_LOCK = 14;
     private static final Pattern LIMIT = Pattern.compile("(?m)^Max locked memory +(\\d+|unlimited) ");
+    /** user_namespaces(7): all ids are mapped to themselves. A kernel without user namespaces has no map. */
+    private static final Pattern IDENTITY = Pattern.compile("0\\s+0\\s+4294967295");
+
     private static final Pattern CAPABILITIES = Pattern.compile("(?m)^CapEff:\\s*([0-9a-f]+)$");
 
     /** Reads the limit; none if {@code proc} does not have it. */
@@ -22,9 +26,12 @@ record Memlock(long bytes, boolean exempt) {
                 CAPABILITIES.matcher(Host.read(proc.resolve("self/status")).orElse(""));
         long bytes =
                 limit.find() && !limit.group(1).equals("unlimited") ? Long.parseLong(limit.group(1)) : Long.MAX_VALUE;
-        boolean exempt =
+        boolean capable =
                 capabilities.find() && ((Long.parseUnsignedLong(capabilities.group(1), 16) >>> CAP_IPC_LOCK) & 1) == 1;
-        return new Memlock(bytes, exempt);
+        boolean initial = Host.read(proc.resolve("self/uid_map"))
+                .map(map -> IDENTITY.matcher(map).matches())
+                .orElse(true);
+        return new Memlock(bytes, capable && initial);
     }
 
     boolean permits(long needed) {

@@ -109,6 +109,20 @@ final class AvailabilityTest {
         limit(host, "0000000000004000");
 
         assertEquals(Reason.NO_DEVICE, probe(options, host).reason());
+        mapUsers(host, "         0          0 4294967295\n");
+        assertEquals(Reason.NO_DEVICE, probe(options, host).reason(), "the initial user namespace");
+    }
+
+    @Test
+    void shouldNotIgnoreMemlockWhenCapIpcLockIsOfAUserNamespace() throws Exception {
+        IbvOptions options = IbvOptions.DEFAULT.withLibrary(completeLibrary()).withPinnedBytes(1L << 30);
+        Host host = host("rxe0");
+        limit(host, "0000000000004000");
+
+        mapUsers(host, "         0     100000      65536\n");
+        assertEquals(Reason.MEMLOCK_TOO_SMALL, probe(options, host).reason(), "of a container engine");
+        mapUsers(host, "         0       1000          1\n         1     100000      65536\n");
+        assertEquals(Reason.MEMLOCK_TOO_SMALL, probe(options, host).reason(), "of a user without root");
     }
 
     @Test
@@ -145,6 +159,11 @@ final class AvailabilityTest {
                 "Limit                     Soft Limit           Hard Limit           Units     \n"
                         + "Max locked memory         " + LOCKED + "                65536                bytes     \n");
         Files.writeString(self.resolve("status"), "Name:\tjava\nCapEff:\t" + capabilities + "\n");
+    }
+
+    /** Says which ids of the parent's user namespace the host's processes have. */
+    private static void mapUsers(Host host, String map) throws Exception {
+        Files.writeString(host.proc().resolve("self/uid_map"), map);
     }
 
     /** A library that has everything by name, and no device. */

@@ -25,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class GivenGrant {
     private static final Logger log = LoggerFactory.getLogger(GivenGrant.class);
 
+    /** The most ranges that are added one by one: a sealed grant has room for about 1,500 on two devices. */
+    static final int MAX_RANGES = 1_024;
+
     private static final long LINGER_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final GrantParties parties;
@@ -70,24 +73,44 @@ final class GivenGrant {
     }
 
     /**
-     * Adds the ranges that are not granted, and revokes those that do not belong to the space any more. A range that a home was dropped from stays: WRITEs to
-     * it may be under way until it is released.
+     * Adds the extents that are not granted, and revokes the ranges that do not belong to the space any more. A range that a home was dropped from stays:
+     * WRITEs to it may be under way until it is released. Extents of a large space that are added together are joined, but not with those that are granted:
+     * a range that is registered anew refuses the transfers that are under way. Only if there are {@link #MAX_RANGES} are all joined.
      *
+     * @param extents what the pool has of each extent, sorted
      * @param places all that the space has in the pool, dropped homes included
      */
-    void follow(List<PoolRange> wanted, List<PoolRange> places) {
+    void follow(List<PoolRange> extents, List<PoolRange> places) {
         for (PoolRange known : List.copyOf(ranges.keySet())) {
             if (places.stream().noneMatch(place -> known.overlaps(place.offset(), place.length()))) {
                 revoke(known.offset(), known.length());
             }
         }
+        List<PoolRange> added = missing(extents);
+        if (extents.size() > PoolRanges.MAX_APART) {
+            added = PoolRanges.join(added);
+        }
+        if (ranges.size() + added.size() > MAX_RANGES) {
+            added = missing(PoolRanges.join(extents));
+        }
+        for (PoolRange range : added) {
+            ranges.put(range, new LinkedHashMap<>());
+            published = false;
+        }
+    }
+
+    /** Those of some ranges that are not granted. What is granted of a part of one is revoked. */
+    private List<PoolRange> missing(List<PoolRange> wanted) {
         for (PoolRange range : wanted) {
-            if (ranges.keySet().stream().noneMatch(known -> known.contains(range))) {
+            if (!isGranted(range)) {
                 revoke(range.offset(), range.length());
-                ranges.put(range, new LinkedHashMap<>());
-                published = false;
             }
         }
+        return wanted.stream().filter(range -> !isGranted(range)).toList();
+    }
+
+    private boolean isGranted(PoolRange range) {
+        return ranges.keySet().stream().anyMatch(known -> known.contains(range));
     }
 
     /** Regions of a device that was closed are gone with it. */

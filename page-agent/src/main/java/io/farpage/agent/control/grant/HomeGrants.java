@@ -190,11 +190,11 @@ public final class HomeGrants implements PoolAccess {
             return Optional.empty();
         }
         GivenGrant grant = given.computeIfAbsent(parties, GivenGrant::new);
-        List<PoolRange> wanted = parties.pull()
+        List<PoolRange> extents = parties.pull()
                 .map(extent -> PoolRanges.of(space, extent, self.id(), self.poolId()))
                 .orElseGet(() -> PoolRanges.of(space, self.id(), self.poolId()));
         grant.follow(
-                wanted.stream().filter(this::isNotReleased).toList(),
+                extents.stream().filter(this::isNotReleased).toList(),
                 PoolRanges.places(space, self.id(), self.poolId()));
         if (grant.isEmpty()) {
             given.remove(parties);

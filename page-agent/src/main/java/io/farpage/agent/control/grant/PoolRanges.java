@@ -33,10 +33,10 @@ final class PoolRanges {
     }
 
     /**
-     * So many ranges stay apart, so that each can be revoked alone; a device has a limit of regions. A space of one piece has 64 extents, and one more for each
+     * So many extents stay apart, so that each can be revoked alone; a device has a limit of regions. A space of one piece has 64 extents, and one more for each
      * gap of a pool that it is placed across.
      */
-    private static final int MAX_APART = 128;
+    static final int MAX_APART = 128;
 
     /** Ranges are joined up to this length: a device pins a range as a whole, and its key is revoked as a whole. */
     static final long MAX_JOINED = 16L << 30;
@@ -64,9 +64,9 @@ final class PoolRanges {
                 .toList();
     }
 
-    /** What a pool of a node has of a space: sorted; of many, neighbours are joined. */
+    /** What a pool of a node has of each extent of a space, sorted. */
     static List<PoolRange> of(SpaceExtents space, String home, Incarnation pool) {
-        List<PoolRange> extents = space.extents().stream()
+        return space.extents().stream()
                 .filter(extent -> extent.state() == ExtentState.OK)
                 .flatMap(extent -> extent.targets()
                         .filter(place ->
@@ -75,11 +75,12 @@ final class PoolRanges {
                                 place.offset(), extent.count() * space.space().pageSize())))
                 .sorted(Comparator.comparingLong(PoolRange::offset))
                 .toList();
-        if (extents.size() <= MAX_APART) {
-            return extents;
-        }
+    }
+
+    /** Joins neighbours of sorted ranges. */
+    static List<PoolRange> join(List<PoolRange> sorted) {
         List<PoolRange> joined = new ArrayList<>();
-        for (PoolRange next : extents) {
+        for (PoolRange next : sorted) {
             if (!joined.isEmpty()
                     && joined.getLast().end() == next.offset()
                     && joined.getLast().length() + next.length() <= MAX_JOINED) {

@@ -1,11 +1,14 @@
 package io.farpage.agent.control.grant;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.grant.PoolRanges.PoolRange;
 import io.farpage.coordinator.model.Incarnation;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** When a grant has to be published again. */
@@ -30,5 +33,58 @@ final class GivenGrantTest {
         grant.revoke(0, 4096);
         grant.published(sent);
         assertFalse(grant.isPublished(), "the node knows a key that is gone");
+    }
+
+    /** Extents of a page, one behind the other in the pool. */
+    private List<PoolRange> follow(int extents) {
+        List<PoolRange> all = IntStream.range(0, extents)
+                .mapToObj(i -> new PoolRange(i * 4096L, 4096))
+                .toList();
+        grant.follow(all, all);
+        return granted();
+    }
+
+    private List<PoolRange> granted() {
+        return grant.content().ranges().stream()
+                .map(range -> new PoolRange(range.offset(), range.length()))
+                .toList();
+    }
+
+    @Test
+    void shouldKeepExtentsApartSoThatEachIsRevokedAlone() {
+        assertEquals(128, follow(128).size());
+    }
+
+    @Test
+    void shouldJoinExtentsOfLargeSpaceThatAreAddedTogether() {
+        assertEquals(List.of(new PoolRange(0, 130 * 4096)), follow(130));
+    }
+
+    @Test
+    void shouldKeepRangesOfLargeSpaceWhenAnExtentJoins() {
+        follow(130);
+        assertEquals(List.of(new PoolRange(0, 130 * 4096), new PoolRange(130 * 4096, 4096)), follow(131));
+    }
+
+    @Test
+    void shouldJoinAllRangesWhenAGrantHasNoRoomForMore() {
+        List<PoolRange> apart = IntStream.range(0, GivenGrant.MAX_RANGES)
+                .mapToObj(i -> new PoolRange(i * 8192L, 4096))
+                .toList();
+        grant.follow(apart, apart);
+        assertEquals(apart, granted());
+        List<PoolRange> more = new ArrayList<>(apart);
+        more.add(1, new PoolRange(4096, 4096));
+        grant.follow(more, more);
+        assertEquals(PoolRanges.join(more).size(), granted().size());
+        assertTrue(granted().contains(new PoolRange(0, 3 * 4096)));
+    }
+
+    @Test
+    void shouldGrantExtentByOneRangeWhenAPartOfItWasGranted() {
+        follow(1);
+        List<PoolRange> extent = List.of(new PoolRange(0, 8192));
+        grant.follow(extent, extent);
+        assertEquals(extent, granted());
     }
 }

@@ -39,6 +39,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -196,5 +197,29 @@ final class HomeGrantsTest {
             assertFalse(isGranted(PAGE));
             assertTrue(isGranted(2L * PAGE));
         }
+    }
+
+    /** A region that is registered anew refuses the transfers that are under way. */
+    @Test
+    void shouldKeepRegionsWhenAnotherExtentJoinsMany(@TempDir Path directory) throws Exception {
+        goOn.countDown();
+        try (TestCoordinator coordinator = new TestCoordinator(directory)) {
+            grants = grants(coordinator.client());
+            for (int extents = 127; extents < 132; extents++) {
+                grants.refreshing();
+                grants.grant(hosted(extents(extents)));
+                assertEquals(
+                        extents,
+                        transports.devices().getFirst().exportedRanges(),
+                        "each extent that joined has a region of its own");
+                assertEquals(extents, registered.get(), "no range is registered twice");
+            }
+        }
+    }
+
+    private Extent[] extents(int count) {
+        return IntStream.range(0, count)
+                .mapToObj(i -> extent(i, 1, (long) i * PAGE))
+                .toArray(Extent[]::new);
     }
 }

@@ -37,9 +37,11 @@ final class Joining {
     private SpaceMap.Pull pull;
     private State state;
     /** Whether this pager has noted all WRITEs since before the pull began. */
-    private final boolean notesAll;
+    private boolean notesAll;
     /** Whether WRITEs that were under way in the beginning are noted. */
     private boolean notes;
+    /** The page up to which they are noted. */
+    private int notedUntil;
     /** Whether the home has been one that pulls pages, so that its frames may hold earlier versions. */
     private boolean pulls;
     /** By page from the first on: whether the home may lack it. */
@@ -61,6 +63,7 @@ final class Joining {
         this.home = home;
         this.end = end;
         first = (int) map.firstPage(extent);
+        notedUntil = first;
         pageBytes = map.pageSize();
         origin = map.origin(extent);
         epoch = map.epoch(extent);
@@ -89,6 +92,8 @@ final class Joining {
     private void follow(SpaceMap.Pull latest, long now) {
         pull = latest;
         pulls |= pull != SpaceMap.Pull.NONE;
+        // If the home pulls before all WRITEs are noted, one of them may have ended unseen: all pages are copied.
+        notesAll &= notes || pull == SpaceMap.Pull.AWAITED;
         if (state == State.PULLING && pull == SpaceMap.Pull.DONE) {
             state = State.WAITING;
             since = now;
@@ -105,9 +110,18 @@ final class Joining {
         return notesAll && !notes;
     }
 
-    /** All WRITEs that were under way when the home was first seen are noted. */
-    void noted() {
-        notes = true;
+    /** The first page whose WRITE is still to be noted if it is under way. */
+    int notedUntil() {
+        return notedUntil;
+    }
+
+    /**
+     * The WRITEs that were under way when the home was first seen are noted for all pages before {@code page}. A WRITE that ended before it was noted
+     * need not be: the home pulls only after all pages are done, and reads what that WRITE has written.
+     */
+    void noted(int page) {
+        notedUntil = page;
+        notes = page == end;
     }
 
     /** Whether its frames may hold earlier versions of pages, because it has pulled them. */

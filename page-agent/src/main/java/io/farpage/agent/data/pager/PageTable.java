@@ -394,6 +394,26 @@ final class PageTable {
         return (dirty | olderAtHome | writing) & EVERY_BYTE;
     }
 
+    /** The first page from {@code from} on that is being written to its home, or {@code end}. Tests eight pages at once. */
+    int nextWriting(int from, int end) {
+        inherit(from, end);
+        int page = from;
+        while (page < end) {
+            if ((page & 7) == 0 && end - page >= 8) {
+                long writing = (states.get(WORD, page) ^ initialWord) & WRITING * EVERY_BYTE;
+                if (writing != 0) {
+                    return page + (Long.numberOfTrailingZeros(writing) >>> 3);
+                }
+                page += 8;
+            } else if ((entry(page) & WRITING) != 0) {
+                return page;
+            } else {
+                page++;
+            }
+        }
+        return end;
+    }
+
     /** The first page from {@code from} on whose entry differs from the initial one, or {@code end}. Tests eight pages at once. */
     int nextTouched(int from, int end) {
         inherit(from, end);

@@ -20,6 +20,9 @@ final class Repair {
     /** Pages that one duty cycle examines. */
     private static final int MAX_EXAMINED = 4096;
 
+    /** Pages that one duty cycle examines, eight at once, for WRITEs that a home which pulls may read too early. */
+    static final int MAX_NOTED = 1 << 16;
+
     /** What may be copied at once after a pause, as time at the given rate. */
     private static final long BURST_NANOS = 10_000_000L;
 
@@ -41,6 +44,9 @@ final class Repair {
     private long nextAt;
     /** Nothing could be started in the latest duty cycle although the rate allows it. */
     private boolean stalled;
+
+    /** Pages that the duty cycle may still examine for WRITEs. */
+    private int notable;
 
     private boolean ended;
 
@@ -78,12 +84,19 @@ final class Repair {
 
     /** Whether the copying can continue without a completion and without time passing. */
     boolean isBusy() {
-        return joinings.count() > 0
-                && !ended
-                && !stalled
-                && underWay < RUNS
-                && clock.getAsLong() - nextAt >= 0
-                && hasCopying();
+        if (joinings.count() == 0 || ended) {
+            return false;
+        }
+        return mustNote() || (!stalled && underWay < RUNS && clock.getAsLong() - nextAt >= 0 && hasCopying());
+    }
+
+    private boolean mustNote() {
+        for (int i = 0; i < joinings.count(); i++) {
+            if (joinings.at(i).mustNote()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private boolean hasCopying() {
@@ -113,6 +126,7 @@ final class Repair {
         long now = clock.getAsLong();
         int work = 0;
         stalled = true;
+        notable = MAX_NOTED;
         for (int i = 0; i < joinings.count(); i++) {
             work += step(joinings.at(i), now);
         }
@@ -129,15 +143,19 @@ final class Repair {
         };
     }
 
-    /** Notes the WRITEs that are under way, so that from then on all are noted, and lets the home begin. */
+    /** Notes the WRITEs that are under way, so that from then on all are noted, and lets the home begin. A large extent takes several duty cycles. */
     private int letPull(Joining joining, long now) {
         if (joining.mustNote()) {
-            for (int page = joining.first(); page < joining.end(); page++) {
-                if (table.has(page, PageTable.WRITING)) {
-                    joining.note(page, 1);
-                }
+            int from = joining.notedUntil();
+            int until = from + Math.min(notable, joining.end() - from);
+            for (int page = table.nextWriting(from, until); page < until; page = table.nextWriting(page + 1, until)) {
+                joining.note(page, 1);
             }
-            joining.noted();
+            joining.noted(until);
+            notable -= until - from;
+        }
+        if (joining.mustNote()) {
+            return 1;
         }
         if (joining.awaitsPull() && joining.tell(now)) {
             homes.mirroring().mayPull(joining.origin(), joining.epoch());

@@ -53,7 +53,7 @@ class JoiningTest {
         Joining joining = seen(SpaceMap.Pull.AWAITED);
         assertTrue(joining.awaitsPull() && joining.mustNote());
         joining.note(3, 2);
-        joining.noted();
+        joining.noted(PAGES);
         assertFalse(joining.mustNote());
         joining.note(60, 8);
         follow(joining, SpaceMap.Pull.RUNNING);
@@ -67,6 +67,20 @@ class JoiningTest {
         assertEquals(List.of(3, 4, 60, 61, 62, 63, 64, 65, 66, 67, 69), lacking(joining));
         assertEquals(11, joining.left());
         assertTrue(joining.hasPulled());
+    }
+
+    @Test
+    void shouldLackAllPagesWhenThePullBeginsBeforeAllWritesAreNoted() {
+        Joining joining = seen(SpaceMap.Pull.AWAITED);
+        joining.noted(PAGES / 2);
+        assertTrue(joining.mustNote());
+        follow(joining, SpaceMap.Pull.RUNNING);
+        assertFalse(joining.mustNote(), "a WRITE may have ended unseen");
+        follow(joining, SpaceMap.Pull.AWAITED);
+        assertFalse(joining.mustNote(), "the home may have read a page before a WRITE that was not noted");
+        follow(joining, SpaceMap.Pull.DONE);
+        joining.begin();
+        assertEquals(PAGES, joining.left());
     }
 
     @Test

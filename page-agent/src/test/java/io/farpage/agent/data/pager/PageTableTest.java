@@ -89,6 +89,22 @@ class PageTableTest {
     }
 
     @Test
+    void shouldFindPageThatIsWrittenAtAnyPositionInWord() {
+        for (boolean atHome : new boolean[] {false, true}) {
+            for (int page = 0; page < PAGES; page++) {
+                PageTable table = new PageTable(PAGES, atHome);
+                table.setState(page, PageTable.DIRTY);
+                assertEquals(PAGES, table.nextWriting(0, PAGES));
+                table.set(page, PageTable.WRITING);
+                assertEquals(page, table.nextWriting(0, PAGES));
+                assertEquals(page, table.nextWriting(page, PAGES));
+                assertEquals(PAGES, table.nextWriting(page + 1, PAGES));
+                assertEquals(page, table.nextWriting(0, page));
+            }
+        }
+    }
+
+    @Test
     void shouldCountStrandedPagesWhileTheyAreResident() {
         PageTable table = new PageTable(PAGES, true);
         table.setState(3, PageTable.CLEAN);

@@ -1,0 +1,76 @@
+package io.farpage.agent.data.pager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+
+/** How the WRITEs that are under way are noted for homes that join large extents and pull the pages themselves. */
+class RepairTest {
+    private static final int PAGE = 4096;
+    private static final int EXTENT = 2 * Repair.MAX_NOTED;
+
+    @AutoClose
+    private final PagerParts parts = new PagerParts(() -> 0);
+
+    private final PageTable table = new PageTable(2 * EXTENT, true);
+    private final AddressSpace memory = parts.memory(
+            new RecordingKernel(),
+            true,
+            PagerParts.layout(2 * EXTENT, PAGE),
+            table,
+            new SpaceMap("vm", 1, 2 * EXTENT, PAGE, List.of(extent(0), extent(EXTENT))));
+    private final JoiningHomes joinings = memory.context().homes().joinings();
+    private final Repair repair = new Repair(memory, new Children(memory));
+
+    private static SpaceMap.Extent extent(int first) {
+        return new SpaceMap.Extent(
+                first,
+                EXTENT,
+                "b",
+                7,
+                (long) first * PAGE,
+                false,
+                List.of(),
+                3,
+                Optional.of(new SpaceMap.Copy("d", 9, (long) first * PAGE)),
+                SpaceMap.Pull.AWAITED);
+    }
+
+    @Test
+    void shouldBoundEveryDutyCycleWhenHomesThatJoinLargeExtentsWaitToPull() {
+        memory.context().homes().refresh();
+        long cycles = 0;
+        while (joinings.at(0).mustNote() || joinings.at(1).mustNote()) {
+            assertTrue(repair.isBusy(), "the shard sleeps although WRITEs are still to be noted");
+            int before = noted();
+            repair.doWork();
+            assertTrue(noted() - before <= Repair.MAX_NOTED, "pages in one duty cycle: " + (noted() - before));
+            cycles++;
+        }
+        assertEquals(2 * EXTENT / Repair.MAX_NOTED, cycles);
+        assertFalse(repair.isBusy());
+    }
+
+    private int noted() {
+        return joinings.at(0).notedUntil() + joinings.at(1).notedUntil();
+    }
+
+    @Test
+    void shouldNoteAllWritesThatAreUnderWayWhenExtentIsLarge() {
+        List<Integer> written = List.of(0, Repair.MAX_NOTED - 1, Repair.MAX_NOTED, EXTENT - 1);
+        written.forEach(page -> table.set(page, PageTable.WRITING));
+        memory.context().homes().refresh();
+        Joining joining = joinings.at(0);
+        while (repair.isBusy()) {
+            repair.doWork();
+        }
+        assertTrue(written.stream().allMatch(joining::lacks));
+        joining.begin();
+        assertEquals(written.size(), joining.left());
+    }
+}

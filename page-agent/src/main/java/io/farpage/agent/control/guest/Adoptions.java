@@ -10,7 +10,6 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -29,6 +28,7 @@ final class Adoptions implements AutoCloseable {
     private static final Duration PAUSE = Duration.ofMillis(20);
     private static final Duration IDLE = Duration.ofSeconds(1);
     private static final Duration KEY_PAUSE = Duration.ofSeconds(1);
+    private static final Duration RETRY_PAUSE = Duration.ofSeconds(1);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     private static final long LOG_NANOS = Duration.ofSeconds(10).toNanos();
 
@@ -51,7 +51,9 @@ final class Adoptions implements AutoCloseable {
         /**
          * Starts to serve a guest.
          *
-         * @param use of its space; closed if this throws
+         * @param use of its space
+         * @throws KeptGuestException if it cannot be served; the use is closed then
+         * @throws RuntimeException if it cannot be served this time; the use goes on, for another attempt
          */
         void serve(LeftGuest guest, SpaceUse use) throws KeptGuestException;
 
@@ -127,12 +129,14 @@ final class Adoptions implements AutoCloseable {
         GuestRecord record = guest.record().orElseThrow();
         try {
             guest.unlock(seals);
-            Optional<SpaceUse> use = spaces.adopt(record.space(), record.incarnation());
-            if (use.isEmpty()) {
+            if (guest.use().isEmpty()) {
+                guest.use(spaces.adopt(record.space(), record.incarnation()));
+            }
+            if (guest.use().isEmpty()) {
                 refuse(guest, "its space was deleted");
                 return;
             }
-            server.serve(guest, use.get());
+            server.serve(guest, guest.use().get());
             waiting.remove(guest);
             pending.remove(guest.space());
             adopted.incrementAndGet();
@@ -152,6 +156,10 @@ final class Adoptions implements AutoCloseable {
             keyLoggedAt = tellWaiting(guest, e, keyLoggedAt);
         } catch (KeptGuestException e) {
             refuse(guest, String.valueOf(e.getMessage()));
+        } catch (RuntimeException e) {
+            // Each attempt with an encrypted space takes a key of its own, of which there are 2^16.
+            guest.lockUntil(System.nanoTime() + RETRY_PAUSE.toNanos());
+            log.warn("space {}: its guest is not adopted yet, trying again", guest.name(), e);
         }
     }
 
@@ -167,7 +175,8 @@ final class Adoptions implements AutoCloseable {
     private void refuse(LeftGuest guest, String why) {
         guest.refuse(why);
         log.error(
-                "space {}: the guest that an earlier process of this agent has left is not adopted: {}; its threads stay stopped; end its VMM{}, or give up all that is kept with 'page-agent keeper-drop'",
+                "space {}: the guest that an earlier process of this agent has left is not adopted: {}; its threads"
+                        + " stay stopped; end its VMM{}, or give up all that is kept with 'page-agent keeper-drop'",
                 guest.name(),
                 why,
                 guest.pid() == 0 ? "" : " (process %d)".formatted(guest.pid()));
@@ -180,5 +189,6 @@ final class Adoptions implements AutoCloseable {
     @Override
     public void close() {
         thread.close();
+        waiting.forEach(guest -> guest.use().ifPresent(use -> use.tear("its guest was left and never served")));
     }
 }

@@ -358,20 +358,18 @@ public final class Guests implements AutoCloseable, SampledGuests {
         @Override
         public void serve(LeftGuest left, SpaceUse use) throws KeptGuestException {
             GuestRecord record = left.record().orElseThrow();
-            boolean done = false;
+            Guest guest;
             try {
-                Guest guest = opening.adopt(left, use);
-                guests.put(guest.spaceId(), guest);
-                guest.start();
-                done = true;
-                events.adopted(record.name(), record.pid(), Optional.empty());
-            } finally {
-                if (!done) {
-                    use.tear("the guest that an earlier process has left cannot be served");
-                    use.close();
-                    spaces.detachWhenUnused(use.map().id());
-                }
+                guest = opening.adopt(left, use);
+            } catch (KeptGuestException e) {
+                use.tear("the guest that an earlier process has left cannot be served");
+                use.close();
+                spaces.detachWhenUnused(use.map().id());
+                throw e;
             }
+            guests.put(guest.spaceId(), guest);
+            guest.start();
+            events.adopted(record.name(), record.pid(), Optional.empty());
         }
 
         @Override

@@ -87,11 +87,12 @@ final class HandoffAdmission implements Guest.Admission {
                     : Optional.empty();
             kept.ifPresent(guest -> guest.hold(memory));
             Paging paging = new SlicedPaging(
-                    new SlicedPaging.Contents(
-                            space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
-                    memory,
-                    allowed,
-                    hosts);
+                            new SlicedPaging.Contents(
+                                    space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
+                            memory,
+                            allowed,
+                            hosts)
+                    .start();
             kept = Optional.empty();
             backing = null;
             open.clear();

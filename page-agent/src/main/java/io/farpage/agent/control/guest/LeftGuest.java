@@ -30,6 +30,7 @@ final class LeftGuest {
     private final NavigableMap<Integer, Integer> parts;
     private Optional<KeptGuest> kept = Optional.empty();
     private Optional<SpaceSeal> seal = Optional.empty();
+    private Optional<SpaceUse> use = Optional.empty();
     private long lockedUntil = System.nanoTime();
     private Optional<String> refusal = Optional.empty();
 
@@ -67,6 +68,15 @@ final class LeftGuest {
     /** What is known of it. Empty if it cannot be read. */
     Optional<GuestRecord> record() {
         return kept.map(KeptGuest::record);
+    }
+
+    /** The use of its space, once the attachment has passed to this process. Kept over attempts to serve the guest. */
+    Optional<SpaceUse> use() {
+        return use;
+    }
+
+    void use(Optional<SpaceUse> begun) {
+        use = begun;
     }
 
     /** Why it is not served; empty if it may be. */
@@ -138,7 +148,7 @@ final class LeftGuest {
             backing = Backing.start(record.name(), file, record.pid(), hosts.pins());
             List<Userfaultfd> uffds = new ArrayList<>();
             parts.tailMap(KeptGuest.USERFAULTFD).values().forEach(fd -> uffds.add(Userfaultfd.adopt(fd)));
-            Paging paging = new SlicedPaging(
+            SlicedPaging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
                             record.name(),
                             use::map,
@@ -152,7 +162,7 @@ final class LeftGuest {
                     hosts);
             guest.succeed(keeping.incarnation());
             backing = null;
-            return paging;
+            return paging.start();
         } catch (HandoffException | SealException e) {
             throw new KeptGuestException(String.valueOf(e.getMessage()));
         } finally {

@@ -11,18 +11,15 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.agent.data.shard.ShardLoop;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Adds pagers to a shard and removes them. Thread-safe. */
+/** Makes pagers, adds them to a shard and removes them. Thread-safe. */
 final class PagerHost {
     /** How long a shard may take to execute a command. */
     static final Duration TIMEOUT = Duration.ofSeconds(5);
@@ -32,12 +29,14 @@ final class PagerHost {
     private final ShardLoop shard;
     private final Function<String, PeerLink> links;
     private final Guests.Options options;
-    /** Fetchers without a pager, for reuse: a shard keeps every fetcher. The shard's thread only. */
-    private final Deque<Fetcher> idle = new ArrayDeque<>();
+    /** Fetchers without a pager, for reuse: a shard keeps every fetcher. */
+    private final Queue<Fetcher> idle = new ConcurrentLinkedQueue<>();
 
-    private final Map<Pager, Fetcher> lent = new HashMap<>();
-    private final Map<Pager, Drops.Writer> writers = new HashMap<>();
+    private final Map<Pager, Lent> lent = new ConcurrentHashMap<>();
     private final Drops drops;
+
+    /** What a pager has as long as it exists. */
+    private record Lent(Fetcher fetcher, Drops.Writer writer) {}
 
     /**
      * @param number of the shard
@@ -74,43 +73,56 @@ final class PagerHost {
         return number;
     }
 
-    /** Creates a pager on the shard. {@code ended} completes at its end. */
-    Pager serve(Pager.Guest guest, Supplier<SpaceMap> map, PagerOptions paging, CompletableFuture<PagerEnd> ended) {
-        return onShard(() -> {
-            Fetcher fetcher = idle.isEmpty()
-                    ? shard.shard()
-                            .newFetcher(options.depth(), options.deadline().toNanos())
-                    : idle.pop();
-            SpaceMap first = map.get();
-            Drops.Writer writer = drops.writer(
-                    first, options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake);
-            Pager pager;
-            try {
-                pager = new Pager(
-                        guest,
-                        new Pager.Backing(
-                                node.id(),
-                                node.poolId().value(),
-                                map,
-                                links,
-                                fetcher,
-                                node.pool(),
-                                node.pool().stagingShares(),
-                                writer),
-                        paging,
-                        System::nanoTime,
-                        ended::complete);
-            } catch (RuntimeException e) {
-                idle.push(fetcher);
-                writer.close();
-                throw e;
-            }
-            writers.put(pager, writer);
-            pager.spinning(shard.spins());
-            lent.put(pager, fetcher);
-            shard.submit(new ShardCommand.AddCycle(pager));
-            return pager;
-        });
+    /** The pagers of one guest, as the coordinator's homes see them. */
+    Drops.Writers writers() {
+        return drops.writers();
+    }
+
+    /**
+     * Makes a pager, which does nothing until {@link #start}. {@code ended} completes at its end. The shard has no part in it, so a shard that does not
+     * answer delays nothing, and nothing is left behind if this throws.
+     */
+    Pager make(
+            Pager.Guest guest,
+            Supplier<SpaceMap> map,
+            PagerOptions paging,
+            Drops.Writers writers,
+            CompletableFuture<PagerEnd> ended) {
+        Fetcher kept = idle.poll();
+        Fetcher fetcher = kept != null
+                ? kept
+                : shard.shard().newFetcher(options.depth(), options.deadline().toNanos());
+        Drops.Writer writer = writers.add(
+                map.get(), options.mirrors(), peer -> links.apply(peer).isUp(), shard::wake);
+        Pager pager;
+        try {
+            pager = new Pager(
+                    guest,
+                    new Pager.Backing(
+                            node.id(),
+                            node.poolId().value(),
+                            map,
+                            links,
+                            fetcher,
+                            node.pool(),
+                            node.pool().stagingShares(),
+                            writer),
+                    paging,
+                    System::nanoTime,
+                    ended::complete);
+        } catch (RuntimeException e) {
+            idle.add(fetcher);
+            writer.close();
+            throw e;
+        }
+        pager.spinning(shard.spins());
+        lent.put(pager, new Lent(fetcher, writer));
+        return pager;
+    }
+
+    /** Adds a pager to the shard, whose thread alone uses it from now on. */
+    void start(Pager pager) {
+        shard.submit(new ShardCommand.AddCycle(pager));
     }
 
     /** Has the pager probe whether its VMM's address space still exists. */
@@ -145,43 +157,28 @@ final class PagerHost {
         shard.wake();
     }
 
-    /** Removes a pager from the shard. */
-    void remove(Pager pager) {
-        onShard(() -> {
-            shard.submit(new ShardCommand.RemoveCycle(pager));
-            Fetcher fetcher = lent.remove(pager);
-            Drops.Writer writer = writers.remove(pager);
-            if (fetcher != null && fetcher.inUse() == 0) {
-                idle.push(fetcher);
-                if (writer != null) {
-                    writer.close();
-                }
-            }
-            return pager;
-        });
+    /** Removes a pager from the shard. Completes when the shard uses it no more, on the shard's thread. */
+    CompletableFuture<Void> remove(Pager pager) {
+        CompletableFuture<Void> removed = new CompletableFuture<>();
+        shard.submit(new ShardCommand.RemoveCycle(pager));
+        shard.submit(new ShardCommand.Run(() -> {
+            takeBack(pager);
+            removed.complete(null);
+        }));
+        return removed;
     }
 
-    private <T> T onShard(Supplier<T> task) {
-        CompletableFuture<T> result = new CompletableFuture<>();
-        shard.submit(new ShardCommand.Run(() -> {
-            try {
-                result.complete(task.get());
-            } catch (RuntimeException e) {
-                result.completeExceptionally(e);
-            }
-        }));
-        try {
-            return result.get(TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof RuntimeException why) {
-                throw why;
-            }
-            throw new IllegalStateException(e.getCause());
-        } catch (TimeoutException e) {
-            throw new IllegalStateException("the shard did not answer within " + TIMEOUT, e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while waiting for the shard", e);
+    /** Gives up a pager that was not started. */
+    void discard(Pager pager) {
+        takeBack(pager);
+    }
+
+    /** A fetcher that has transfers under way is used no more. */
+    private void takeBack(Pager pager) {
+        Lent back = lent.remove(pager);
+        if (back != null && back.fetcher().inUse() == 0) {
+            idle.add(back.fetcher());
+            back.writer().close();
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.pins.PinPolicy;
+import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.data.shard.ShardLoop;
 import java.util.List;
 import java.util.Optional;
@@ -49,6 +50,11 @@ final class PagerHosts {
     /** @throws IllegalArgumentException if the staging memory, which all share, cannot hold two pages of a size */
     void requireStaging(int pageSize) {
         hosts.getFirst().requireStaging(pageSize);
+    }
+
+    /** For the pagers of one guest, on whatever shards. */
+    Drops.Writers writers() {
+        return hosts.getFirst().writers();
     }
 
     /** Reserves a place on the shard with the fewest pagers; empty if all are full. */

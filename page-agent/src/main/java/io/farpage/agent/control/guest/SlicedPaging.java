@@ -2,6 +2,7 @@ package io.farpage.agent.control.guest;
 
 import io.farpage.agent.control.latency.LatencySeries;
 import io.farpage.agent.control.pins.PinStatus;
+import io.farpage.agent.control.space.Drops;
 import io.farpage.agent.control.trace.TracedPager;
 import io.farpage.agent.data.pager.Heat;
 import io.farpage.agent.data.pager.PageCensus;
@@ -81,10 +82,11 @@ final class SlicedPaging implements Paging {
             Optional<KeptGuest> kept) {}
 
     /**
-     * Starts to serve.
+     * Makes the pagers. None of them serves anything before {@link #start}.
      *
      * @param memory its descriptors are closed by {@link #close}
-     * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are then the caller's
+     * @throws HandoffException if there are too many pagers for the limit, or for the shards; the descriptors are the caller's whenever this throws, and
+     *     nothing uses them
      */
     SlicedPaging(Contents contents, VmmMemory memory, PagerOptions options, PagerHosts hosts) throws HandoffException {
         this.hosts = hosts;
@@ -102,24 +104,35 @@ final class SlicedPaging implements Paging {
                 options.localPages(), slices.stream().mapToInt(Slice::pages).toArray());
         cap = shares.cap();
         ceiling = shares.ceiling();
+        Drops.Writers writers = hosts.writers();
         try {
             for (int i = 0; i < slices.size(); i++) {
                 PagerOptions own = new PagerOptions(
                         shares.limit(i), options.prefetchPages(), options.cyclePages(), options.flushDeadline());
-                pagers.add(start(contents, i, own));
+                pagers.add(make(contents, i, own, writers));
             }
             Backing backing = memory.backing();
             if (backing != null) {
                 backing.pins().onInspected(this::wake);
             }
         } catch (RuntimeException | HandoffException e) {
-            removePagers();
-            pagers.forEach(one -> one.pager().close());
+            for (SlicePager one : pagers) {
+                one.host().discard(one.pager());
+                hosts.release(one.host());
+                one.pager().close();
+            }
             throw e;
         }
     }
 
-    private SlicePager start(Contents contents, int index, PagerOptions options) throws HandoffException {
+    /** Starts to serve. */
+    SlicedPaging start() {
+        pagers.forEach(one -> one.host().start(one.pager()));
+        return this;
+    }
+
+    private SlicePager make(Contents contents, int index, PagerOptions options, Drops.Writers writers)
+            throws HandoffException {
         Slice slice = memory.slices().get(index);
         Backing backing = memory.backing();
         boolean isPart = memory.slices().size() > 1;
@@ -130,7 +143,7 @@ final class SlicedPaging implements Paging {
                 .orElse(null);
         boolean done = false;
         try {
-            Pager pager = host.serve(
+            Pager pager = host.make(
                     new Pager.Guest(
                             isPart ? contents.space() + ", counted from page " + slice.firstPage() : contents.space(),
                             memory.uffds().get(index),
@@ -144,6 +157,7 @@ final class SlicedPaging implements Paging {
                             kept.map(one -> one.table(index)).orElse(null)),
                     isPart ? new SliceMap(contents.map(), slice) : contents.map(),
                     options,
+                    writers,
                     ended);
             done = true;
             return new SlicePager(slice, pager, host, SlicePager.Latencies.of(pager.counters()), ended);
@@ -399,9 +413,29 @@ final class SlicedPaging implements Paging {
         return pagers.stream().flatMap(one -> one.latencies().series(space)).toList();
     }
 
+    /** Closes what the pagers use once the shards use it no more. Waits for that for a while; a shard that answers later delays the end alone. */
     @Override
     public void close() {
-        removePagers();
+        CompletableFuture<Void> closed = CompletableFuture.allOf(pagers.stream()
+                        .map(one -> one.host().remove(one.pager()))
+                        .toArray(CompletableFuture<?>[]::new))
+                .thenRunAsync(this::closeRemoved, Thread::startVirtualThread);
+        try {
+            closed.get(PagerHost.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        } catch (TimeoutException e) {
+            log.warn(
+                    "a shard did not answer within {}; the memory of process {} is closed when it does",
+                    PagerHost.TIMEOUT,
+                    memory.pid());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void closeRemoved() {
+        pagers.forEach(one -> hosts.release(one.host()));
         kept.ifPresent(KeptGuest::release);
         pagers.forEach(one -> one.pager().close());
         memory.close();
@@ -410,12 +444,5 @@ final class SlicedPaging implements Paging {
     /** Wakes the pagers, since one may wait for the inspection that has ended. */
     private void wake() {
         pagers.forEach(one -> one.host().wake());
-    }
-
-    private void removePagers() {
-        for (SlicePager one : pagers) {
-            one.host().remove(one.pager());
-            hosts.release(one.host());
-        }
     }
 }

@@ -90,8 +90,44 @@ public final class Drops implements AutoCloseable {
         public static final Options DEFAULT = new Options(Mirroring.HEDGE, Mirroring.DROP_AFTER, Mirroring.REPAIR_RATE);
     }
 
+    /**
+     * The pagers of one guest. All of them count until the last has closed: what one has noted or copied is not enough for an extent of which another has
+     * pages.
+     */
+    public final class Writers {
+        private final Set<Writer> open = ConcurrentHashMap.newKeySet();
+        private final Set<Writer> closed = ConcurrentHashMap.newKeySet();
+
+        private Writers() {}
+
+        /**
+         * A pager begins to use a space. No pager of the guest runs before each of them was added.
+         *
+         * @param first the map that it begins with, or an earlier one
+         * @param isUp whether the link to a node is up
+         * @param wake has the pager look at the map
+         */
+        public Writer add(SpaceMap first, Options options, Predicate<String> isUp, Runnable wake) {
+            Writer writer = new Writer(this, first, options, isUp, wake);
+            open.add(writer);
+            writers.add(writer);
+            return writer;
+        }
+
+        private void close(Writer one) {
+            one.settled = Long.MAX_VALUE;
+            closed.add(one);
+            open.remove(one);
+            if (open.isEmpty()) {
+                writers.removeAll(closed);
+            }
+            thread.wake();
+        }
+    }
+
     /** A pager of a space, as long as it may have transfers under way. */
     public final class Writer implements Mirroring, AutoCloseable {
+        private final Writers guest;
         private final long space;
         private final Options options;
         private final Predicate<String> isUp;
@@ -105,7 +141,8 @@ public final class Drops implements AutoCloseable {
 
         private volatile long settled;
 
-        private Writer(SpaceMap first, Options options, Predicate<String> isUp, Runnable wake) {
+        private Writer(Writers guest, SpaceMap first, Options options, Predicate<String> isUp, Runnable wake) {
+            this.guest = guest;
             space = first.id();
             extents =
                     IntStream.range(0, first.extents()).mapToObj(first::origin).collect(Collectors.toSet());
@@ -174,22 +211,13 @@ public final class Drops implements AutoCloseable {
 
         @Override
         public void close() {
-            writers.remove(this);
-            thread.wake();
+            guest.close(this);
         }
     }
 
-    /**
-     * A pager begins to use a space.
-     *
-     * @param first the map that it begins with, or an earlier one
-     * @param isUp whether the link to a node is up
-     * @param wake has the pager look at the map
-     */
-    public Writer writer(SpaceMap first, Options options, Predicate<String> isUp, Runnable wake) {
-        Writer writer = new Writer(first, options, isUp, wake);
-        writers.add(writer);
-        return writer;
+    /** For the pagers of one guest. */
+    public Writers writers() {
+        return new Writers();
     }
 
     /** Homes dropped so far, once for each extent. */
@@ -243,7 +271,8 @@ public final class Drops implements AutoCloseable {
             complained = false;
             if (suspicion.joins()) {
                 log.warn(
-                        "space {}: node {} joins {} extents no more: it has missed a page; their pages are at their other homes",
+                        "space {}: node {} joins {} extents no more: it has missed a page; their pages are at their"
+                                + " other homes",
                         space.name(),
                         suspicion.home(),
                         affected.size());
@@ -252,7 +281,8 @@ public final class Drops implements AutoCloseable {
             }
             dropped.addAndGet(affected.size());
             log.error(
-                    "space {}: node {} is dropped from the homes of {} extents: {}; their pages have {} homes or fewer left",
+                    "space {}: node {} is dropped from the homes of {} extents: {}; their pages have {} homes or fewer"
+                            + " left",
                     space.name(),
                     suspicion.home(),
                     affected.size(),
@@ -266,7 +296,8 @@ public final class Drops implements AutoCloseable {
             if (!complained) {
                 complained = true;
                 log.warn(
-                        "space {}: node {} takes no WRITEs and is not dropped yet: {}; pages that are not at their homes stay resident",
+                        "space {}: node {} takes no WRITEs and is not dropped yet: {}; pages that are not at their"
+                                + " homes stay resident",
                         space.name(),
                         suspicion.home(),
                         e.getMessage());

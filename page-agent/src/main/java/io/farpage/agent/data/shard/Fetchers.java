@@ -1,28 +1,31 @@
 package io.farpage.agent.data.shard;
 
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
+import java.util.function.IntFunction;
 
-/** All fetchers of a shard. */
+/** All fetchers of a shard. Any thread may add one; the rest is for the shard's thread. */
 final class Fetchers {
-    private final List<Fetcher> all = new ArrayList<>();
+    /** By index. Replaced when one is added, so that the shard's thread takes no lock. */
+    private volatile Fetcher[] all = {};
 
-    int count() {
-        return all.size();
-    }
-
-    void add(Fetcher fetcher) {
-        all.add(fetcher);
+    /** @param made makes the fetcher of an index */
+    synchronized Fetcher add(IntFunction<Fetcher> made) {
+        int index = all.length;
+        Fetcher[] more = Arrays.copyOf(all, index + 1);
+        Fetcher fetcher = made.apply(index);
+        more[index] = fetcher;
+        all = more;
+        return fetcher;
     }
 
     Fetcher get(int index) {
-        return all.get(index);
+        return all[index];
     }
 
     /** Whether a transfer is under way, or has not been released. */
     boolean hasTransfers() {
-        for (int i = 0; i < all.size(); i++) {
-            if (all.get(i).inUse() > 0) {
+        for (Fetcher each : all) {
+            if (each.inUse() > 0) {
                 return true;
             }
         }
@@ -31,8 +34,8 @@ final class Fetchers {
 
     /** Whether a transfer of another fetcher than one is under way, or has not been released. */
     boolean areBusyBeside(Fetcher one) {
-        for (int i = 0; i < all.size(); i++) {
-            if (all.get(i) != one && all.get(i).inUse() > 0) {
+        for (Fetcher each : all) {
+            if (each != one && each.inUse() > 0) {
                 return true;
             }
         }
@@ -40,8 +43,8 @@ final class Fetchers {
     }
 
     boolean hasParked() {
-        for (int i = 0; i < all.size(); i++) {
-            if (all.get(i).hasParked()) {
+        for (Fetcher each : all) {
+            if (each.hasParked()) {
                 return true;
             }
         }
@@ -49,8 +52,8 @@ final class Fetchers {
     }
 
     boolean hasDone() {
-        for (int i = 0; i < all.size(); i++) {
-            if (all.get(i).hasDone()) {
+        for (Fetcher each : all) {
+            if (each.hasDone()) {
                 return true;
             }
         }
@@ -59,28 +62,30 @@ final class Fetchers {
 
     /** Posts parked transfers, as far as possible. */
     void retryParked() {
-        for (int i = 0; i < all.size(); i++) {
-            if (all.get(i).hasParked()) {
-                all.get(i).retryParked();
+        for (Fetcher each : all) {
+            if (each.hasParked()) {
+                each.retryParked();
             }
         }
     }
 
     /** See {@link Fetcher#reclaim}. */
     void reclaim(PeerLink gone) {
-        for (int i = 0; i < all.size(); i++) {
-            all.get(i).reclaim(gone);
+        for (Fetcher each : all) {
+            each.reclaim(gone);
         }
     }
 
     /** See {@link Fetcher#expire}. */
     void expire(long nowNanos) {
-        for (int i = 0; i < all.size(); i++) {
-            all.get(i).expire(nowNanos);
+        for (Fetcher each : all) {
+            each.expire(nowNanos);
         }
     }
 
     void close() {
-        all.forEach(Fetcher::close);
+        for (Fetcher each : all) {
+            each.close();
+        }
     }
 }

@@ -82,15 +82,13 @@ public final class Shard {
     }
 
     /**
-     * Creates a fetcher. On the shard's thread, or before it starts.
+     * Creates a fetcher. Any thread; the shard's thread alone uses it.
      *
      * @param capacity transfers under way at once
      * @param deadlineNanos how long one may take
      */
     public Fetcher newFetcher(int capacity, long deadlineNanos) {
-        Fetcher fetcher = new Fetcher(this, fetchers.count(), capacity, deadlineNanos);
-        fetchers.add(fetcher);
-        return fetcher;
+        return fetchers.add(index -> new Fetcher(this, index, capacity, deadlineNanos));
     }
 
     boolean isClosed() {

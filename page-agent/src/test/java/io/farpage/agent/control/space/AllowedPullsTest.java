@@ -45,6 +45,7 @@ class AllowedPullsTest {
     private TestCoordinator coordinator;
     private AttachedSpace space;
     private Drops drops;
+    private Drops.Writers guest;
 
     /** A space of one extent, one of whose two homes was dropped, so that a third one joins. */
     @BeforeEach
@@ -72,6 +73,7 @@ class AllowedPullsTest {
         space = new AttachedSpace(extents());
         drops = new Drops(coordinator.client(), "a", WRITER, id -> id == space.id() ? space : null);
         drops.start();
+        guest = drops.writers();
     }
 
     @AfterEach
@@ -108,7 +110,7 @@ class AllowedPullsTest {
     }
 
     private Drops.Writer pager(long start, long count) {
-        return drops.writer(space.map().slice(start, count), Drops.Options.DEFAULT, _ -> true, () -> {});
+        return guest.add(space.map().slice(start, count), Drops.Options.DEFAULT, _ -> true, () -> {});
     }
 
     @Test
@@ -123,6 +125,26 @@ class AllowedPullsTest {
                     .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
             second.mayPull(0, epoch);
             await("both pagers note what they write")
+                    .atMost(TIMEOUT)
+                    .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
+        }
+    }
+
+    @Test
+    void shouldAllowNoPullWhenAPagerThatNotesNothingIsClosedBeforeTheOther() throws CoordinatorException {
+        long epoch = extent().epochNumber();
+        Drops.Writer first = pager(0, PAGES / 2);
+        try (Drops.Writer second = pager(PAGES / 2, PAGES / 2)) {
+            first.close();
+            second.mayPull(0, epoch);
+            await("the pager that has ended noted nothing")
+                    .during(QUIET)
+                    .atMost(TIMEOUT)
+                    .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
+        }
+        try (Drops.Writer next = drops.writers().add(space.map(), Drops.Options.DEFAULT, _ -> true, () -> {})) {
+            next.mayPull(0, epoch);
+            await("the next guest notes all that it writes")
                     .atMost(TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
         }

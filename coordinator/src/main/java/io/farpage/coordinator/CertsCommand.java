@@ -135,8 +135,8 @@ final class CertsCommand implements Callable<Integer> {
                 String token = CommandAudit.of(config)
                         .of("join-token.create", node, Map.of(), () -> tokens.create(node, List.of(), ttl));
                 out.printf(
-                        "on the host of node %s, within %d minutes:%n  %s --run%n",
-                        node, ttl.toMinutes(), JoinTokenCommand.joinCommand(config, node, token));
+                        "on the host of node %s, within %d minutes:%n  %s%n",
+                        node, ttl.toMinutes(), JoinTokenCommand.joinCommand(config, node, token, "--run"));
             }
             out.flush();
             return 0;

@@ -43,12 +43,23 @@ final class JoinTokenCommand implements Callable<Integer> {
         throw new ParameterException(Objects.requireNonNull(spec).commandLine(), "Missing required subcommand: create");
     }
 
-    /** The command that a node's host runs. */
-    static String joinCommand(Config config, String node, String token) {
-        return "page-agent join " + joinOptions(config, node, token);
+    /**
+     * The command that a node's host runs, in bash. The token is its standard input, since all users of a host can read command lines.
+     *
+     * @param more options
+     */
+    static String joinCommand(Config config, String node, String token, String... more) {
+        List<String> words = new ArrayList<>(List.of("page-agent join", joinOptions(config, node)));
+        words.addAll(List.of(more));
+        words.add(here(token));
+        return String.join(" ", words);
     }
 
-    private static String joinOptions(Config config, String node, String token) {
+    private static String here(String token) {
+        return "<<<" + token;
+    }
+
+    private static String joinOptions(Config config, String node) {
         TlsFiles files = TlsKeys.files(config)
                 .orElseThrow(
                         () -> new ConfigException(
@@ -59,12 +70,8 @@ final class JoinTokenCommand implements Callable<Integer> {
                     List.of("tls.ca_key is not set: without the CA's key the coordinator issues no certificates"));
         }
         Tls tls = Tls.read(files);
-        return "--coordinator %s --node %s --token %s --ca-hash %s"
-                .formatted(
-                        StoreAccess.own(config),
-                        node,
-                        token,
-                        CaPin.hash(tls.ca().getFirst()));
+        return "--coordinator %s --node %s --ca-hash %s --token-file -"
+                .formatted(StoreAccess.own(config), node, CaPin.hash(tls.ca().getFirst()));
     }
 
     /** {@code coordinator join-token create NODE}. */
@@ -109,7 +116,7 @@ final class JoinTokenCommand implements Callable<Integer> {
             // Standard output is the one command, for scripts.
             PrintWriter err = spec.commandLine().getErr();
             err.println("or, where farpage's Debian packages are installed, as root: farpage-setup node "
-                    + joinOptions(config, node, token));
+                    + joinOptions(config, node) + " " + here(token));
             err.flush();
             return 0;
         }

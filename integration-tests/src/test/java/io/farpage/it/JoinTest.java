@@ -17,6 +17,7 @@ import io.farpage.it.harness.Ports;
 import io.farpage.tls.Credentials;
 import io.farpage.tls.Tls;
 import io.farpage.tls.TlsFiles;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -33,6 +34,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -48,7 +50,10 @@ class JoinTest {
             "FARPAGE_POOL_STAGING", "4MiB",
             "FARPAGE_POOL_HUGEPAGES", "off",
             "FARPAGE_SHARD_IDLE", "block");
-    private static final Pattern TOKEN = Pattern.compile("--node (\\S+) --token (\\S+) --ca-hash (\\S+)");
+    private static final Pattern TOKEN = Pattern.compile("--node (\\S+) --ca-hash (\\S+) --token-file - .*<<<(\\S+)");
+
+    /** What bash makes the standard input of a command. */
+    private static final String HERE = "<<<";
 
     @TempDir
     Path directory;
@@ -61,14 +66,23 @@ class JoinTest {
         children.forEach(ChildJvm::close);
     }
 
+    /** Starts a command as bash does. */
     private ChildJvm start(String... words) {
-        List<String> arguments = Arrays.asList(words).subList(1, words.length);
+        List<String> arguments = Arrays.stream(words)
+                .skip(1)
+                .filter(word -> !word.startsWith(HERE))
+                .toList();
+        String input = Arrays.stream(words)
+                .filter(word -> word.startsWith(HERE))
+                .map(word -> word.substring(HERE.length()) + "\n")
+                .collect(Collectors.joining());
         boolean isAgent = words[0].endsWith("page-agent");
         ChildJvm child = ChildJvm.start(
                 isAgent ? "page-agent" : "coordinator",
                 isAgent ? io.farpage.agent.Main.class : io.farpage.coordinator.Main.class,
                 arguments,
-                isAgent ? SMALL : Map.of());
+                isAgent ? SMALL : Map.of(),
+                input);
         children.add(child);
         return child;
     }
@@ -122,6 +136,7 @@ class JoinTest {
                     "--api-port",
                     "0"));
             awaitSaid(agent, " and https://127.0.0." + host + ":");
+            assertFalse(commandLine(agent).contains("farpage_join_"), "the token is on a command line");
         }
         fetchAPage();
         for (String file : List.of("agent1/agent.key", "host1/ca.key", "host1/coordinator.key", "agent1/agent.pem")) {
@@ -130,6 +145,10 @@ class JoinTest {
                     PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve(file))),
                     file);
         }
+    }
+
+    private static String commandLine(ChildJvm child) throws IOException {
+        return Files.readString(Path.of("/proc", Long.toString(child.pid()), "cmdline"));
     }
 
     private static String[] with(String[] command, String... more) {
@@ -142,10 +161,10 @@ class JoinTest {
         String node = command[Arrays.asList(command).indexOf("--node") + 1];
         while (tokens.find()) {
             if (tokens.group(1).equals(node)) {
-                String token = tokens.group(2);
-                String hash = tokens.group(3);
+                String token = tokens.group(3);
+                String hash = tokens.group(2);
                 return Arrays.stream(command)
-                        .map(word -> word.startsWith("TOKEN") ? token : word.equals("HASH") ? hash : word)
+                        .map(word -> word.startsWith(HERE + "TOKEN") ? HERE + token : word.equals("HASH") ? hash : word)
                         .toArray(String[]::new);
             }
         }
@@ -216,10 +235,10 @@ class JoinTest {
         awaitSaid(coordinator, "coordinator listening on https://" + listen);
 
         String[] join = filled(
-                ("page-agent join --coordinator https://" + listen + " --node a --token TOKEN --ca-hash HASH")
+                ("page-agent join --coordinator https://" + listen + " --node a --ca-hash HASH --token-file - <<<TOKEN")
                         .split(" "),
                 said);
-        String hash = join[join.length - 1];
+        String hash = join[Arrays.asList(join).indexOf("--ca-hash") + 1];
         assertRefusedToJoin(
                 "the join token is for node 'a', not 'b'",
                 Arrays.stream(join).map(word -> word.equals("a") ? "b" : word).toArray(String[]::new));

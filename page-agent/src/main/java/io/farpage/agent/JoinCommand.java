@@ -25,6 +25,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -50,8 +51,8 @@ final class JoinCommand implements Callable<Integer> {
     @Option(names = "--node", required = true, description = "Id of this node, for which the token was made")
     private String node = "";
 
-    @Option(names = "--token", required = true, description = "The join token")
-    private String token = "";
+    @ArgGroup(multiplicity = "1")
+    private final JoinTokenOption token = new JoinTokenOption();
 
     @Option(
             names = "--ca-hash",
@@ -140,6 +141,7 @@ final class JoinCommand implements Callable<Integer> {
             }
         }
         CaPin pin = CaPin.parse(caHash);
+        String secret = token.read();
         PrivateFiles.makeDirectory(directory.toAbsolutePath());
         PrivateFiles.requireAbsent(files.certificate(), files.key(), files.ca(), files.yaml());
         String own = address == null ? addressToward(coordinators.getFirst()) : address;
@@ -152,7 +154,7 @@ final class JoinCommand implements Callable<Integer> {
                     coordinators,
                     new JoinRequest(
                             node,
-                            token,
+                            secret,
                             SigningRequest.make(node, pair.getPublic(), pair.getPrivate()),
                             Optional.of(List.of(own))));
             if (Pem.certificates(issued.ca(), "the coordinator's answer").stream()

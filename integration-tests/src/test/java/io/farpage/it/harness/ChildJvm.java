@@ -3,7 +3,9 @@ package io.farpage.it.harness;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -80,6 +82,12 @@ public final class ChildJvm implements AutoCloseable {
 
     /** As {@link #start(String, Class, List)}, with variables added to the environment. */
     public static ChildJvm start(String name, Class<?> main, List<String> arguments, Map<String, String> environment) {
+        return start(name, main, arguments, environment, "");
+    }
+
+    /** As {@link #start(String, Class, List, Map)}, with standard input. */
+    public static ChildJvm start(
+            String name, Class<?> main, List<String> arguments, Map<String, String> environment, String input) {
         List<String> command = new ArrayList<>(JAVA);
         if (isInJar(main)) {
             command.addAll(Packaged.FLAGS);
@@ -89,7 +97,7 @@ public final class ChildJvm implements AutoCloseable {
         }
         command.add(main.getName());
         command.addAll(arguments);
-        return launch(name, command, environment, Path.of(""));
+        return launch(name, command, environment, Path.of(""), input);
     }
 
     private static Path socketDirectory() {
@@ -109,6 +117,11 @@ public final class ChildJvm implements AutoCloseable {
 
     /** Starts any command, from a directory. */
     public static ChildJvm launch(String name, List<String> command, Map<String, String> environment, Path from) {
+        return launch(name, command, environment, from, "");
+    }
+
+    private static ChildJvm launch(
+            String name, List<String> command, Map<String, String> environment, Path from, String input) {
         String file = String.format(Locale.ROOT, "%03d-%s", COUNT.incrementAndGet(), name);
         try {
             Files.createDirectories(OUTPUT);
@@ -124,7 +137,9 @@ public final class ChildJvm implements AutoCloseable {
                     .put("FARPAGE_API_SOCKET", SOCKETS.resolve(file + ".sock").toString());
             builder.environment().putAll(environment);
             Process process = builder.start();
-            process.getOutputStream().close();
+            try (OutputStream in = process.getOutputStream()) {
+                in.write(input.getBytes(StandardCharsets.UTF_8));
+            }
             Reaper.watch(process.pid());
             return new ChildJvm(name, process, out, err);
         } catch (IOException e) {

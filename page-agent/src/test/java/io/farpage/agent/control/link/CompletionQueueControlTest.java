@@ -153,6 +153,16 @@ final class CompletionQueueControlTest {
     }
 
     @Test
+    void shouldHaveTheShardFailACompletionQueueThatTheDeviceSaysHasFailed() {
+        step();
+        Rail rail = rail(0);
+        shards.getFirst().rails().fail(device, shards.getFirst().loop(), "the device says so");
+        step();
+        assertTrue(rail.hasFailed());
+        assertFalse(rail(1).hasFailed(), "of another shard");
+    }
+
+    @Test
     void shouldNotCreateACompletionQueueWhileTheDeviceIsInUse() {
         control.step(_ -> true);
         assertEquals(List.of(), context.usableDevices());

@@ -1,30 +1,34 @@
 package io.farpage.agent.data.shard;
 
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntFunction;
 
 /** All fetchers of a shard. Any thread may add one; the rest is for the shard's thread. */
 final class Fetchers {
-    /** By index. Replaced when one is added, so that the shard's thread takes no lock. */
-    private volatile Fetcher[] all = {};
+    /** By index. The array is replaced when one is added, so that no thread takes a lock. */
+    private final AtomicReference<Fetcher[]> all = new AtomicReference<>(new Fetcher[0]);
 
-    /** @param made makes the fetcher of an index */
-    synchronized Fetcher add(IntFunction<Fetcher> made) {
-        int index = all.length;
-        Fetcher[] more = Arrays.copyOf(all, index + 1);
-        Fetcher fetcher = made.apply(index);
-        more[index] = fetcher;
-        all = more;
-        return fetcher;
+    /** @param made makes the fetcher of an index; called again if another thread has added one meanwhile */
+    Fetcher add(IntFunction<Fetcher> made) {
+        while (true) {
+            Fetcher[] before = all.get();
+            Fetcher[] after = Arrays.copyOf(before, before.length + 1);
+            Fetcher added = made.apply(before.length);
+            after[before.length] = added;
+            if (all.compareAndSet(before, after)) {
+                return added;
+            }
+        }
     }
 
     Fetcher get(int index) {
-        return all[index];
+        return all.get()[index];
     }
 
     /** Whether a transfer is under way, or has not been released. */
     boolean hasTransfers() {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             if (each.inUse() > 0) {
                 return true;
             }
@@ -34,7 +38,7 @@ final class Fetchers {
 
     /** Whether a transfer of another fetcher than one is under way, or has not been released. */
     boolean areBusyBeside(Fetcher one) {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             if (each != one && each.inUse() > 0) {
                 return true;
             }
@@ -43,7 +47,7 @@ final class Fetchers {
     }
 
     boolean hasParked() {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             if (each.hasParked()) {
                 return true;
             }
@@ -52,7 +56,7 @@ final class Fetchers {
     }
 
     boolean hasDone() {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             if (each.hasDone()) {
                 return true;
             }
@@ -62,7 +66,7 @@ final class Fetchers {
 
     /** Posts parked transfers, as far as possible. */
     void retryParked() {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             if (each.hasParked()) {
                 each.retryParked();
             }
@@ -71,20 +75,20 @@ final class Fetchers {
 
     /** See {@link Fetcher#reclaim}. */
     void reclaim(PeerLink gone) {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             each.reclaim(gone);
         }
     }
 
     /** See {@link Fetcher#expire}. */
     void expire(long nowNanos) {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             each.expire(nowNanos);
         }
     }
 
     void close() {
-        for (Fetcher each : all) {
+        for (Fetcher each : all.get()) {
             each.close();
         }
     }

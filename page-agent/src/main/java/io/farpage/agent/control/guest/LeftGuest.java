@@ -148,6 +148,7 @@ final class LeftGuest {
             backing = Backing.start(record.name(), file, record.pid(), hosts.pins());
             List<Userfaultfd> uffds = new ArrayList<>();
             parts.tailMap(KeptGuest.USERFAULTFD).values().forEach(fd -> uffds.add(Userfaultfd.adopt(fd)));
+            guest.succeed(keeping.incarnation());
             SlicedPaging paging = new SlicedPaging(
                     new SlicedPaging.Contents(
                             record.name(),
@@ -160,7 +161,6 @@ final class LeftGuest {
                     new VmmMemory(record.pid(), slices, uffds, backing),
                     options,
                     hosts);
-            guest.succeed(keeping.incarnation());
             backing = null;
             return paging.start();
         } catch (HandoffException | SealException e) {

@@ -19,7 +19,7 @@ final class MemoryChecks {
 
     private MemoryChecks() {}
 
-    /** Locking and registering both count against RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK, and not of a user namespace. */
+    /** Locking and registering both count against RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK in the initial user namespace. */
     static Line memlock(Host host) {
         Line.Check check = check("memory.memlock", "memlock");
         long needed = host.pool().bytes();

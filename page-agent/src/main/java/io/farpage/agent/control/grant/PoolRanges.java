@@ -33,8 +33,8 @@ final class PoolRanges {
     }
 
     /**
-     * So many extents stay apart, so that each can be revoked alone; a device has a limit of regions. A space of one piece has 64 extents, and one more for each
-     * gap of a pool that it is placed across.
+     * The most extents of a space that are granted one by one, so that each can be revoked alone; a device has a limit of regions. A space of one piece has
+     * 64 extents, and one more for each gap of a pool that it is placed across.
      */
     static final int MAX_APART = 128;
 

@@ -157,7 +157,7 @@ final class Adoptions implements AutoCloseable {
         } catch (KeptGuestException e) {
             refuse(guest, String.valueOf(e.getMessage()));
         } catch (RuntimeException e) {
-            // Each attempt with an encrypted space takes a key of its own, of which there are 2^16.
+            // Each attempt with an encrypted space uses up one of its 2^16 keys.
             guest.lockUntil(System.nanoTime() + RETRY_PAUSE.toNanos());
             log.warn("space {}: its guest is not adopted yet, trying again", guest.name(), e);
         }

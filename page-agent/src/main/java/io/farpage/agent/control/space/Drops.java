@@ -91,8 +91,8 @@ public final class Drops implements AutoCloseable {
     }
 
     /**
-     * The pagers of one guest. All of them count until the last has closed: what one has noted or copied is not enough for an extent of which another has
-     * pages.
+     * The pagers of one guest. All of them count until the last has closed: an extent may have pages of several pagers, and is copied only when each of them
+     * has copied its own.
      */
     public final class Writers {
         private final Set<Writer> open = ConcurrentHashMap.newKeySet();

@@ -62,6 +62,15 @@ class NodeKeysTest {
     }
 
     @Test
+    void shouldKeepTheKeyThatWasStoredSinceItLastRead() {
+        PublicKey joined = key();
+        assertFalse(running.isForeign("a", joined));
+        command.replace("a", joined);
+        running.learn("a", key());
+        assertFalse(running.isForeign("a", joined));
+    }
+
+    @Test
     void shouldRefuseWhatWasRevokedWithinTwoSeconds() {
         X509Certificate known = certificate(key());
         running.learn("a", known.getPublicKey());

@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -222,6 +223,47 @@ class KeptTableTest {
         assertTrue(adopted.isPartlyRemoved(3));
         assertEquals(PageTable.CLEAN, adopted.state(4));
         assertFalse(adopted.isPartlyRemoved(4));
+    }
+
+    /** The agent was killed between a change of the file and the change of the table that belongs to it. */
+    @Test
+    void shouldDecideByWhatMemoryFileHasWhenAgentIsKilled() {
+        List<Integer> states = List.of(
+                PageTable.ZERO,
+                PageTable.REMOTE,
+                PageTable.FETCHING,
+                PageTable.CLEAN,
+                PageTable.DIRTY,
+                PageTable.EVICTING);
+        assertEquals(
+                List.of(
+                        PageTable.ZERO,
+                        PageTable.REMOTE,
+                        PageTable.ZERO,
+                        PageTable.REMOTE,
+                        PageTable.ZERO,
+                        PageTable.ZERO),
+                adopted(states, HOLE));
+        assertEquals(
+                List.of(
+                        PageTable.ZERO,
+                        PageTable.DIRTY,
+                        PageTable.DIRTY,
+                        PageTable.CLEAN,
+                        PageTable.DIRTY,
+                        PageTable.DIRTY),
+                adopted(states, DATA));
+    }
+
+    private List<Integer> adopted(List<Integer> states, PresentPages file) {
+        PageTable left = PageTable.kept(PAGES, false, kept, 1);
+        for (int page = 0; page < states.size(); page++) {
+            left.setState(page, states.get(page));
+        }
+        KeptTable successor = new KeptTable(entries, messages, layouts);
+        assertEquals(Optional.empty(), successor.adopt(WHOLE, PAGE, file, false));
+        PageTable adopted = PageTable.kept(PAGES, false, successor, 1);
+        return IntStream.range(0, states.size()).mapToObj(adopted::state).toList();
     }
 
     @Test

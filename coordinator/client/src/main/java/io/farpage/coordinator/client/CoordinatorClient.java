@@ -58,6 +58,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /**
@@ -326,9 +327,32 @@ public final class CoordinatorClient implements AutoCloseable {
         return transport.call("POST", API + "/spaces", request, Space.class);
     }
 
-    /** Deletes a space once no node is attached to it; its frames are free when the home nodes have zeroed them. */
+    /**
+     * Deletes the space that has an id or name now, as {@link #deleteSpace(long)} does. A caller that repeats a deletion names the id: a name may have passed
+     * to another space.
+     */
     public void deleteSpace(String idOrName) throws CoordinatorException {
-        transport.call("DELETE", spacePath(idOrName), null);
+        OptionalLong id = Space.idOf(idOrName);
+        deleteSpace(
+                id.isPresent()
+                        ? id.getAsLong()
+                        : transport
+                                .call("GET", spacePath(idOrName), null, Space.class)
+                                .id());
+    }
+
+    /**
+     * Deletes a space once no node is attached to it; its frames are free when the home nodes have zeroed them. Nothing happens if it was deleted
+     * before, so a call without an answer can be repeated: no other space is given the id.
+     */
+    public void deleteSpace(long id) throws CoordinatorException {
+        try {
+            transport.call("DELETE", spacePath(Long.toString(id)), null);
+        } catch (CoordinatorRefusedException e) {
+            if (!e.problem().is(Space.DELETED)) {
+                throw e;
+            }
+        }
     }
 
     /** Says which nodes may attach a space from now on. */

@@ -151,12 +151,19 @@ public final class Drains {
             case SHARED ->
                 "node '%s' has the space attached for its page tool, which may write to it; pages are copied when it has detached, or under a guest"
                         .formatted(one.node());
-            case EXCLUSIVE ->
-                one.mayRepair()
-                        ? "node '%s' is being cut off from the space".formatted(one.node())
-                        : "the agent of node '%s' is too old to copy pages (it does not name the feature repair); update it"
-                                .formatted(one.node());
+            case EXCLUSIVE -> exclusive(draft, space, one);
         };
+    }
+
+    private static String exclusive(Draft draft, Space space, Attachment writer) {
+        if (!writer.mayRepair()) {
+            return "the agent of node '%s' is too old to copy pages (it does not name the feature repair); update it"
+                    .formatted(writer.node());
+        }
+        return Fences.awaited(draft, space, writer).isEmpty()
+                ? "node '%s', which has the space attached, has failed and may still write to it; pages are copied when its lease runs again, or when another node has taken the space over"
+                        .formatted(writer.node())
+                : "node '%s' is being cut off from the space".formatted(writer.node());
     }
 
     /** Tells once of each node that was to be drained and holds nothing any more. */

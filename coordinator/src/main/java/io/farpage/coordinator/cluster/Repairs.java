@@ -387,10 +387,11 @@ public final class Repairs {
                         .isPresent();
     }
 
-    /** The node that copies pages of a space, if one is attached that can. */
+    /** The node that copies pages of a space, if one is attached that can and whose lease runs. */
     static Optional<Attachment> writer(Draft draft, Space space) {
         return Attachments.of(draft, space).stream()
                 .filter(Attachment::mayRepair)
+                .filter(attachment -> !Fences.isFailed(draft, attachment.node()))
                 .filter(attachment -> Fences.awaited(draft, space, attachment).isEmpty())
                 .findFirst();
     }

@@ -426,6 +426,42 @@ class RepairsTest {
         assertEquals(Set.of("h1", "h2"), names(first()));
     }
 
+    /** The writer may be cut off from the coordinator alone and still write, so no other node may copy; and the writer cannot ask for a promotion. */
+    @Test
+    void shouldLetNoHomeJoinWhileTheWriterHasFailed() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        failAllBut("h2", "h3");
+        assertEquals(0, repairs.step());
+        assertEquals(Optional.empty(), joining());
+        String reason = new SpaceRepairs(with.ledger, new Copies(with.time))
+                .of("vm")
+                .reasons()
+                .getFirst();
+        assertTrue(reason.contains("node 'w', which has the space attached, has failed"), reason);
+        with.membership.heartbeat("w", WRITER);
+        assertEquals(1, repairs.step());
+        assertEquals(Optional.of("h3"), joining());
+    }
+
+    /** What the writer has sent to the home counts when it is back, and a dropped home's frames would stay reserved for it as well. */
+    @Test
+    void shouldKeepTheJoiningHomeOfAWriterThatHasFailed() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        drop("h1");
+        repairs.step();
+        Extent before = first();
+        failAllBut("h1", "h2", "h3");
+        repairs.step();
+        assertEquals(before, first());
+        with.membership.heartbeat("w", WRITER);
+        promote();
+        assertEquals(Set.of("h2", "h3"), names(first()));
+    }
+
     private void failAllBut(String... alive) {
         for (int i = 0; i < 2; i++) {
             with.time.advance(Fixture.LEASE.minusSeconds(1));

@@ -120,7 +120,7 @@ public final class Coordinator implements AutoCloseable {
         Heat heat = new Heat();
         Spaces spaces = new Spaces(ledger, time, heat, config.get(Settings.REBALANCE));
         Moves moves = new Moves(time);
-        Repairs repairs = new Repairs(ledger, time, moves);
+        Repairs repairs = new Repairs(ledger, time, moves, config.get(Settings.REPAIR_GRACE));
         Rebalancer rebalancer = new Rebalancer(ledger, time, heat, moves, rebalancing(config));
         own.watchLead(lead.holds());
         own.watch(() -> ledger);

@@ -176,6 +176,15 @@ public final class Settings {
             "3650d",
             "How long certificates are valid that the coordinator issues. Agents with `tls.renew` renew theirs after two thirds of it.");
 
+    /** How long a node may be away before its homes are replaced. */
+    public static final Key<Duration> REPAIR_GRACE = Key.duration(
+            "repair.grace",
+            "60s",
+            "0s",
+            "24h",
+            "How long after its lease has run out a node may be back before other nodes take the place of its homes, which costs a copy of all their pages. A"
+                    + " home that a guest's agent has dropped, or whose pages are lost, is replaced at once. A restart of the coordinator begins it anew.");
+
     /** Whether extents move by themselves. */
     public static final Key<Boolean> REBALANCE = Key.bool(
             "rebalance.enabled",
@@ -228,6 +237,7 @@ public final class Settings {
             LEASE,
             HEARTBEAT,
             EVENTS,
+            REPAIR_GRACE,
             REBALANCE,
             REBALANCE_INTERVAL,
             REBALANCE_IDLE);

@@ -135,7 +135,13 @@ public final class Drains {
     private static String obstacle(Draft draft, Space space, Extent extent, boolean pulls) {
         NewHome home = new NewHome(draft, new Rooms(draft), extent, Repairs.kept(draft, extent), space.pageSize());
         if (home.choose(node -> pulls && !Pulls.mayPull(draft, node)).isPresent()) {
-            return "the next home is being chosen";
+            return extent.homes().stream()
+                    .filter(each -> Absences.mayReturn(draft, each))
+                    .findFirst()
+                    .map(away ->
+                            "node '%s' has failed, and another takes its place unless it is back within repair.grace"
+                                    .formatted(away.node()))
+                    .orElse("the next home is being chosen");
         }
         return home.choose(_ -> false)
                 .map(old ->

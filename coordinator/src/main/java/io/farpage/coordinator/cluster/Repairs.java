@@ -69,6 +69,8 @@ public final class Repairs {
     private final Ledger ledger;
     private final Time time;
     private final Moves moves;
+    private final Absences absences;
+
     /** Joining homes at the last pass, by space, first page and node: those that are gone without being promoted have failed. */
     private Set<Joining> joined = Set.of();
 
@@ -92,11 +94,16 @@ public final class Repairs {
 
     private record Joining(long space, long firstPage, ExtentHome home) {}
 
-    /** Works on a ledger. */
-    public Repairs(Ledger ledger, Time time, Moves moves) {
+    /**
+     * Works on a ledger.
+     *
+     * @param grace how long after its lease has run out a node may be back before its homes are replaced
+     */
+    public Repairs(Ledger ledger, Time time, Moves moves, Duration grace) {
         this.ledger = ledger;
         this.time = time;
         this.moves = moves;
+        this.absences = new Absences(time, grace);
         this.rooms = new Rooms(new Draft(ledger.state()));
     }
 
@@ -113,6 +120,7 @@ public final class Repairs {
         seenAt = time.nanos();
         State now = ledger.state();
         observe(now);
+        absences.observe(now);
         moves.follow(now);
         return plan(now).map(plan -> ledger.change(draft -> apply(draft, plan))).orElse(0);
     }
@@ -264,12 +272,12 @@ public final class Repairs {
                 told.add(joining.node());
                 continue;
             }
-            List<ExtentHome> staying = staying(view, space, extent);
-            if (left <= 0 || !needsHome(space, extent, staying) || (pulls && !Pulls.hasSource(view, extent))) {
+            List<ExtentHome> beside = beside(view, space, extent);
+            if (left <= 0 || !needsHome(space, extent, beside) || (pulls && !Pulls.hasSource(view, extent))) {
                 continue;
             }
             Optional<String> target = move(view, space, extent).map(Move::to);
-            Optional<ExtentHome> home = new NewHome(view, rooms, extent, staying, space.pageSize())
+            Optional<ExtentHome> home = new NewHome(view, rooms, extent, beside, space.pageSize())
                     .choose(new Avoided(view, failed, pulls, target));
             if (home.isPresent()) {
                 boolean pulled = noted && Pulls.mayPull(view, home.get().node()) && Pulls.hasSource(view, extent);
@@ -322,7 +330,7 @@ public final class Repairs {
 
     private boolean needsChange(Draft draft, Space space) {
         return Drops.extents(draft, space).stream()
-                .anyMatch(extent -> needsHome(space, extent, staying(draft, space, extent))
+                .anyMatch(extent -> needsHome(space, extent, beside(draft, space, extent))
                         || isJoiningInVain(draft, space, extent)
                         || (!extent.droppedHomes().isEmpty() && Pulls.isUnattended(draft, space)));
     }
@@ -357,8 +365,16 @@ public final class Repairs {
         return needsHome(space, extent, kept(draft, extent));
     }
 
-    private static boolean needsHome(Space space, Extent extent, List<ExtentHome> staying) {
-        return extent.state() == ExtentState.OK && extent.joining().isEmpty() && staying.size() < space.copies();
+    private static boolean needsHome(Space space, Extent extent, List<ExtentHome> beside) {
+        return extent.state() == ExtentState.OK && extent.joining().isEmpty() && beside.size() < space.copies();
+    }
+
+    /** The homes that stay, and those on nodes that have failed and may be back soon: the homes that an extent has beside one that joins. */
+    private List<ExtentHome> beside(Draft draft, Space space, Extent extent) {
+        List<ExtentHome> staying = staying(draft, space, extent);
+        return extent.homes().stream()
+                .filter(home -> staying.contains(home) || absences.isWithinGrace(draft, home))
+                .toList();
     }
 
     /** The move of an extent, unless the extent needs a home for another reason: then that goes first. */

@@ -272,7 +272,7 @@ class AdoptedGuestTest {
                         "g",
                         new DropRequest(
                                 new Incarnation(BEFORE), "i", new Incarnation(12), List.of(ExtentEpoch.of(extent()))));
-        new Repairs(with.ledger, with.time, new Moves(with.time)).step();
+        new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO).step();
         assertEquals(Optional.of("j"), extent().joining().map(ExtentHome::node));
         start(NOW, space());
         for (String home : List.of("h", "i", "j")) {

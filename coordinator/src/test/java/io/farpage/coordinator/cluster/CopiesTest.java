@@ -26,7 +26,7 @@ class CopiesTest {
     private static final long SIZE = 8L * PAGE;
 
     private final Fixture with = new Fixture();
-    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
     private final Copies copies = new Copies(with.time);
     private final Drains drains = new Drains(with.ledger, copies);
     private final SpaceRepairs spaces = new SpaceRepairs(with.ledger, copies);

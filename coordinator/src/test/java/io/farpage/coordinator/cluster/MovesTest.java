@@ -38,7 +38,7 @@ class MovesTest {
     private final Heat heat = new Heat(with.time::nanos);
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Moves moves = new Moves(with.time);
-    private final Repairs repairs = new Repairs(with.ledger, with.time, moves);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, moves, Duration.ZERO);
     private final Rebalancer rebalancer =
             new Rebalancer(with.ledger, with.time, heat, moves, new Rebalancer.Options(true, INTERVAL, 0));
 
@@ -211,7 +211,7 @@ class MovesTest {
         repairs.step();
         ExtentEpoch copied = ExtentEpoch.of(first());
         with.restart();
-        Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time));
+        Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
         assertThrows(
                 ProblemException.class,
                 () -> restarted.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied))));

@@ -55,7 +55,7 @@ class PullsModelTest {
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Moves moves = new Moves(with.time);
-    private final Repairs repairs = new Repairs(with.ledger, with.time, moves);
+    private final Repairs repairs = new Repairs(with.ledger, with.time, moves, Duration.ZERO);
     private final Drops drops = new Drops(with.ledger);
     private final Drains drains = new Drains(with.ledger, new Copies(with.time));
     private final Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));

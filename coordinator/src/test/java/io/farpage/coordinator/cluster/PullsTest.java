@@ -38,7 +38,7 @@ class PullsTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
     private final Drains drains = new Drains(with.ledger, new Copies(with.time));
     private final Grants grants = new Grants(with.ledger);
     private final Hosting hosting = new Hosting(with.ledger, grants);
@@ -150,7 +150,7 @@ class PullsTest {
         repairs.step();
         repairs.pulled(
                 "h2", new PullReport(incarnation("h2"), space().id(), ExtentEpoch.of(first()), Optional.empty()));
-        new Repairs(with.ledger, with.time, new Moves(with.time)).step();
+        new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO).step();
         assertEquals(1, with.spaces.releases("h1").size());
     }
 
@@ -276,7 +276,7 @@ class PullsTest {
         drains.begin("h1");
         repairs.step();
         with.restart();
-        Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time));
+        Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
         restarted.step();
         assertEquals(Optional.of("h2"), joining());
         restarted.pulled(

@@ -34,7 +34,7 @@ class PullsUnderAGuestTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
     private final Drains drains = new Drains(with.ledger, new Copies(with.time));
     private final Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
 

@@ -35,7 +35,7 @@ class RepairPassTest {
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
-    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
 
     private void register(String node, long incarnation, String domain, long pool) {
         Registration said = Fixture.node(incarnation, pool);

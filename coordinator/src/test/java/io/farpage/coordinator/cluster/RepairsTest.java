@@ -35,11 +35,12 @@ class RepairsTest {
     private static final int PAGE = 4096;
     private static final long POOL = 16L * PAGE;
     private static final Incarnation WRITER = new Incarnation(2);
+    private static final Duration GRACE = Duration.ofSeconds(60);
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
     private final Drops drops = new Drops(with.ledger);
-    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time));
+    private final Repairs repairs = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
     private final Drains drains = new Drains(with.ledger, new Copies(with.time));
 
     private void homes(String... nodes) {
@@ -426,6 +427,86 @@ class RepairsTest {
         assertEquals(Set.of("h1", "h2"), names(first()));
     }
 
+    /** A switch that restarts: its nodes are back with all their pages, and a copy would be thrown away. */
+    @Test
+    void shouldReplaceAHomeOnlyWhenItsNodeIsNotBackWithinTheGrace() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        Repairs patient = patient();
+        failAllBut("h2", "h3", "w");
+        assertEquals(0, patient.step());
+        assertEquals(8L * PAGE, Backlog.bytes(with.ledger.state()), "a copy is missing meanwhile");
+        assertTrue(reason().contains("node 'h1' has failed"), this::reason);
+        with.time.advance(GRACE.minusNanos(1));
+        assertEquals(0, patient.step());
+        with.membership.heartbeat("h1", with.membership.node("h1").orElseThrow().incarnation());
+        assertEquals(0, patient.step());
+        failAllBut("h2", "h3", "w");
+        assertEquals(0, patient.step(), "the grace begins anew");
+        with.time.advance(GRACE);
+        assertEquals(1, patient.step());
+        assertEquals(Optional.of("h3"), joining());
+    }
+
+    @Test
+    void shouldGiveNoGraceToAHomeThatIsDroppedDrainedOrEmpty() {
+        homes("h1", "h2", "h3");
+        create(8, 2, "h1", "h2");
+        attach();
+        Repairs patient = patient();
+        failAllBut("h2", "h3", "w");
+        assertEquals(0, patient.step());
+        drains.begin("h1");
+        assertEquals(1, patient.step(), "drained");
+        drains.cancel("h1");
+        with.membership.heartbeat("h1", with.membership.node("h1").orElseThrow().incarnation());
+        patient.step();
+        assertEquals(Optional.empty(), joining());
+        acknowledge();
+        zero("h3");
+        with.time.advance(Repairs.PAUSE.plusSeconds(1));
+        failAllBut("h2", "h3", "w");
+        assertEquals(0, patient.step());
+        with.membership.register("h1", Fixture.node(99, POOL));
+        failAllBut("h2", "h3", "w");
+        assertEquals(1, patient.step(), "its pages are lost");
+        assertEquals(Optional.of("h3"), joining());
+        promote();
+        failAllBut("h2", "w");
+        drop("h3");
+        with.membership.heartbeat("h1", new Incarnation(99));
+        assertEquals(1, patient.step(), "dropped by the writer");
+    }
+
+    /** The home in the grace counts where another one is replaced: no two of them are in one failure domain when it is back. */
+    @Test
+    void shouldReplaceAnotherHomeBesideTheOneThatMayBeBack() {
+        inDomain("h1", "rack1");
+        inDomain("h2", "rack2");
+        inDomain("h3", "rack3");
+        inDomain("h4", "rack1");
+        inDomain("h5", "rack5");
+        homes();
+        create(8, 3, "h1", "h2", "h3");
+        attach();
+        drains.begin("h2");
+        failAllBut("h2", "h3", "h4", "h5", "w");
+        assertEquals(1, patient().step());
+        assertEquals(Optional.of("h5"), joining());
+    }
+
+    private Repairs patient() {
+        return new Repairs(with.ledger, with.time, new Moves(with.time), GRACE);
+    }
+
+    private String reason() {
+        return new SpaceRepairs(with.ledger, new Copies(with.time))
+                .of("vm")
+                .reasons()
+                .getFirst();
+    }
+
     /** The writer may be cut off from the coordinator alone and still write, so no other node may copy; and the writer cannot ask for a promotion. */
     @Test
     void shouldLetNoHomeJoinWhileTheWriterHasFailed() {
@@ -435,11 +516,7 @@ class RepairsTest {
         failAllBut("h2", "h3");
         assertEquals(0, repairs.step());
         assertEquals(Optional.empty(), joining());
-        String reason = new SpaceRepairs(with.ledger, new Copies(with.time))
-                .of("vm")
-                .reasons()
-                .getFirst();
-        assertTrue(reason.contains("node 'w', which has the space attached, has failed"), reason);
+        assertTrue(reason().contains("node 'w', which has the space attached, has failed"), this::reason);
         with.membership.heartbeat("w", WRITER);
         assertEquals(1, repairs.step());
         assertEquals(Optional.of("h3"), joining());
@@ -492,7 +569,7 @@ class RepairsTest {
         with.restart();
         assertEquals(before.extents(), with.ledger.state().extents());
         assertEquals(before.drains(), with.ledger.state().drains());
-        new Repairs(with.ledger, with.time, new Moves(with.time))
+        new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO)
                 .promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
         assertEquals(Set.of("h2"), names(first()));
     }

@@ -36,6 +36,8 @@ public final class CoordinatorProcess implements AutoCloseable {
                 "store.directory=" + directoryOfStore,
                 "-D",
                 "server.listen=127.0.0.1:" + port,
+                "-D",
+                "repair.grace=0s",
                 "--port-file",
                 portFile.toString()));
         arguments.addAll(more);

@@ -1,6 +1,7 @@
 package io.farpage.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +17,8 @@ import io.farpage.rest.Json;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,6 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
 
 /** Requests that are sent once more because the first answer was lost, or that meet what another client has changed meanwhile. */
 @Tag("portable")
@@ -85,6 +89,63 @@ class RepeatedRequestsTest {
         Space second = running.client.createSpace(SpaceRequest.of("vm1", 4096));
         running.client.deleteSpace(first);
         assertEquals(Optional.of(second), running.client.space("vm1"));
+    }
+
+    private HttpResponse<String> allow(String nodes, String ifMatch) throws Exception {
+        return running.send(
+                HttpRequest.newBuilder()
+                        .PUT(HttpRequest.BodyPublishers.ofString(nodes))
+                        .header("Content-Type", "application/json")
+                        .header("If-Match", ifMatch),
+                "/api/v1/spaces/vm1/nodes");
+    }
+
+    private String tag() throws Exception {
+        HttpResponse<String> answer = running.send("GET", "/api/v1/spaces/vm1/nodes", "");
+        assertEquals(200, answer.statusCode(), answer.body());
+        return answer.headers().firstValue("ETag").orElseThrow();
+    }
+
+    @Test
+    void shouldKeepTheListOfNodesThatAnotherOperatorHasSetSinceItWasRead() throws Exception {
+        running.client.createSpace(SpaceRequest.of("vm1", 4096));
+        String read = tag();
+        HttpResponse<String> first = allow("{\"nodes\":[\"a\",\"b\"]}", read);
+        assertEquals(200, first.statusCode(), first.body());
+        assertEquals(Optional.of(tag()), first.headers().firstValue("ETag"));
+        HttpResponse<String> second = allow("{\"nodes\":[\"a\",\"c\"]}", read);
+        assertEquals(412, second.statusCode(), second.body());
+        assertTrue(second.body().contains("problem:nodes-changed"), second.body());
+        assertEquals(
+                "{\"nodes\":[\"a\",\"b\"]}",
+                running.send("GET", "/api/v1/spaces/vm1/nodes", "").body());
+        assertEquals(200, allow("{\"nodes\":[\"a\",\"b\"]}", read).statusCode(), "a repeat of the first");
+        assertEquals(
+                200,
+                allow("{\"nodes\":[\"a\",\"c\"]}", read + ", " + tag()).statusCode(),
+                "one of the tags is of the list");
+        assertEquals(200, allow("{}", "*").statusCode());
+        assertEquals("{}", running.send("GET", "/api/v1/spaces/vm1/nodes", "").body());
+        assertEquals(read, tag());
+    }
+
+    @Test
+    void shouldTellTheListsOfTwoSpacesOfOneNameApart() throws Exception {
+        running.client.createSpace(SpaceRequest.of("vm1", 4096));
+        String read = tag();
+        running.client.deleteSpace("vm1");
+        running.client.createSpace(SpaceRequest.of("vm1", 4096));
+        assertEquals(412, allow("{\"nodes\":[\"a\"]}", read).statusCode());
+    }
+
+    @Test
+    void shouldDocumentHeadersThatChangeWhatARequestDoes() throws Exception {
+        JsonNode parameter = Json.STRICT
+                .readTree(running.send("GET", "/openapi.json", "").body())
+                .at("/paths/~1api~1v1~1spaces~1{id}~1nodes/put/parameters/1");
+        assertEquals("If-Match", parameter.path("name").asString());
+        assertEquals("header", parameter.path("in").asString());
+        assertFalse(parameter.path("required").asBoolean());
     }
 
     @Test

@@ -56,13 +56,13 @@ final class OpenApi {
                     .putObject("schema")
                     .put("type", "string");
         }
-        for (Route.QueryParameter query : route.query()) {
+        for (Route.Parameter parameter : route.parameters()) {
             parameters
                     .addObject()
-                    .put("name", query.name())
-                    .put("in", "query")
-                    .put("required", query.required())
-                    .put("description", query.doc())
+                    .put("name", parameter.name())
+                    .put("in", place(parameter))
+                    .put("required", parameter.required())
+                    .put("description", parameter.doc())
                     .putObject("schema")
                     .put("type", "string");
         }
@@ -92,6 +92,13 @@ final class OpenApi {
                 .putObject("content")
                 .putObject(Problem.MEDIA_TYPE)
                 .set("schema", schemas.of(Problem.class));
+    }
+
+    private static String place(Route.Parameter parameter) {
+        return switch (parameter) {
+            case Route.QueryParameter _ -> "query";
+            case Route.HeaderParameter _ -> "header";
+        };
     }
 
     private static String operationId(Route route) {

@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param body type of the request's JSON, if it has any
  * @param answer type of the answer's JSON, if it has any; an array type for a list
  * @param mediaType of the answer
- * @param query its query parameters
+ * @param parameters beside those in its path
  * @param handler what does it
  */
 public record Route(
@@ -27,12 +27,12 @@ public record Route(
         Optional<Class<?>> body,
         Optional<Class<?>> answer,
         String mediaType,
-        List<QueryParameter> query,
+        List<Parameter> parameters,
         Handler handler) {
 
     /** Copies the parameters. */
     public Route {
-        query = List.copyOf(query);
+        parameters = List.copyOf(parameters);
     }
 
     /** A GET that answers JSON. */
@@ -111,11 +111,23 @@ public record Route(
                 handler);
     }
 
-    /** The same with one more query parameter. */
-    public Route with(QueryParameter parameter) {
-        List<QueryParameter> all = new ArrayList<>(query);
+    /** The same with one more parameter. */
+    public Route with(Parameter parameter) {
+        List<Parameter> all = new ArrayList<>(parameters);
         all.add(parameter);
         return new Route(method, path, summary, status, body, answer, mediaType, all, handler);
+    }
+
+    /** A parameter that is not in the path. */
+    public sealed interface Parameter {
+        /** Its name. */
+        String name();
+
+        /** Whether the request must have it. */
+        boolean required();
+
+        /** What it means. */
+        String doc();
     }
 
     /**
@@ -125,5 +137,18 @@ public record Route(
      * @param required whether the request must have it
      * @param doc what it means
      */
-    public record QueryParameter(String name, boolean required, String doc) {}
+    public record QueryParameter(String name, boolean required, String doc) implements Parameter {}
+
+    /**
+     * A header that changes what the operation does. It may be left out.
+     *
+     * @param name of it
+     * @param doc what it means
+     */
+    public record HeaderParameter(String name, String doc) implements Parameter {
+        @Override
+        public boolean required() {
+            return false;
+        }
+    }
 }

@@ -103,6 +103,7 @@ public final class Rights {
                 .add("POST", Api.PREFIX + "/spaces", create)
                 .add("GET", SPACE, READ)
                 .add("DELETE", SPACE, OPERATOR)
+                .add("GET", SPACE + "/nodes", READ)
                 .add("PUT", SPACE + "/nodes", OPERATOR)
                 .add("GET", SPACE + "/attachments", READ)
                 .add("PUT", SPACE + "/attachments/{node}", Access.nodeInPath("node"))

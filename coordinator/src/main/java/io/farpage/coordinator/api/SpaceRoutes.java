@@ -5,6 +5,7 @@ import io.farpage.coordinator.cluster.Attachments;
 import io.farpage.coordinator.cluster.Drops;
 import io.farpage.coordinator.cluster.Heat;
 import io.farpage.coordinator.cluster.Hosting;
+import io.farpage.coordinator.cluster.NodesTag;
 import io.farpage.coordinator.cluster.Spaces;
 import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Attachment;
@@ -47,6 +48,7 @@ final class SpaceRoutes {
     private static final int NODES_BODY = 128 << 10;
 
     private static final int FORBIDDEN = 403;
+    private static final String ETAG = "ETag";
 
     private final Spaces spaces;
     private final Attachments attachments;
@@ -85,12 +87,20 @@ final class SpaceRoutes {
                                 "force",
                                 false,
                                 "true: delete it even under a guest that runs, which loses its memory")),
-                Route.put(
+                Route.get(
                         SPACE + "/nodes",
-                        "Say which nodes may attach a space; all, if none is named",
+                        "Which nodes may attach a space, with the ETag of the list; all, if none is named",
                         SpaceNodes.class,
-                        Space.class,
-                        this::allow),
+                        this::allowed),
+                Route.put(
+                                SPACE + "/nodes",
+                                "Say which nodes may attach a space; all, if none is named",
+                                SpaceNodes.class,
+                                Space.class,
+                                this::allow)
+                        .with(new Route.HeaderParameter(
+                                "If-Match",
+                                "the ETag of the list that was read: refused with 412 if the list has changed since")),
                 Route.get(
                         SPACE + "/attachments",
                         "The nodes that work with a space",
@@ -147,13 +157,19 @@ final class SpaceRoutes {
         spaces.delete(id(ctx), force);
     }
 
+    private void allowed(Context ctx) {
+        Space space = spaces.require(id(ctx));
+        ctx.header(ETAG, NodesTag.of(space)).json(new SpaceNodes(space.nodes()));
+    }
+
     private void allow(Context ctx) throws IOException {
         SpaceNodes request = Requests.body(ctx, SpaceNodes.class, NODES_BODY);
         RequestAudit.note(
                 ctx,
                 "nodes",
                 request.nodes().map(nodes -> String.join(",", nodes)).orElse("all"));
-        ctx.json(spaces.allow(id(ctx), request));
+        Space space = spaces.allow(id(ctx), request, Optional.ofNullable(ctx.header("If-Match")));
+        ctx.header(ETAG, NodesTag.of(space)).json(space);
     }
 
     private void attach(Context ctx) throws IOException, InterruptedException {

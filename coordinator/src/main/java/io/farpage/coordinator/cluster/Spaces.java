@@ -116,10 +116,27 @@ public final class Spaces {
 
     /** Says which nodes may attach a space from now on. A node that is attached stays so until it detaches. */
     public Space allow(String idOrName, SpaceNodes nodes) {
+        return allow(idOrName, nodes, Optional.empty());
+    }
+
+    /**
+     * The same, if the list has not changed since it was read. If it is already the wanted one, that is a success: an earlier request, whose answer was
+     * lost, may have made the change.
+     *
+     * @param ifMatch names the tag of the list that was read; empty to replace any list
+     */
+    public Space allow(String idOrName, SpaceNodes nodes, Optional<String> ifMatch) {
         return ledger.change(draft -> {
             Space before = draft.requireSpace(idOrName);
             if (before.nodes().equals(nodes.nodes())) {
                 return before;
+            }
+            if (!ifMatch.map(tags -> NodesTag.matches(tags, before)).orElse(true)) {
+                throw new ProblemException(
+                        412,
+                        "nodes-changed",
+                        "If-Match: %s is not the tag of the list that space '%s' has now, %s; read the list again"
+                                .formatted(ifMatch.orElseThrow(), before.name(), NodesTag.of(before)));
             }
             Bounds.checkAllowed(
                     draft, before.id(), nodes.nodes().map(List::size).orElse(0));

@@ -60,10 +60,10 @@ final class Draft {
         entries = before.soft().entries();
         regions = Rows.soft(Table.REGIONS, before.soft().regions());
         spaces = Rows.durable(Table.SPACES, before.spaces(), changes);
-        extents = Rows.durable(Table.EXTENTS, before.extents(), changes);
+        extents = Rows.indexed(Table.EXTENTS, before.extents(), before.derived().hosted(), changes);
         releases = Rows.durable(Table.RELEASES, before.releases(), changes);
         attachments = Rows.durable(Table.ATTACHMENTS, before.attachments(), changes);
-        fences = Rows.durable(Table.FENCES, before.fences(), changes);
+        fences = Rows.indexed(Table.FENCES, before.fences(), before.derived().cutOff(), changes);
         drains = Rows.durable(Table.DRAINS, before.drains(), changes);
     }
 
@@ -172,6 +172,13 @@ final class Draft {
         return nodes.find(id).orElseThrow(() -> unknownNode(id));
     }
 
+    /** The spaces that a node has pages of, or frames of a dropped copy; lost ones included. */
+    List<Space> hostedBy(String node) {
+        return extents.keysWith(node).stream()
+                .flatMap(key -> spaces.find(key).stream())
+                .toList();
+    }
+
     /** A space by id or name. */
     Space requireSpace(String idOrName) {
         return findSpace(idOrName).orElseThrow(() -> Spaces.missing(nextId, idOrName));
@@ -219,6 +226,7 @@ final class Draft {
                 releases.finished(),
                 attachments.finished(),
                 fences.finished(),
-                drains.finished());
+                drains.finished(),
+                new State.Derived(extents.index(), fences.index()));
     }
 }

@@ -37,8 +37,28 @@ public final class Fences {
         this.ledger = ledger;
     }
 
-    private static String key(Fence fence) {
+    static String key(Fence fence) {
         return "%s/%s/%s/%s".formatted(fence.home(), fence.node(), fence.incarnation(), State.idKey(fence.space()));
+    }
+
+    /** By which the fences of an incarnation are found. */
+    private static String word(String node, Incarnation incarnation) {
+        return node + "/" + incarnation;
+    }
+
+    /** By which the index finds a fence. */
+    static String word(Fence fence) {
+        return word(fence.node(), fence.incarnation(), fence.space());
+    }
+
+    private static String word(String node, Incarnation incarnation, long space) {
+        return word(node, incarnation) + "/" + State.idKey(space);
+    }
+
+    private static List<Fence> under(Draft draft, String word) {
+        return draft.fences.keysWith(word).stream()
+                .flatMap(key -> draft.fences.find(key).stream())
+                .toList();
     }
 
     /** The incarnations that a home has to cut off, and those that it has cut off and must keep cut off. */
@@ -126,10 +146,7 @@ public final class Fences {
     }
 
     private static Collection<Fence> of(Draft draft, Space space, String node, Incarnation incarnation) {
-        return draft.fences.values().stream()
-                .filter(fence -> fence.space() == space.id())
-                .filter(fence -> fence.isOf(node, incarnation))
-                .toList();
+        return under(draft, word(node, incarnation, space.id()));
     }
 
     /** Refuses an incarnation that the homes of a space cut off, until it has detached. */
@@ -238,9 +255,7 @@ public final class Fences {
      * @return whether there was a fence
      */
     static boolean lift(Draft draft, long space, String node, Incarnation incarnation) {
-        List<Fence> lifted = draft.fences.values().stream()
-                .filter(fence -> fence.space() == space && fence.isOf(node, incarnation))
-                .toList();
+        List<Fence> lifted = under(draft, word(node, incarnation, space));
         for (Fence fence : lifted) {
             draft.fences.remove(key(fence));
             draft.emit(EventKind.FENCES_CHANGED, fence.home());
@@ -287,8 +302,8 @@ public final class Fences {
 
     /** An incarnation that was cut off cannot come back: the fences that were acknowledged end. */
     static void endAcknowledged(Draft draft, Node gone) {
-        for (Fence fence : draft.fences.values()) {
-            if (fence.acknowledged() && fence.isOf(gone.id(), gone.incarnation())) {
+        for (Fence fence : under(draft, word(gone.id(), gone.incarnation()))) {
+            if (fence.acknowledged()) {
                 draft.fences.remove(key(fence));
             }
         }

@@ -54,8 +54,7 @@ public final class Hosting {
         Ledger.Moment now = ledger.moment();
         Draft draft = new Draft(now.state());
         draft.requireNode(node);
-        List<SpaceExtents> spaces = draft.spaces.values().stream()
-                .filter(space -> homes(draft, space).contains(node))
+        List<SpaceExtents> spaces = draft.hostedBy(node).stream()
                 .map(space -> new SpaceExtents(space, draft.index(), Drops.extents(draft, space)))
                 .toList();
         List<HostedAttachment> attached = spaces.stream()
@@ -98,7 +97,7 @@ public final class Hosting {
         return homes(Drops.extents(draft, space));
     }
 
-    private static Set<String> homes(List<Extent> extents) {
+    static Set<String> homes(List<Extent> extents) {
         Set<String> homes = new TreeSet<>();
         extents.forEach(extent -> extent.places().map(ExtentHome::node).forEach(homes::add));
         return homes;

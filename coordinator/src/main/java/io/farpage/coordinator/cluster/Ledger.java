@@ -347,6 +347,8 @@ public final class Ledger {
     private static State load(Store store, State.Published soft) {
         Map<String, String> counters = store.rows(Table.COUNTERS);
         long index = counter(counters, INDEX, 0);
+        PSortedMap<String, State.Extents> extents = read(store, Table.EXTENTS, State.Extents.class);
+        PSortedMap<String, Fence> fences = read(store, Table.FENCES, Fence.class);
         return new State(
                 index,
                 index,
@@ -356,11 +358,12 @@ public final class Ledger {
                 read(store, Table.RETIRED, State.Retired.class),
                 soft,
                 read(store, Table.SPACES, Space.class),
-                read(store, Table.EXTENTS, State.Extents.class),
+                extents,
                 read(store, Table.RELEASES, Release.class),
                 read(store, Table.ATTACHMENTS, Attachment.class),
-                read(store, Table.FENCES, Fence.class),
-                read(store, Table.DRAINS, State.Draining.class));
+                fences,
+                read(store, Table.DRAINS, State.Draining.class),
+                State.Derived.of(extents, fences));
     }
 
     private static long counter(Map<String, String> counters, String name, long otherwise) {

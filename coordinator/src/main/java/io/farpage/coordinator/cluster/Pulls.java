@@ -153,7 +153,7 @@ final class Pulls {
 
     /** The incarnation of a node that pulls was replaced by one that has adopted its pool, and pulls anew: the homes grant to that one. */
     static void adopted(Draft draft, Node now) {
-        for (Space space : draft.spaces.values()) {
+        for (Space space : draft.hostedBy(now.id())) {
             if (of(draft, space).anyMatch(pull -> pull.to().id().equals(now.id()))) {
                 draft.emit(EventKind.HOMES_CHANGED, Optional.of(now.id()), space);
             }

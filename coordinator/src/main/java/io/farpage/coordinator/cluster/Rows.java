@@ -15,21 +15,28 @@ final class Rows<V> {
     private final Table table;
     private final Optional<List<Change>> changes;
     private PSortedMap<String, V> rows;
+    private Optional<Index<V>> index;
 
-    private Rows(Table table, PSortedMap<String, V> before, Optional<List<Change>> changes) {
+    private Rows(Table table, PSortedMap<String, V> before, Optional<Index<V>> index, Optional<List<Change>> changes) {
         this.table = table;
         this.rows = before;
+        this.index = index;
         this.changes = changes;
     }
 
     /** Rows that the store keeps: what changes is added to the changes to be committed. */
     static <V> Rows<V> durable(Table table, PSortedMap<String, V> before, List<Change> changes) {
-        return new Rows<>(table, before, Optional.of(changes));
+        return new Rows<>(table, before, Optional.empty(), Optional.of(changes));
+    }
+
+    /** Rows that the store keeps and that are found by words as well. */
+    static <V> Rows<V> indexed(Table table, PSortedMap<String, V> before, Index<V> index, List<Change> changes) {
+        return new Rows<>(table, before, Optional.of(index), Optional.of(changes));
     }
 
     /** Rows that are gone with the process, since those that published them publish them again. */
     static <V> Rows<V> soft(Table table, PSortedMap<String, V> before) {
-        return new Rows<>(table, before, Optional.empty());
+        return new Rows<>(table, before, Optional.empty(), Optional.empty());
     }
 
     Optional<V> find(String key) {
@@ -54,7 +61,13 @@ final class Rows<V> {
         return List.copyOf(rows.keySet());
     }
 
+    /** The keys of the rows that the index has under a word. */
+    Collection<String> keysWith(String word) {
+        return index().under(word);
+    }
+
     void put(String key, V row) {
+        index = index.map(known -> known.with(key, find(key), Optional.of(row)));
         rows = rows.plus(key, row);
         changes.ifPresent(all -> all.add(new Change(table, key, Optional.of(Json.STRICT.writeValueAsString(row)))));
     }
@@ -63,6 +76,7 @@ final class Rows<V> {
         if (!rows.containsKey(key)) {
             return false;
         }
+        index = index.map(known -> known.with(key, find(key), Optional.empty()));
         rows = rows.minus(key);
         changes.ifPresent(all -> all.add(new Change(table, key, Optional.empty())));
         return true;
@@ -74,5 +88,10 @@ final class Rows<V> {
 
     PSortedMap<String, V> finished() {
         return rows;
+    }
+
+    /** The index of the rows as they are. */
+    Index<V> index() {
+        return index.orElseThrow();
     }
 }

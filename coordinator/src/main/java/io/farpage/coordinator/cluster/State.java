@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.Space;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
 import org.pcollections.PSortedMap;
 import org.pcollections.TreePMap;
@@ -33,6 +34,7 @@ import org.pcollections.TreePMap;
  * @param attachments by {@code space/node}, the space written as {@link #idKey}
  * @param fences by {@code home/node/incarnation/space}, the space written as {@link #idKey}
  * @param drains by node id
+ * @param derived what is worked out from other tables
  */
 public record State(
         long index,
@@ -47,7 +49,22 @@ public record State(
         PSortedMap<String, Release> releases,
         PSortedMap<String, Attachment> attachments,
         PSortedMap<String, Fence> fences,
-        PSortedMap<String, Draining> drains) {
+        PSortedMap<String, Draining> drains,
+        Derived derived) {
+
+    /**
+     * Rows by what stands in them.
+     *
+     * @param hosted extents by the nodes that have pages or frames of them
+     * @param cutOff fences by {@code node/incarnation/space}, the space written as {@link #idKey}
+     */
+    record Derived(Index<Extents> hosted, Index<Fence> cutOff) {
+        static Derived of(PSortedMap<String, Extents> extents, PSortedMap<String, Fence> fences) {
+            return new Derived(
+                    Index.of(extents, row -> Hosting.homes(row.list())),
+                    Index.of(fences, row -> Set.of(Fences.word(row))));
+        }
+    }
 
     /**
      * What nodes publish for their peers. It ends with the process, and they publish it again to the next one.

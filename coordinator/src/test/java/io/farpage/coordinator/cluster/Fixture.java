@@ -44,6 +44,14 @@ public final class Fixture {
         spaces = new Spaces(ledger, time, new Heat(), true);
     }
 
+    /** What is found by an index is what a look at all rows finds. */
+    void checkIndexes() {
+        State state = ledger.state();
+        State.Derived scanned = State.Derived.of(state.extents(), state.fences());
+        assertEquals(scanned.hosted().keys(), state.derived().hosted().keys());
+        assertEquals(scanned.cutOff().keys(), state.derived().cutOff().keys());
+    }
+
     /** Bytes of a node's pool that nothing holds, counted in two ways. */
     long freeBytes(Node node) {
         long free = FreeSpace.of(node, ledger.state()).freeBytes();

@@ -365,6 +365,7 @@ class PullsModelTest {
     }
 
     private void check() {
+        with.checkIndexes();
         for (Space space : with.ledger.state().spaces().values()) {
             for (Extent extent : extents(space)) {
                 if (extent.state() == ExtentState.LOST) {

@@ -303,6 +303,7 @@ class SpacesModelTest {
     }
 
     private void check() {
+        with.checkIndexes();
         for (Node node : with.membership.nodes()) {
             long free = POOL - (long) bits(node.id()).cardinality() * PAGE;
             assertEquals(free, with.freeBytes(node), node.id());

@@ -111,6 +111,10 @@ public final class GuestMetrics {
                 "Pages of an encrypted space that came from their homes other than they were sealed",
                 g -> g.faults().integrityFailures());
         count(
+                "foreign_pages_total",
+                "Pages at their homes that the memory file had although the agent had not installed them",
+                g -> g.faults().foreignPages());
+        count(
                 "hedged_reads_total",
                 "Reads of pages with several homes that took so long that another home was asked as well",
                 g -> g.faults().hedgedReads());

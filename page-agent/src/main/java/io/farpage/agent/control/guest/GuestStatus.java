@@ -61,6 +61,7 @@ public record GuestStatus(
      * @param prefetchedPages installed before a fault asked for them
      * @param integrityFailures pages of an encrypted space that came from their homes other than they were sealed; each is lost, unless
      *     another home has it
+     * @param foreignPages at their homes that the memory file had although the agent had not installed them
      * @param hedgedReads reads of pages with several homes that took so long that another home was asked as well
      * @param repairedPages copied to homes that join, in place of lost homes or of those on nodes that are drained
      * @param faultP50Ns median
@@ -82,6 +83,7 @@ public record GuestStatus(
             long removedPages,
             long prefetchedPages,
             long integrityFailures,
+            long foreignPages,
             long hedgedReads,
             long repairedPages,
             long faultP50Ns,
@@ -94,6 +96,6 @@ public record GuestStatus(
             long installP99Ns) {
 
         /** Before there is a guest. */
-        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        static final Faults NONE = new Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

@@ -3,7 +3,6 @@ package io.farpage.agent.control.guest;
 import io.farpage.agent.data.pager.GuestRegion;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -15,7 +14,6 @@ import java.util.Optional;
  */
 final class HugePages {
     private static final Path SETTINGS = Path.of("/sys/kernel/mm/transparent_hugepage");
-    private static final String FLAGS = "VmFlags:";
 
     private HugePages() {}
 
@@ -25,11 +23,8 @@ final class HugePages {
         if (setting.equals("never") || setting.equals("deny")) {
             return Optional.empty();
         }
-        List<GuestRegion> regions =
-                slices.stream().flatMap(slice -> slice.regions().stream()).toList();
-        try (BufferedReader smaps = Files.newBufferedReader(
-                Path.of("/proc", Integer.toString(vmm), "smaps"), StandardCharsets.ISO_8859_1)) {
-            return obstacle(setting, smaps, regions);
+        try (BufferedReader smaps = RamMappings.open(vmm)) {
+            return obstacle(setting, smaps, RamMappings.regions(slices));
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -43,39 +38,17 @@ final class HugePages {
      */
     static Optional<String> obstacle(String setting, BufferedReader smaps, List<GuestRegion> regions)
             throws IOException {
-        boolean within = false;
-        for (String line = smaps.readLine(); line != null; line = smaps.readLine()) {
-            if (line.startsWith(FLAGS)) {
-                if (within && isAllowed(setting, line + " ")) {
-                    return Optional.of(
-                            ("the kernel may make transparent huge pages of the memory (shmem_enabled is %s), which"
-                                            + " cannot be evicted by pages of 4 KiB; call madvise(MADV_NOHUGEPAGE) for it before"
-                                            + " the handoff, or set /sys/kernel/mm/transparent_hugepage/shmem_enabled to never")
-                                    .formatted(setting));
-                }
-                within = false;
-            } else {
-                within |= isIn(line, regions);
-            }
-        }
-        return Optional.empty();
+        return RamMappings.flags(smaps, regions).stream()
+                .filter(flags -> isAllowed(setting, flags))
+                .findFirst()
+                .map(flags -> ("the kernel may make transparent huge pages of the memory (shmem_enabled is %s), which"
+                                + " cannot be evicted by pages of 4 KiB; call madvise(MADV_NOHUGEPAGE) for it before"
+                                + " the handoff, or set /sys/kernel/mm/transparent_hugepage/shmem_enabled to never")
+                        .formatted(setting));
     }
 
     private static boolean isAllowed(String setting, String flags) {
         return setting.equals("advise") ? flags.contains(" hg ") : !flags.contains(" nh ");
-    }
-
-    /** Whether a line is the first one of a mapping that has a part of a region in it. */
-    private static boolean isIn(String line, List<GuestRegion> regions) {
-        int dash = line.indexOf('-');
-        int space = line.indexOf(' ');
-        int colon = line.indexOf(':');
-        if (dash <= 0 || dash > space || (colon >= 0 && colon < space)) {
-            return false;
-        }
-        long start = Long.parseUnsignedLong(line, 0, dash, 16);
-        long end = Long.parseUnsignedLong(line, dash + 1, space, 16);
-        return regions.stream().anyMatch(region -> region.hostAddress() < end && start < region.hostEnd());
     }
 
     /** What holds for huge pages of 2 MiB in shared memory; {@code never} if the kernel has no such setting. */

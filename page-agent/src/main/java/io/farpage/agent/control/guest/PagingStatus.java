@@ -69,6 +69,7 @@ record PagingStatus(PagerStatus where, GuestStatus.Faults faults, List<GuestStat
                 sum(all, counters -> counters.removed().get()),
                 sum(all, counters -> counters.prefetched().get()),
                 sum(all, counters -> counters.integrityFailures().get()),
+                sum(all, counters -> counters.foreign().get()),
                 sum(all, counters -> counters.hedged().get()),
                 sum(all, counters -> counters.repaired().get()),
                 fault.getValueAtPercentile(50),

@@ -51,6 +51,7 @@ final class SlicedPaging implements Paging {
     private final PagerHosts hosts;
     private final VmmMemory memory;
     private final Optional<KeptGuest> kept;
+    private final boolean isFilledByVmm;
 
     /** Guarded by itself. */
     private final LocalShares shares;
@@ -93,6 +94,7 @@ final class SlicedPaging implements Paging {
         this.memory = memory;
         kept = contents.kept();
         List<Slice> slices = memory.slices();
+        isFilledByVmm = memory.backing() != null && RamMappings.areFilledByVmm(memory.pid(), slices);
         long min = LocalShares.minLimit(slices.size());
         if (options.localPages() < min) {
             throw new HandoffException(
@@ -154,7 +156,8 @@ final class SlicedPaging implements Paging {
                             contents.workingSet().slice(slice.firstPage(), slice.pages()),
                             backing == null ? Pins.NONE : backing.pins(),
                             seal,
-                            kept.map(one -> one.table(index)).orElse(null)),
+                            kept.map(one -> one.table(index)).orElse(null),
+                            isFilledByVmm),
                     isPart ? new SliceMap(contents.map(), slice) : contents.map(),
                     options,
                     writers,

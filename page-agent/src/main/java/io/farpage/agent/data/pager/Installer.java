@@ -25,6 +25,7 @@ final class Installer {
     private final PageTable table;
     private final WriteProtection protection;
     private final HostMemory hostMemory;
+    private final ForeignPages foreign;
     private final Sharers sharers;
 
     /** Finds other processes that map the same file, for pages that the VMM has unmapped. */
@@ -45,6 +46,7 @@ final class Installer {
         table = memory.table();
         protection = memory.protection();
         hostMemory = new HostMemory(memory);
+        foreign = new ForeignPages(memory.context());
     }
 
     /** Whether the host has memory for another page. */
@@ -198,6 +200,7 @@ final class Installer {
      * removes it, and its bytes are not kept.
      */
     private int onExists(int page, long address) {
+        foreign.onExists(page, table.state(page));
         if (table.state(page) != PageTable.ZERO) {
             table.setState(page, PageTable.DIRTY);
         }
@@ -215,6 +218,7 @@ final class Installer {
             long mapped = memory.uffd().continueAt(address, layout.pageBytes());
             retract(page, 1, mapped, before);
             if (mapped > 0) {
+                foreign.onExists(page, before);
                 return installed(page, mapped, PageTable.DIRTY);
             }
             if (mapped == -Errno.EEXIST) {

@@ -74,6 +74,7 @@ public final class Pager implements DutyCycle {
      * @param pins knows what may write to the memory past its write protection
      * @param seal seals the pages for their homes; null if the homes may read them. Closed by {@link #close}
      * @param kept what outlives this process; null if nothing does
+     * @param isFilledByVmm whether the VMM may put pages that are not resident into the file itself: the memory is registered for minor faults
      */
     public record Guest(
             String space,
@@ -85,8 +86,9 @@ public final class Pager implements DutyCycle {
             WorkingSet workingSet,
             Pins pins,
             @Nullable PageSeal seal,
-            @Nullable KeptTable kept) {
-        /** Of which nothing outlives this process. */
+            @Nullable KeptTable kept,
+            boolean isFilledByVmm) {
+        /** Of which nothing outlives this process, and whose VMM fills no pages. */
         public Guest(
                 String space,
                 PageFaults uffd,
@@ -97,7 +99,7 @@ public final class Pager implements DutyCycle {
                 WorkingSet workingSet,
                 Pins pins,
                 @Nullable PageSeal seal) {
-            this(space, uffd, file, regions, pageBytes, written, workingSet, pins, seal, null);
+            this(space, uffd, file, regions, pageBytes, written, workingSet, pins, seal, null, false);
         }
     }
 

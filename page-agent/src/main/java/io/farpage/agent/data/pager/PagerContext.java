@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class PagerContext {
     private final String space;
     private final @Nullable GuestFile file;
+    private final boolean isFilledByVmm;
     private final Pins pins;
     private final @Nullable KeptTable kept;
     private final PagePool pool;
@@ -29,6 +30,7 @@ final class PagerContext {
         this.clock = clock;
         space = guest.space();
         file = guest.file();
+        isFilledByVmm = guest.isFilledByVmm();
         pins = guest.pins();
         kept = guest.kept();
         pool = backing.pool();
@@ -70,6 +72,11 @@ final class PagerContext {
     @Nullable
     GuestFile file() {
         return file;
+    }
+
+    /** Whether the VMM may put pages that are not resident into the file itself. */
+    boolean isFilledByVmm() {
+        return isFilledByVmm;
     }
 
     /** What outlives this process; null if nothing does. */

@@ -20,6 +20,7 @@ public final class PagerCounters {
     private final Counter evictions = new Counter();
     private final Counter writtenBack = new Counter();
     private final Counter elided = new Counter();
+    private final Counter foreign = new Counter();
     private final Counter hedged = new Counter();
     private final Counter repaired = new Counter();
     private final SingleWriterRecorder fault = new SingleWriterRecorder(HIGHEST_NANOS, 3);
@@ -89,6 +90,11 @@ public final class PagerCounters {
     /** Pages evicted without a write because they were zeros. */
     public Counter elided() {
         return elided;
+    }
+
+    /** Pages at their homes that the memory file had although the agent had not installed them. */
+    public Counter foreign() {
+        return foreign;
     }
 
     /** READs that took so long that another home was asked as well. */

@@ -10,6 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The state of a page after the kernel has refused to install it, and whether its thread is woken. */
@@ -141,6 +142,51 @@ class InstallerTest {
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
         assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertFalse(installer.hostMemory().isPaused());
+    }
+
+    /** The second number is what UFFDIO_CONTINUE answers of a large page: 0 maps it. */
+    @ParameterizedTest
+    @CsvSource({
+        "4096, FETCHING, 0, true, 1",
+        "4096, REMOTE, 0, true, 1",
+        "4096, ZERO, 0, true, 0",
+        "4096, DIRTY, 0, true, 0",
+        "4096, FETCHING, 0, false, 0",
+        "2097152, FETCHING, 0, true, 1",
+        "2097152, REMOTE, 17, true, 1",
+        "2097152, FETCHING, 14, true, 0"
+    })
+    void shouldReportPageThatExistsOnlyIfItIsAtHome(
+            int pageBytes, State state, int continued, boolean shared, int reported) {
+        AddressSpace memory = parts.memory(kernel, shared, pageBytes, table);
+        exists(memory, state, continued);
+        assertEquals(reported, memory.context().counters().foreign().get());
+    }
+
+    @Test
+    void shouldNotReportPageThatExistsWhenVmmFillsPages() {
+        AddressSpace memory = parts.filledMemory(kernel, SMALL, table);
+        exists(memory, State.FETCHING, 0);
+        assertEquals(0, memory.context().counters().foreign().get());
+    }
+
+    private void exists(AddressSpace memory, State state, int continued) {
+        table.setState(PAGE, state.number);
+        kernel.refuse(Errno.EEXIST, continued);
+        new Installer(memory, Installer.Sharers.NONE).copy(PAGE, 1, 0, false);
+    }
+
+    enum State {
+        ZERO(PageTable.ZERO),
+        REMOTE(PageTable.REMOTE),
+        FETCHING(PageTable.FETCHING),
+        DIRTY(PageTable.DIRTY);
+
+        private final int number;
+
+        State(int number) {
+            this.number = number;
+        }
     }
 
     @Test

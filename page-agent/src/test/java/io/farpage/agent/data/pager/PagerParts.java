@@ -14,6 +14,7 @@ import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a part of a pager needs, for tests that drive it by hand: a shard without devices, a pool, and homes whose links are down.
@@ -52,20 +53,38 @@ final class PagerParts implements AutoCloseable {
 
     /** The VMM's address space. */
     AddressSpace memory(PageFaults kernel, boolean shared, GuestLayout layout, PageTable table, SpaceMap map) {
+        return memory(kernel, shared ? new EmptyFile() : null, false, layout, table, map);
+    }
+
+    /** As {@link #memory(PageFaults, boolean, int, PageTable)}, of a file that the VMM may fill. */
+    AddressSpace filledMemory(PageFaults kernel, int pageBytes, PageTable table) {
+        GuestLayout layout = layout(table.pages(), pageBytes);
+        return memory(kernel, new EmptyFile(), true, layout, table, map(table.pages(), pageBytes, "b"));
+    }
+
+    private AddressSpace memory(
+            PageFaults kernel,
+            @Nullable GuestFile file,
+            boolean isFilledByVmm,
+            GuestLayout layout,
+            PageTable table,
+            SpaceMap map) {
         Pager.Guest guest = new Pager.Guest(
                 "test",
                 kernel,
-                shared ? new EmptyFile() : null,
+                file,
                 List.of(),
                 layout.pageBytes(),
                 true,
                 WorkingSet.EMPTY,
                 Pins.NONE,
-                null);
+                null,
+                null,
+                isFilledByVmm);
         Pager.Backing backing = new Pager.Backing("a", 1, () -> map, PeerLink::new, fetcher, pool);
         PagerContext context =
                 new PagerContext(guest, backing, new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, prefetch), clock);
-        return new AddressSpace(context, kernel, layout, table, shared);
+        return new AddressSpace(context, kernel, layout, table, file != null);
     }
 
     PagePool pool() {

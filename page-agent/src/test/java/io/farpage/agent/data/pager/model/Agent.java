@@ -144,7 +144,8 @@ final class Agent {
                         workingSet,
                         world.pins,
                         world.seal == null ? null : world.seal.begin(),
-                        table),
+                        table,
+                        false),
                 new Pager.Backing(
                         ModelPool.NODE,
                         ModelPool.INCARNATION,

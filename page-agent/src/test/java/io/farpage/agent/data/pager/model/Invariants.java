@@ -72,6 +72,9 @@ final class Invariants {
         if (!world.isPrivate()) {
             checkLimit();
         }
+        if (world.agent.pager().counters().foreign().get() > 0) {
+            throw new AssertionError("a page was reported that the agent has installed itself");
+        }
     }
 
     private void check(SimulatedKernel kernel, Truth truth) {

@@ -5,6 +5,7 @@ import io.farpage.agent.config.AgentOptions;
 import io.farpage.agent.config.FaultTraceKeys;
 import io.farpage.agent.config.LatencyKeys;
 import io.farpage.agent.config.Providers;
+import io.farpage.agent.config.QueuePairMemory;
 import io.farpage.agent.control.CloseStack;
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.LocalNode;
@@ -123,6 +124,7 @@ public final class PageAgent implements AutoCloseable {
         Optional<Tracer> tracer = TraceKeys.begin(config, "page-agent", node).map(parts::add);
         AgentAudit audit = new AgentAudit(doors.audit());
         List<OptionalInt> cpus = AgentOptions.shardCpus(config);
+        QueuePairMemory.of(config).shortage().ifPresent(log::warn);
         incarnation = Incarnation.draw();
         keeping = parts.add(PoolKeeping.open(config, node, incarnation, start.claimed()));
         pool = keeping.pool();

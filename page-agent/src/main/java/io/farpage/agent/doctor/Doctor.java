@@ -3,6 +3,7 @@ package io.farpage.agent.doctor;
 import static io.farpage.agent.doctor.Line.check;
 
 import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.QueuePairMemory;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.config.Config;
 import io.farpage.config.HostPort;
@@ -64,6 +65,7 @@ public final class Doctor {
                     .one(HostChecks::gpuDirect);
         }
         return findings.one(MemoryChecks::memlock)
+                .one(facts -> MemoryChecks.queuePairs(QueuePairMemory.of(facts.config())))
                 .all(MemoryChecks::hugepages)
                 .one(MemoryChecks::numaNode)
                 .one(MemoryChecks::numaBalancing)

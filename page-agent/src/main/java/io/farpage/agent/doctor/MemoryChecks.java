@@ -2,6 +2,7 @@ package io.farpage.agent.doctor;
 
 import static io.farpage.agent.doctor.Line.check;
 
+import io.farpage.agent.config.QueuePairMemory;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.LockPolicy;
@@ -44,6 +45,14 @@ final class MemoryChecks {
                                 ? "may not be locked as a whole"
                                 : "cannot be registered with a device"),
                 raiseMemlock(needed));
+    }
+
+    /** Whether the JVM permits the native memory of all links that the configuration permits. */
+    static Line queuePairs(QueuePairMemory memory) {
+        Line.Check check = check("memory.queue_pairs", "queue pairs");
+        return memory.shortage()
+                .map(shortage -> check.warn(shortage, "export FARPAGE_JAVA_OPTS=" + memory.flag()))
+                .orElseGet(() -> check.ok(memory.toString()));
     }
 
     /** For login sessions, in force at the next one; a systemd unit needs {@code LimitMEMLOCK=infinity} instead. */

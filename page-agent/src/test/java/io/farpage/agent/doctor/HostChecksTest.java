@@ -4,6 +4,7 @@ import static io.farpage.agent.doctor.FakeHost.line;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.agent.config.QueuePairMemory;
 import io.farpage.linux.Errno;
 import io.farpage.linux.PosixException;
 import java.nio.file.Path;
@@ -63,6 +64,21 @@ final class HostChecksTest {
         assertEquals(Level.WARN, higher.level());
         assertTrue(higher.fix().contains("LimitRTPRIO=50"), higher.fix());
         assertEquals("50 may be taken: this process has CAP_SYS_NICE", capable.detail());
+    }
+
+    @Test
+    void shouldWarnOfLinksForWhichTheJvmPermitsTooLittleMemory() {
+        Line enough = MemoryChecks.queuePairs(new QueuePairMemory("links", 1 << 20, 4 << 20));
+        Line little = MemoryChecks.queuePairs(new QueuePairMemory("links", 4 << 20, 4 << 20));
+
+        assertEquals(Level.OK, enough.level());
+        assertEquals("1 MiB of native memory for queue pairs, 4 MiB permitted", enough.detail());
+        assertEquals(Level.WARN, little.level());
+        assertEquals("export FARPAGE_JAVA_OPTS=-XX:MaxDirectMemorySize=8m", little.fix());
+        assertEquals(
+                Level.OK,
+                line(new FakeHost(directory).examine(DEFAULTS), "memory.queue_pairs")
+                        .level());
     }
 
     @Test

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 
 /**
  * A message header and its vector of buffers, made once and filled in again and again (recvmsg(2), readv(2)).
@@ -33,13 +34,28 @@ public final class Message {
 
     /** @param capacity buffers that it can hold, 1 to {@link #MAX_BUFFERS} */
     public Message(int capacity) {
+        this(capacity, Arena.ofAuto());
+    }
+
+    /**
+     * Makes a message in memory that the caller gives.
+     *
+     * @param capacity buffers that it can hold, 1 to {@link #MAX_BUFFERS}
+     * @param allocator gives memory that is zero and stays valid while the message is used
+     */
+    public Message(int capacity, SegmentAllocator allocator) {
         if (capacity < 1 || capacity > MAX_BUFFERS) {
             throw new IllegalArgumentException("capacity " + capacity + " is not within 1.." + MAX_BUFFERS);
         }
-        this.memory = Arena.ofAuto().allocate(HEADER_SIZE + (long) capacity * ENTRY, 8);
+        this.memory = allocator.allocate(bytes(capacity), 8);
         this.address = memory.address();
         this.capacity = capacity;
         memory.set(JAVA_LONG, IOV, address + HEADER_SIZE);
+    }
+
+    /** Bytes of native memory of a message that can hold {@code capacity} buffers. */
+    public static long bytes(int capacity) {
+        return HEADER_SIZE + (long) capacity * ENTRY;
     }
 
     /** Address of the {@code struct msghdr}. */

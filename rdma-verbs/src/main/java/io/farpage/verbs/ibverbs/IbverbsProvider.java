@@ -9,6 +9,7 @@ import io.farpage.verbs.Availability.Available;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Availability.Unavailable;
 import io.farpage.verbs.Device;
+import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.VerbsProvider;
 import io.farpage.verbs.ibverbs.LibIbverbs.Loading;
@@ -46,6 +47,12 @@ public final class IbverbsProvider implements VerbsProvider {
     IbverbsProvider(IbvOptions options, Host host) {
         this.options = options;
         this.host = host;
+    }
+
+    /** Bytes of native memory that a queue pair takes apart from what the library and the device take. */
+    public static long nativeBytes(QpOptions queuePair) {
+        QpOptions.Sizes sizes = queuePair.sizes();
+        return (long) sizes.maxSendWr() * SendChain.stride(sizes.maxSge(), sizes.maxInlineData());
     }
 
     @Override

@@ -21,9 +21,14 @@ final class SendChain extends WrChain {
     private int lastInline;
 
     SendChain(int capacity, int maxSge, int maxInline) {
-        super(capacity, SendWr.SIZE, (SendWr.SIZE + maxSge * Sge.SIZE + maxInline + 63) & -64, maxSge);
+        super(capacity, SendWr.SIZE, stride(maxSge, maxInline), maxSge);
         this.inlineData = SendWr.SIZE + maxSge * Sge.SIZE;
         this.maxInline = maxInline;
+    }
+
+    /** Bytes of native memory of one work request. */
+    static int stride(int maxSge, int maxInline) {
+        return (SendWr.SIZE + maxSge * Sge.SIZE + maxInline + 63) & -64;
     }
 
     /** Discards them all, and unlinks them: an unlinked slot is what {@link #add} expects. */

@@ -4,8 +4,7 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.Message;
 import io.farpage.linux.SocketIo;
 import io.farpage.linux.crypto.TlsStream;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,8 +20,7 @@ final class EncryptedStream implements SocketStream {
     private final int fd;
     private final Errno errno;
     private final TlsStream tls;
-    private final MemorySegment record = Arena.ofAuto().allocate(TlsStream.MAX_RECORD, 64);
-    private final long recordAddress = record.address();
+    private final long recordAddress;
     private boolean unsent;
     private boolean received;
     /** Negative error number of a stream that TLS has ended. */
@@ -32,12 +30,14 @@ final class EncryptedStream implements SocketStream {
      * Takes over {@code tls}.
      *
      * @param owner names the connection in messages
+     * @param memory where the stream has its buffer, longer than it is used
      */
-    EncryptedStream(String owner, int fd, Errno errno, TlsStream tls) {
+    EncryptedStream(String owner, int fd, Errno errno, TlsStream tls, SegmentAllocator memory) {
         this.owner = owner;
         this.fd = fd;
         this.errno = errno;
         this.tls = tls;
+        this.recordAddress = memory.allocate(TlsStream.MAX_RECORD, 64).address();
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.linux.Errno;
+import io.farpage.linux.Message;
 import io.farpage.linux.SocketIo;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpOptions.Sizes;
@@ -25,6 +26,7 @@ final class Initiator {
     private final QpLifecycle lifecycle;
     private final PendingWork pending;
     private final ResponderSlot responders;
+    private final BufferPool.Lease memory;
     private final SendQueue queue;
     private final InitiatorConnection connection;
     private final LocalFault fault = new LocalFault();
@@ -46,10 +48,13 @@ final class Initiator {
         this.lifecycle = lifecycle;
         this.pending = pending;
         this.responders = responders;
-        this.queue = new SendQueue(init.toString(), sizes.maxSendWr(), sizes.maxSge(), sizes.maxInlineData());
+        this.memory = init.device().buffers().lease();
+        this.queue = new SendQueue(init.toString(), sizes.maxSendWr(), sizes.maxSge(), sizes.maxInlineData(), memory);
         this.connection = new InitiatorConnection(init);
-        this.sender = new RequestSender(queue, connection, fault, sizes.maxSge());
-        this.receiver = new ReplyReceiver(queue, connection, fault, sizes.maxSge());
+        this.sender =
+                new RequestSender(queue, connection, fault, new Message(RequestSender.buffers(sizes.maxSge()), memory));
+        this.receiver =
+                new ReplyReceiver(queue, connection, fault, new Message(ReplyReceiver.buffers(sizes.maxSge()), memory));
         this.timer = new InitiatorTimer(options.retries());
         queue.reset(lifecycle.psn());
     }
@@ -78,6 +83,12 @@ final class Initiator {
         fault.clear();
         failedAt = NEVER;
         timer.progressed();
+    }
+
+    /** The queue pair is closed, and no completion queue polls it. */
+    synchronized void close() {
+        queue.close();
+        memory.release();
     }
 
     /** Moves the queue pair to ERR and ends both connections. */

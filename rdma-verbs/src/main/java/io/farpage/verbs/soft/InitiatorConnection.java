@@ -58,6 +58,7 @@ final class InitiatorConnection {
 
     private Phase phase = Phase.IDLE;
     private InetSocketAddress peer = new InetSocketAddress(0);
+    private final BufferPool.Lease memory;
     private int fd = -1;
     /** Events that the channel watches the socket for; 0 if it does not. */
     private int watched;
@@ -80,6 +81,7 @@ final class InitiatorConnection {
     InitiatorConnection(QpInit init) {
         this.init = init;
         this.channel = init.queues().sends().channel();
+        this.memory = init.device().buffers().lease();
     }
 
     /**
@@ -286,7 +288,7 @@ final class InitiatorConnection {
             switch (loading.get()) {
                 case LibSsl.Loading.Loaded(LibSsl library) -> {
                     stream = new EncryptedStream(
-                            init.toString(), fd, errno, key.get().client(library));
+                            init.toString(), fd, errno, key.get().client(library), memory);
                     phase = Phase.SECURING;
                 }
                 case LibSsl.Loading.Failed failed -> warn("the peer requires encryption, and " + failed);
@@ -372,6 +374,7 @@ final class InitiatorConnection {
         if (stream != null) {
             stream.close();
             stream = null;
+            memory.release();
         }
         if (fd >= 0) {
             unwatch();

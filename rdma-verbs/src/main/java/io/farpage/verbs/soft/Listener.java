@@ -53,6 +53,8 @@ final class Listener implements AutoCloseable {
             Caller.class,
             PlainStream.class,
             EncryptedStream.class,
+            BufferPool.class,
+            BufferPool.Lease.class,
             Responder.class,
             ResponderConnection.class,
             RequestStream.class,

@@ -3,24 +3,31 @@ package io.farpage.verbs.soft;
 import io.farpage.linux.Errno;
 import io.farpage.linux.Message;
 import io.farpage.verbs.WcStatus;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 
 /** Replies that go out with one call, straight from registered memory. Owned by one responder. */
 final class ReplyBatch {
     private static final int MAX_REPLIES = 128;
     private static final long MAX_BYTES = 256 * 1024;
 
+    /** Bytes of native memory of one. */
+    static final long BYTES =
+            Message.bytes(2 * MAX_REPLIES) + MAX_REPLIES * (long) (Wire.REPLY_SIZE + Wire.ATOMIC_RESULT_SIZE);
+
     private final SocketStream stream;
-    private final Message message = new Message(2 * MAX_REPLIES);
-    private final MemorySegment headers = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.REPLY_SIZE, 64);
-    private final MemorySegment results = Arena.ofAuto().allocate(MAX_REPLIES * (long) Wire.ATOMIC_RESULT_SIZE, 8);
+    private final Message message;
+    private final MemorySegment headers;
+    private final MemorySegment results;
     private int count;
     private int reads;
     private boolean hasMemory;
 
-    ReplyBatch(SocketStream stream) {
+    ReplyBatch(SocketStream stream, SegmentAllocator memory) {
         this.stream = stream;
+        this.message = new Message(2 * MAX_REPLIES, memory);
+        this.headers = memory.allocate(MAX_REPLIES * (long) Wire.REPLY_SIZE, 64);
+        this.results = memory.allocate(MAX_REPLIES * (long) Wire.ATOMIC_RESULT_SIZE, 8);
     }
 
     boolean isFull() {

@@ -33,11 +33,17 @@ final class ReplyReceiver {
     private WcStatus failure = WcStatus.SUCCESS;
     private int failureDetail;
 
-    ReplyReceiver(SendQueue queue, InitiatorConnection connection, LocalFault fault, int maxSge) {
+    /** @param in has {@link #buffers} buffers */
+    ReplyReceiver(SendQueue queue, InitiatorConnection connection, LocalFault fault, Message in) {
         this.queue = queue;
         this.connection = connection;
         this.fault = fault;
-        this.in = new Message(BUFFERS + 1 + maxSge);
+        this.in = in;
+    }
+
+    /** Buffers that one call receives into at most. */
+    static int buffers(int maxSge) {
+        return BUFFERS + 1 + maxSge;
     }
 
     void reset() {

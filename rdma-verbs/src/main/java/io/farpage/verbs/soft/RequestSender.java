@@ -20,11 +20,17 @@ final class RequestSender {
     private boolean broken;
     private boolean blocked;
 
-    RequestSender(SendQueue queue, InitiatorConnection connection, LocalFault fault, int maxSge) {
+    /** @param out has {@link #buffers} buffers */
+    RequestSender(SendQueue queue, InitiatorConnection connection, LocalFault fault, Message out) {
         this.queue = queue;
         this.connection = connection;
         this.fault = fault;
-        this.out = new Message(BUFFERS + 1 + maxSge);
+        this.out = out;
+    }
+
+    /** Buffers that one call sends from at most. */
+    static int buffers(int maxSge) {
+        return BUFFERS + 1 + maxSge;
     }
 
     void reset() {

@@ -3,8 +3,8 @@ package io.farpage.verbs.soft;
 import io.farpage.linux.Errno;
 import io.farpage.linux.PollSet;
 import io.farpage.linux.SocketIo;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 
 /**
  * The incoming bytes of one connection. One receive call returns many requests. The part of a payload that did not arrive with its header is received
@@ -20,18 +20,20 @@ final class RequestStream {
     private final SocketStream stream;
     private final IdleStrategy idle;
     private final long spinNanos;
-    private final MemorySegment buffer = Arena.ofAuto().allocate(CAPACITY, 64);
-    private final long address = buffer.address();
+    private final MemorySegment buffer;
+    private final long address;
     private int position;
     private int limit;
     private boolean used;
 
-    RequestStream(int fd, Errno errno, SocketStream stream, IdleStrategy idle, long spinNanos) {
+    RequestStream(int fd, Errno errno, SocketStream stream, SoftOptions.Responders options, SegmentAllocator memory) {
         this.fd = fd;
         this.errno = errno;
         this.stream = stream;
-        this.idle = idle;
-        this.spinNanos = spinNanos;
+        this.idle = options.idle();
+        this.spinNanos = options.spin().toNanos();
+        this.buffer = memory.allocate(CAPACITY, 64);
+        this.address = buffer.address();
     }
 
     MemorySegment bytes() {

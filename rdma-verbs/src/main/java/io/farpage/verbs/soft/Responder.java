@@ -37,7 +37,7 @@ final class Responder {
         this.init = init;
         this.lifecycle = lifecycle;
         this.receives = receives;
-        this.connection = new ResponderConnection(init.toString(), caller, options);
+        this.connection = new ResponderConnection(init, caller);
         this.peer = caller.from();
         this.requests = connection.requests();
         this.replies = connection.replies();
@@ -53,8 +53,14 @@ final class Responder {
                 .unstarted(this::run);
     }
 
+    /** If this throws, since the system has no thread left, the connection stays the caller's and the responder is unusable. */
     void start() {
-        thread.start();
+        try {
+            thread.start();
+        } catch (Throwable e) {
+            connection.abandon();
+            throw e;
+        }
     }
 
     Quiescence quiescence() {

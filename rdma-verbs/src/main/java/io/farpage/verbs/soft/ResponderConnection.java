@@ -16,6 +16,7 @@ final class ResponderConnection {
     private final String owner;
     private final int fd;
     private final Errno errno = Errno.create();
+    private final BufferPool.Lease memory;
     private final SocketStream stream;
     private final RequestStream requests;
     private final ReplyBatch replies;
@@ -26,17 +27,18 @@ final class ResponderConnection {
     /**
      * The connection owns the caller's descriptor from now on. Nothing is read from it yet.
      *
-     * @param owner names the queue pair in messages
+     * @param init of the queue pair that serves it
      */
-    ResponderConnection(String owner, Caller caller, SoftOptions.Responders options) {
-        this.owner = owner;
+    ResponderConnection(QpInit init, Caller caller) {
+        this.owner = init.toString();
         this.fd = caller.fd();
+        this.memory = init.device().buffers().lease();
         this.stream = caller.tls()
-                .<SocketStream>map(tls -> new EncryptedStream(owner, fd, errno, tls))
+                .<SocketStream>map(tls -> new EncryptedStream(owner, fd, errno, tls, memory))
                 .orElseGet(() -> new PlainStream(fd, errno));
-        this.requests = new RequestStream(
-                fd, errno, stream, options.idle(), options.spin().toNanos());
-        this.replies = new ReplyBatch(stream);
+        this.requests =
+                new RequestStream(fd, errno, stream, init.device().options().responders(), memory);
+        this.replies = new ReplyBatch(stream, memory);
     }
 
     /**
@@ -102,9 +104,16 @@ final class ResponderConnection {
         quiescence.enter();
     }
 
+    /** Closes the connection. Called by the thread that uses it, at its end. */
     synchronized void close() {
         closed = true;
         stream.close();
+        abandon();
         FileIo.close(errno, fd);
+    }
+
+    /** Gives back the buffers of a connection that no thread uses. */
+    void abandon() {
+        memory.release();
     }
 }

@@ -35,7 +35,7 @@ final class ResponderSlot {
             responder = next;
             try {
                 next.start();
-            } catch (Throwable e) { // the system has no thread left: the connection stays the caller's
+            } catch (Throwable e) {
                 responder = null;
                 throw e;
             }

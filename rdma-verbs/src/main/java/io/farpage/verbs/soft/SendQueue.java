@@ -6,8 +6,8 @@ import io.farpage.verbs.QueueFullException;
 import io.farpage.verbs.SendFlag;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WcStatus;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 
 /**
  * The send work requests of a queue pair: a ring that is also the output queue, since each slot holds its encoded request. Positions
@@ -17,7 +17,9 @@ final class SendQueue {
     private static final int EINVAL = 22;
 
     private final String owner;
-    private final int capacity;
+    /** Work requests that it takes; 0 once it is closed. */
+    private int capacity;
+
     private final int mask;
     private final int maxSge;
     private final int maxInline;
@@ -54,12 +56,12 @@ final class SendQueue {
     private long readsAcked;
     private int firstPsn;
 
-    SendQueue(String owner, int capacity, int maxSge, int maxInline) {
+    SendQueue(String owner, int capacity, int maxSge, int maxInline, SegmentAllocator memory) {
         this.owner = owner;
         this.capacity = capacity;
         this.maxSge = maxSge;
         this.maxInline = maxInline;
-        int slots = Integer.highestOneBit(Math.max(1, capacity * 2 - 1));
+        int slots = slots(capacity);
         this.mask = slots - 1;
         this.wrIds = new long[slots];
         this.opcodes = new byte[slots];
@@ -69,11 +71,23 @@ final class SendQueue {
         this.addresses = new long[slots * maxSge];
         this.lengths = new int[slots * maxSge];
         this.lkeys = new int[slots * maxSge];
-        this.inlineStride = Math.max(maxInline, Wire.ATOMIC_OPERANDS_SIZE) + 7 & ~7;
-        Arena arena = Arena.ofAuto();
-        this.requests = arena.allocate((long) slots * Wire.REQUEST_SIZE, 64);
-        this.replies = arena.allocate((long) slots * Wire.REPLY_SIZE, 64);
-        this.inline = arena.allocate((long) slots * inlineStride, 64);
+        this.inlineStride = inlineStride(maxInline);
+        this.requests = memory.allocate((long) slots * Wire.REQUEST_SIZE, 64);
+        this.replies = memory.allocate((long) slots * Wire.REPLY_SIZE, 64);
+        this.inline = memory.allocate((long) slots * inlineStride, 64);
+    }
+
+    private static int slots(int capacity) {
+        return Integer.highestOneBit(Math.max(1, capacity * 2 - 1));
+    }
+
+    private static int inlineStride(int maxInline) {
+        return Math.max(maxInline, Wire.ATOMIC_OPERANDS_SIZE) + 7 & ~7;
+    }
+
+    /** Bytes of native memory of a send queue. */
+    static long bytes(int capacity, int maxInline) {
+        return (long) slots(capacity) * (Wire.REQUEST_SIZE + Wire.REPLY_SIZE + inlineStride(maxInline));
     }
 
     static void requireLength(int length) {
@@ -92,6 +106,18 @@ final class SendQueue {
         readsSent = 0;
         readsAcked = 0;
         firstPsn = psn;
+    }
+
+    /** Discards everything and takes nothing from now on: its memory is given back. */
+    void close() {
+        reset(0);
+        capacity = 0;
+    }
+
+    private VerbsException full() {
+        return capacity == 0
+                ? new VerbsException("prepare on " + owner + ": it is closed")
+                : new QueueFullException(owner, "max_send_wr", capacity);
     }
 
     int space() {
@@ -114,7 +140,7 @@ final class SendQueue {
             int sendFlags) {
         requireLength(length);
         if (space() == 0) {
-            throw new QueueFullException(owner, "max_send_wr", capacity);
+            throw full();
         }
         int slot = slot(prepared);
         boolean inlined = (sendFlags & SendFlag.INLINE) != 0;

@@ -54,6 +54,7 @@ final class SoftDevice implements Device {
     private final SoftOptions options;
     private final Refusals refusals;
     private final OpenChildren children;
+    private final BufferPool buffers = new BufferPool();
     private final SecureRandom random = new SecureRandom();
     private final Map<Integer, Optional<SoftQueuePair>> queuePairs = new ConcurrentHashMap<>();
     private final Set<Integer> keys = ConcurrentHashMap.newKeySet();
@@ -82,6 +83,11 @@ final class SoftDevice implements Device {
 
     OpenChildren children() {
         return children;
+    }
+
+    /** The native memory of connections and queue pairs. */
+    BufferPool buffers() {
+        return buffers;
     }
 
     int port() {
@@ -190,7 +196,7 @@ final class SoftDevice implements Device {
         }
     }
 
-    QpOptions clamp(QpOptions wanted) {
+    static QpOptions clamp(QpOptions wanted) {
         return wanted.withSizes(wanted.sizes().atMost(MAX_QP_WR, MAX_SGE, MAX_INLINE, MAX_RD_ATOMIC));
     }
 

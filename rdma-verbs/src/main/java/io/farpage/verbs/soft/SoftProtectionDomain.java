@@ -107,7 +107,7 @@ final class SoftProtectionDomain implements ProtectionDomain {
             QpOptions options) {
         SoftCompletionQueue sends = ownQueue(sendQueue);
         SoftCompletionQueue receives = ownQueue(receiveQueue);
-        QpOptions clamped = device.clamp(options);
+        QpOptions clamped = SoftDevice.clamp(options);
         int qpn = device.reserveQpn();
         QpQueues queues = new QpQueues(sends, receives, shared);
         SoftQueuePair queuePair = new SoftQueuePair(new QpInit(this, queues, clamped, qpn));
@@ -120,6 +120,7 @@ final class SoftProtectionDomain implements ProtectionDomain {
         } catch (RuntimeException e) {
             sends.remove(queuePair);
             children.remove(queuePair);
+            queuePair.initiator().close();
             device.releaseQpn(qpn);
             throw e;
         }

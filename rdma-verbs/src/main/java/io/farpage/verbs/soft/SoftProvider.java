@@ -1,11 +1,14 @@
 package io.farpage.verbs.soft;
 
 import io.farpage.linux.Libc;
+import io.farpage.linux.Message;
 import io.farpage.linux.NativeThread;
 import io.farpage.linux.crypto.LibSsl;
+import io.farpage.linux.crypto.TlsStream;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Availability.Reason;
 import io.farpage.verbs.Device;
+import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.VerbsProvider;
 import java.util.List;
@@ -31,6 +34,17 @@ public final class SoftProvider implements VerbsProvider {
     /** Has the connections that devices of this provider refuse from now on told to a listener. Any thread. */
     public void onRefusal(RefusedConnection.Listener listener) {
         refusals = listener;
+    }
+
+    /** Bytes of native memory that a queue pair takes with its two connections, if these are encrypted. */
+    public static long nativeBytes(QpOptions options) {
+        QpOptions.Sizes sizes = SoftDevice.clamp(options).sizes();
+        return SendQueue.bytes(sizes.maxSendWr(), sizes.maxInlineData())
+                + Message.bytes(RequestSender.buffers(sizes.maxSge()))
+                + Message.bytes(ReplyReceiver.buffers(sizes.maxSge()))
+                + RequestStream.CAPACITY
+                + ReplyBatch.BYTES
+                + 2L * TlsStream.MAX_RECORD;
     }
 
     @Override

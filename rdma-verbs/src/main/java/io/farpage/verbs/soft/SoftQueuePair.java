@@ -171,6 +171,7 @@ final class SoftQueuePair implements QueuePair {
         }
         queues().sends().remove(this);
         queues().receives().remove(this);
+        initiator.close();
         init.device().remove(this);
         init.domain().removeQueuePair(this);
     }

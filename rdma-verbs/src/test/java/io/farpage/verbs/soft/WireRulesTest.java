@@ -129,7 +129,7 @@ final class WireRulesTest {
 
     @Test
     void shouldNumberItsOwnRequestsFromZeroBehindTheLastPacketNumber() {
-        SendQueue sends = new SendQueue("a test", 8, 1, 0);
+        SendQueue sends = new SendQueue("a test", 8, 1, 0, Arena.ofAuto());
         sends.reset(LAST_PSN - 1);
         assertEquals(LAST_PSN - 1, sends.psn(0));
         assertEquals(LAST_PSN, sends.psn(1));

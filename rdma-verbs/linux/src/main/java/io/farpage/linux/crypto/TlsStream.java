@@ -46,9 +46,10 @@ public final class TlsStream implements AutoCloseable {
     private static final int UPDATE_NOT_REQUESTED = 0;
 
     private final LibSsl library;
-    private final Arena arena = Arena.ofShared();
-    private final long pointer;
-    private final MemorySegment cell;
+    /** Where libssl puts an address. In an automatic arena: closing a shared one stops every thread of the JVM for a moment. */
+    private final MemorySegment cell = Arena.ofAuto().allocate(JAVA_LONG);
+
+    private final long pointer = cell.address();
     private final long rekeyRecords;
     private final long ssl;
     /** The two sides of the rings: libssl's, and the socket's. */
@@ -76,8 +77,6 @@ public final class TlsStream implements AutoCloseable {
         this.ssl = made.ssl();
         this.inner = made.inner();
         this.outer = made.outer();
-        this.cell = arena.allocate(JAVA_LONG);
-        this.pointer = cell.address();
     }
 
     /**
@@ -242,7 +241,6 @@ public final class TlsStream implements AutoCloseable {
             library.context().forgetPsk(ssl);
             library.free(ssl);
             library.bioFree(outer);
-            arena.close();
         }
     }
 }

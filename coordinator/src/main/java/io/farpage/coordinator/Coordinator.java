@@ -40,7 +40,6 @@ import org.slf4j.LoggerFactory;
 public final class Coordinator implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
-    private static final Duration SHORTEST_CHECK = Duration.ofMillis(10);
 
     private static final Duration STORE_PAUSE = Duration.ofSeconds(1);
     /** How long leases may take to be checked, a commit on a slow disk included. */
@@ -61,7 +60,7 @@ public final class Coordinator implements AutoCloseable {
     private record Records(Store store, Lineage lineage, Ledger ledger) {}
 
     /** What is done from time to time. */
-    private record Routine(Membership membership, Rebalancer rebalancer, Repairs repairs, LoopPulse pulse) {}
+    private record Routine(LeaseCheck leases, Rebalancer rebalancer, Repairs repairs, LoopPulse pulse) {}
 
     private Coordinator(Config config, Records records, RestServer server, Routine routine, Doors doors) {
         this.store = records.store();
@@ -71,8 +70,7 @@ public final class Coordinator implements AutoCloseable {
         this.doors = doors;
         this.audit = doors.audit(config);
         this.pulse = routine.pulse();
-        Duration shorter = config.get(Settings.LEASE).dividedBy(20);
-        Duration checkEvery = shorter.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : shorter;
+        Duration checkEvery = routine.leases().longest();
         this.leaseWatch = Thread.ofPlatform().daemon().name("lease-watch").unstarted(() -> watch(routine, checkEvery));
         this.repairs = Thread.ofPlatform().daemon().name("repairs").unstarted(() -> repair(routine, checkEvery));
     }
@@ -149,7 +147,11 @@ public final class Coordinator implements AutoCloseable {
                 config,
                 new Records(store, lineage, ledger),
                 server,
-                new Routine(membership, rebalancer, repairs, pulse),
+                new Routine(
+                        new LeaseCheck(lineage, ledger, membership, config.get(Settings.LEASE)),
+                        rebalancer,
+                        repairs,
+                        pulse),
                 doors);
     }
 
@@ -183,9 +185,7 @@ public final class Coordinator implements AutoCloseable {
         while (!closed) {
             pulse.beat(LONGEST_STEP.plus(STORE_PAUSE));
             try {
-                ledger.probe();
-                routine.membership().expire(every).forEach(this::failed);
-                Duration pause = untilNextCheck(routine.membership().untilExpiry(), every);
+                Duration pause = routine.leases().step(this::failed);
                 pulse.beat(pause.plus(LONGEST_STEP));
                 Thread.sleep(pause);
             } catch (InterruptedException e) {
@@ -224,12 +224,6 @@ public final class Coordinator implements AutoCloseable {
                 pause(every);
             }
         }
-    }
-
-    /** A lease is looked at when it ends, and not a whole pause later. */
-    private static Duration untilNextCheck(Duration untilExpiry, Duration every) {
-        Duration sooner = untilExpiry.compareTo(every) < 0 ? untilExpiry : every;
-        return sooner.compareTo(SHORTEST_CHECK) < 0 ? SHORTEST_CHECK : sooner;
     }
 
     private void failed(String node) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses requests that this coordinator must not carry out, and stamps every answer with the cluster id, the epoch and the revision. A request of
- * an agent that has seen more than this coordinator knows is refused; from then on every change is.
+ * an agent that has seen more than this coordinator knows is refused; if the agent's node is registered, every change is from then on.
  */
 public final class Guard {
 
@@ -38,8 +38,9 @@ public final class Guard {
             return;
         }
         @Nullable String header = ctx.header(Seen.HEADER);
-        if (header != null && mayHaveSeen(AccessControl.identity(ctx))) {
-            lineage.require(Requests.parameter(Seen.HEADER, header, Seen::parse));
+        Identity identity = AccessControl.identity(ctx);
+        if (header != null && mayHaveSeen(identity)) {
+            lineage.require(Requests.parameter(Seen.HEADER, header, Seen::parse), mayBeRegistered(identity));
         }
         Optional<String> behind = lineage.behind();
         if (behind.isPresent() && !ctx.method().equals(HandlerType.GET)) {
@@ -50,6 +51,12 @@ public final class Guard {
     /** One such header can end all changes, so it counts only from agents. */
     private static boolean mayHaveSeen(Identity identity) {
         return identity instanceof Identity.Node || identity instanceof Identity.Unauthenticated;
+    }
+
+    /** A client without authentication does not show which node it is. */
+    private boolean mayBeRegistered(Identity identity) {
+        return !(identity instanceof Identity.Node(String id))
+                || ledger.state().nodes().containsKey(id);
     }
 
     private void after(Context ctx) {

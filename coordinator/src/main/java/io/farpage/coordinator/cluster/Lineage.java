@@ -11,6 +11,7 @@ import io.farpage.coordinator.store.Table;
 import io.farpage.rest.ProblemException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -140,11 +141,13 @@ public final class Lineage {
     }
 
     /**
-     * Checks that this coordinator knows all that an agent has seen.
+     * Checks that this coordinator knows all that an agent has seen. If it does not, every change is refused from then on, with two exceptions that
+     * end only the agent's own request: a node that is not registered, which this store has nothing of, and an epoch older than all that are kept.
      *
+     * @param registered whether the agent may be a node that is registered
      * @throws ProblemException 409 {@code other-cluster} or {@code behind} if it does not
      */
-    public void require(Seen seen) {
+    public void require(Seen seen, boolean registered) {
         if (!seen.cluster().equals(cluster)) {
             throw ProblemException.conflict(
                     "other-cluster",
@@ -155,15 +158,40 @@ public final class Lineage {
             return;
         }
         Long end = ends.get(seen.epoch().toString());
-        if (end == null || end < seen.revision()) {
-            String detail =
-                    ("this coordinator is in epoch %s, which began at revision %d, and an agent has seen revision %d of epoch %s:"
-                                    + " the store is an older copy, or another coordinator runs on a copy of it; stop this one and start the"
-                                    + " newest store, or start it with --rebuild")
-                            .formatted(epoch, start, seen.revision(), seen.epoch());
-            behind.compareAndSet(Optional.empty(), Optional.of(detail));
-            throw ProblemException.conflict("behind", detail);
+        if (end != null && end >= seen.revision()) {
+            return;
         }
+        String difference =
+                "this coordinator is in epoch %s, which began at revision %d, and an agent has seen revision %d of epoch %s"
+                        .formatted(epoch, start, seen.revision(), seen.epoch());
+        if (!registered) {
+            throw ProblemException.conflict(
+                    "behind",
+                    difference
+                            + ": the agent's node is not registered; if the cluster was rebuilt without it, its pages are lost: end the agent"
+                            + " and its keeper and start them anew; if not, the store is an older copy");
+        }
+        if (isForgotten(seen)) {
+            throw ProblemException.conflict(
+                    "behind",
+                    difference
+                            + ", which is older than all epochs that are kept: the agent was away for too long; end the agent and its keeper and"
+                            + " start them anew");
+        }
+        String detail = difference
+                + ": the store is an older copy, or another coordinator runs on a copy of it; stop this one and start the newest store, or"
+                + " start it with --rebuild";
+        behind.compareAndSet(Optional.empty(), Optional.of(detail));
+        throw ProblemException.conflict("behind", detail);
+    }
+
+    /** Whether an epoch is older than all that are kept, and what was seen in it is no newer than the oldest of these. */
+    private boolean isForgotten(Seen seen) {
+        return ends.entrySet().stream()
+                .min(Comparator.comparingLong(kept -> epoch(kept.getKey()).number()))
+                .filter(oldest -> seen.epoch().number() < epoch(oldest.getKey()).number())
+                .filter(oldest -> seen.revision() <= oldest.getValue())
+                .isPresent();
     }
 
     /** Why this coordinator must change nothing: an agent has seen more than the store has. Empty if none has. */

@@ -80,7 +80,7 @@ class RebuildTest {
         assertEquals(CLUSTER, lineage.cluster().toString());
         assertEquals(8, lineage.epoch().number());
         assertTrue(lineage.stamp(0).start() >= 120);
-        lineage.require(Seen.parse(seen(120)));
+        lineage.require(Seen.parse(seen(120)), true);
     }
 
     @Test

@@ -12,10 +12,12 @@ import io.farpage.coordinator.lead.Leader;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.StoreException;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,9 +38,12 @@ final class EtcdCandidacy implements Candidacy {
     /** For how long an answer to who leads is repeated. */
     private static final long FRESH_NANOS = Duration.ofSeconds(1).toNanos();
 
+    private static final LongSupplier CLOCK = BootClock.open(Path.of("/proc/uptime"));
+
     private final Etcd etcd;
     private final URI own;
     private final Duration lease;
+    private final LongSupplier clock;
     private volatile Known known = new Known(Optional.empty(), System.nanoTime() - FRESH_NANOS);
 
     /** The key that was created first, and when that was asked for. */
@@ -49,9 +54,15 @@ final class EtcdCandidacy implements Candidacy {
     }
 
     EtcdCandidacy(Etcd etcd, URI own, Duration lease) {
+        this(etcd, own, lease, CLOCK);
+    }
+
+    /** @param clock that its leases go by, as of {@link LeaseTime} */
+    EtcdCandidacy(Etcd etcd, URI own, Duration lease, LongSupplier clock) {
         this.etcd = etcd;
         this.own = own;
         this.lease = lease;
+        this.clock = clock;
     }
 
     @Override
@@ -77,7 +88,7 @@ final class EtcdCandidacy implements Candidacy {
 
     /** Stands with a lease of its own until elected, or until the lease cannot be kept. */
     private Term stand() throws InterruptedException {
-        EtcdLease kept = EtcdLease.grant(etcd, lease);
+        EtcdLease kept = EtcdLease.grant(etcd, lease, clock);
         try {
             ByteSequence key = etcd.key(ELECTION + Long.toHexString(kept.id()));
             put(key, kept.id());

@@ -3,16 +3,12 @@ package io.farpage.coordinator.etcd;
 import io.farpage.coordinator.store.StoreException;
 import io.grpc.Status;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * A lease of etcd that a thread keeps alive. It holds, on this host's monotonic clock, until three quarters of its length after the last renewal that
- * was answered was <em>sent</em>; etcd ends it a whole length after the renewal came in at the earliest.
- */
+/** A lease of etcd that a thread keeps alive. */
 final class EtcdLease implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLease.class);
@@ -23,23 +19,23 @@ final class EtcdLease implements AutoCloseable {
     private final Etcd etcd;
     private final long id;
     private final Duration length;
-    private final CountDownLatch ended = new CountDownLatch(1);
-    private volatile long until;
+    private final LeaseTime time;
 
-    private EtcdLease(Etcd etcd, long id, Duration length, long sent) {
+    private EtcdLease(Etcd etcd, long id, Duration length, LeaseTime time) {
         this.etcd = etcd;
         this.id = id;
         this.length = length;
-        this.until = sent + length.toNanos() / 4 * 3;
+        this.time = time;
     }
 
-    static EtcdLease grant(Etcd etcd, Duration length) {
+    /** @param clock as of {@link LeaseTime} */
+    static EtcdLease grant(Etcd etcd, Duration length, LongSupplier clock) {
         long seconds = length.plusMillis(999).toSeconds(); // never shorter in etcd than on this side
-        long sent = System.nanoTime();
+        long sent = clock.getAsLong();
         // If two members are asked, the lease of one has no key and runs out.
         long id = etcd.ask("grant a lease", client -> client.getLeaseClient().grant(seconds))
                 .getID();
-        EtcdLease lease = new EtcdLease(etcd, id, length, sent);
+        EtcdLease lease = new EtcdLease(etcd, id, length, new LeaseTime(length, clock, sent));
         Thread.ofPlatform().daemon().name("etcd-lease").start(lease::keep);
         return lease;
     }
@@ -48,7 +44,7 @@ final class EtcdLease implements AutoCloseable {
         Duration pause = length.dividedBy(6);
         Etcd quick = etcd.within(length.dividedBy(4));
         while (holds()) {
-            long sent = System.nanoTime();
+            long sent = time.now();
             try {
                 long left = quick.ask(
                                 "renew the lease",
@@ -57,8 +53,10 @@ final class EtcdLease implements AutoCloseable {
                 if (left <= 0) {
                     break;
                 }
-                until = sent + length.toNanos() / 4 * 3;
-                if (ended.await(pause.toMillis(), TimeUnit.MILLISECONDS)) {
+                if (!time.renew(sent)) {
+                    break;
+                }
+                if (time.pause(pause)) {
                     return;
                 }
             } catch (StoreException e) {
@@ -70,7 +68,7 @@ final class EtcdLease implements AutoCloseable {
                 break;
             }
         }
-        ended.countDown();
+        time.end();
         revokeWhileItLasts();
     }
 
@@ -98,7 +96,7 @@ final class EtcdLease implements AutoCloseable {
 
     private boolean pauseOrEnd(Duration pause) {
         try {
-            return ended.await(pause.toMillis(), TimeUnit.MILLISECONDS);
+            return time.pause(pause);
         } catch (InterruptedException e) {
             return true;
         }
@@ -109,28 +107,17 @@ final class EtcdLease implements AutoCloseable {
     }
 
     boolean holds() {
-        return ended.getCount() > 0 && System.nanoTime() - until < 0;
+        return time.holds();
     }
 
     /** Ends it on this side at once; etcd ends it when its length has passed. */
     void end() {
-        ended.countDown();
+        time.end();
     }
 
     /** Waits for its end; says whether it has ended. */
     boolean awaitEnd(Duration longest) throws InterruptedException {
-        long end = System.nanoTime() + longest.toNanos();
-        while (holds()) {
-            long now = System.nanoTime();
-            long left = Math.min(until - now, end - now);
-            if (end - now <= 0) {
-                return false;
-            }
-            if (ended.await(Math.max(1, left / 1_000_000), TimeUnit.MILLISECONDS)) {
-                return true;
-            }
-        }
-        return true;
+        return time.awaitEnd(longest);
     }
 
     /** Ends it, in etcd too, so that no candidate waits for it to run out. */

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -60,6 +61,22 @@ class LeadershipTest {
                 after.store().commit(node("c"));
                 assertEquals(Map.of("a", "{}", "c", "{}"), after.store().rows(Table.NODES));
                 assertEquals(2, after.store().revision());
+            }
+        }
+    }
+
+    /** The monotonic clock stands in suspend, and goes on as if nothing had happened. */
+    @Test
+    void shouldNotLeadAfterASuspendLongerThanItsTerm() throws InterruptedException {
+        try (EtcdMember member = EtcdMember.start(directory);
+                Members members = member.members()) {
+            Etcd etcd = new Etcd(members, "/farpage", Duration.ofSeconds(20));
+            AtomicLong boot = new AtomicLong();
+            try (Term term = new EtcdCandidacy(etcd, URI.create("http://first:1"), LEASE, boot::get).campaign()) {
+                assertTrue(term.holds());
+                boot.addAndGet(LEASE.toNanos());
+                assertFalse(term.holds());
+                assertTrue(term.awaitEnd(Duration.ofSeconds(20)));
             }
         }
     }

@@ -67,6 +67,14 @@ final class LostPages {
         add(page);
     }
 
+    /** Marks a page as lost of which the kernel has left zeros in the memory file, and poisons it at once. */
+    void zeroed(int page) {
+        counters.lost().add(1);
+        table.setState(page, PageTable.LOST);
+        add(page);
+        poison();
+    }
+
     /** Adds a page that is marked as lost already. */
     void add(int page) {
         unpoisoned.add(page, false, 0);

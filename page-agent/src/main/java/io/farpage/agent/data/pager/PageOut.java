@@ -25,6 +25,7 @@ final class PageOut {
     private final WrittenHomes writtenHomes;
     private final Transfers transfers;
     private final Pins pins;
+    private final LostPages lost;
     private final PagerCounters counters;
     private final Protected waiting = new Protected();
     private final int maxWriting;
@@ -32,7 +33,9 @@ final class PageOut {
     private int writing;
     private boolean stalled;
 
-    PageOut(AddressSpace memory, WriteBack writeBack, Residency residency) {
+    /** @param lost pages of which the kernel leaves zeros in the file */
+    PageOut(AddressSpace memory, WriteBack writeBack, Residency residency, LostPages lost) {
+        this.lost = lost;
         this.memory = memory;
         this.writeBack = writeBack;
         this.residency = residency;
@@ -93,6 +96,7 @@ final class PageOut {
         for (int page = first; page < first + count; page++) {
             table.setState(page, PageTable.REMOTE);
         }
+        requireGone(first, count);
         counters.evictions().add(count);
         return count;
     }
@@ -212,7 +216,41 @@ final class PageOut {
         return true;
     }
 
+    /**
+     * Looks whether pages that were punched out have left the file. If the kernel cannot split a huge page, it leaves zeros in the place of the page, and the
+     * guest finds them without a fault. The page is punched out once more, since what held the huge page may be gone. If zeros stay, the page
+     * is lost to the guest, which gets SIGBUS instead of them.
+     */
+    private void requireGone(int first, int count) {
+        int end = first + count;
+        for (int page = writeBack.firstLeft(first, count);
+                page != WriteBack.NONE;
+                page = page + 1 < end ? writeBack.firstLeft(page + 1, end - page - 1) : WriteBack.NONE) {
+            residency.stopEviction();
+            boolean gone = writeBack.punch(page, 1) == 0 && writeBack.firstLeft(page, 1) == WriteBack.NONE;
+            log.error(
+                    "space {}: the kernel has left zeros in the memory file in the place of page {}, which was evicted: the page is part of a huge page; {}."
+                            + " Nothing more is evicted. Call madvise(MADV_NOHUGEPAGE) for the memory, and never MADV_COLLAPSE",
+                    memory.context().space(),
+                    page,
+                    gone
+                            ? "a second attempt has removed them, and a load between the two has read zeros"
+                            : "the page is lost, and the guest is told by SIGBUS");
+            if (gone) {
+                continue;
+            }
+            if (table.state(page) == PageTable.ZERO) {
+                table.setState(page, PageTable.DIRTY);
+            } else {
+                lost.zeroed(page);
+            }
+        }
+    }
+
     private boolean punch(int first, int count) {
+        if (!residency.isEvictable()) {
+            return false;
+        }
         int result = writeBack.punch(first, count);
         if (result < 0) {
             disable("pages cannot be taken out of the memory file: " + ErrnoName.of(-result));
@@ -237,6 +275,7 @@ final class PageOut {
             table.setState(page, PageTable.ZERO);
             table.clear(page, PageTable.WRITING);
         }
+        requireGone(first, count);
         counters.evictions().add(count);
         counters.elided().add(count);
         return true;
@@ -315,7 +354,10 @@ final class PageOut {
                     table.clear(p, PageTable.HAS_REMOTE_COPY);
                 }
             }
-            counters.evictions().add(out ? run : 0);
+            if (out) {
+                requireGone(page, run);
+                counters.evictions().add(run);
+            }
             i += run;
         }
     }

@@ -165,7 +165,7 @@ public final class Pager implements DutyCycle {
             flush = null;
         } else {
             WriteBack writeBack = new WriteBack(memory, file);
-            pageOut = new PageOut(memory, writeBack, residency);
+            pageOut = new PageOut(memory, writeBack, residency, arrivals.lost());
             evictor = new Evictor(memory, pageOut, residency);
             flush = new Flush(memory, writeBack);
         }

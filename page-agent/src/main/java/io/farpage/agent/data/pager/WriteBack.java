@@ -10,6 +10,9 @@ final class WriteBack {
     /** Pages of one write. */
     static final int MAX_RUN = 32;
 
+    /** No page. */
+    static final int NONE = -1;
+
     private final GuestFile file;
     private final GuestLayout layout;
     private final Homes homes;
@@ -17,6 +20,7 @@ final class WriteBack {
     private final Staging staging;
     private final Transfers transfers;
     private final Sealing sealing;
+    private final boolean isFilledByVmm;
     /** The first frame of the run that is being filled. */
     private int frame;
 
@@ -40,6 +44,7 @@ final class WriteBack {
         staging = context.staging();
         transfers = context.transfers();
         sealing = context.sealing();
+        isFilledByVmm = context.isFilledByVmm();
     }
 
     /** The most pages of one write. */
@@ -72,6 +77,16 @@ final class WriteBack {
     /** Punches pages out of the memory file. Returns 0 or a negative error number. */
     int punch(int first, int count) {
         return file.punchHole(layout.offsetOf(first), (long) count * layout.pageBytes());
+    }
+
+    /** The first of these pages that the memory file has, or {@link #NONE}. The kernel cannot be left with a part of a page of hugetlbfs. */
+    int firstLeft(int first, int count) {
+        if (layout.pageBytes() != Installer.BASE_PAGE || isFilledByVmm) {
+            return NONE;
+        }
+        long offset = layout.offsetOf(first);
+        long left = file.firstPage(offset, (long) count * Installer.BASE_PAGE);
+        return left < 0 ? NONE : first + (int) ((left - offset) / Installer.BASE_PAGE);
     }
 
     /** Fills the frames of the {@code index}th page with zeros. */

@@ -40,6 +40,11 @@ final class FlushTest {
         public int punchHole(long offset, long length) {
             throw new AssertionError("the guest has ended: nothing is evicted");
         }
+
+        @Override
+        public long firstPage(long offset, long length) {
+            throw new AssertionError("the guest has ended: nothing is evicted");
+        }
     };
 
     private Flush flush(String... nodes) {

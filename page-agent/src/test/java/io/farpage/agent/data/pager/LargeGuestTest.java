@@ -146,8 +146,9 @@ class LargeGuestTest {
 
     private static Evictor evictor(AddressSpace memory) {
         Installer installer = new Installer(memory, Installer.Sharers.NONE);
-        Residency residency = new Residency(memory, installer, new Arrivals(memory, installer), new Children(memory));
-        return new Evictor(memory, new PageOut(memory, writeBack(memory), residency), residency);
+        Arrivals arrivals = new Arrivals(memory, installer);
+        Residency residency = new Residency(memory, installer, arrivals, new Children(memory));
+        return new Evictor(memory, new PageOut(memory, writeBack(memory), residency, arrivals.lost()), residency);
     }
 
     private AddressSpace memory(PageTable table, SpaceMap map) {

@@ -3,6 +3,7 @@ package io.farpage.agent.data.pager;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
+import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.linux.uffd.PageFaults;
 import io.farpage.pool.HugepagePolicy;
@@ -121,6 +122,11 @@ final class PagerParts implements AutoCloseable {
         @Override
         public int punchHole(long offset, long length) {
             return 0;
+        }
+
+        @Override
+        public long firstPage(long offset, long length) {
+            return -Errno.ENXIO;
         }
     }
 }

@@ -10,4 +10,7 @@ public interface GuestFile {
 
     /** Takes pages out of the file and out of all mappings of it; 0, or a negative error number: -EPERM if a seal forbids it. */
     int punchHole(long offset, long length);
+
+    /** Where the first page of a range begins that a file of ordinary pages has; -ENXIO if it has none there, or another negative error number. */
+    long firstPage(long offset, long length);
 }

@@ -164,6 +164,12 @@ public final class MemoryFile implements GuestFile, PresentPages, AutoCloseable 
         }
     }
 
+    @Override
+    public long firstPage(long offset, long length) {
+        long found = seek(offset, SEEK_DATA);
+        return found >= offset + length ? -Errno.ENXIO : found;
+    }
+
     /** {@code SEEK_DATA} (lseek(2)), for files of ordinary pages: hugetlbfs calls holes data. */
     @Override
     public long nextData(long offset) {

@@ -17,6 +17,7 @@ import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.header.PoolHeader;
@@ -68,6 +69,11 @@ class MirroredReadsTest {
             public int punchHole(long offset, long length) {
                 punched++;
                 return 0;
+            }
+
+            @Override
+            public long firstPage(long offset, long length) {
+                return -Errno.ENXIO;
             }
         };
         Pager pager = new Pager(

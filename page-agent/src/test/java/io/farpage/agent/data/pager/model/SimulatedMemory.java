@@ -154,6 +154,13 @@ final class SimulatedMemory implements GuestFile, PresentPages {
         return 0;
     }
 
+    /** No step of its own: nothing but the agent puts pages into the file. */
+    @Override
+    public long firstPage(long offset, long length) {
+        long found = next(offset, true);
+        return found >= offset + length ? -Errno.ENXIO : found;
+    }
+
     @Override
     public long nextData(long offset) {
         host.called();

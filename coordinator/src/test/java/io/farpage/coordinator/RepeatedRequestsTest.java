@@ -9,6 +9,7 @@ import com.sun.net.httpserver.HttpServer;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
+import io.farpage.coordinator.client.CoordinatorUnreachableException;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Space;
@@ -146,6 +147,87 @@ class RepeatedRequestsTest {
         assertEquals("If-Match", parameter.path("name").asString());
         assertEquals("header", parameter.path("in").asString());
         assertFalse(parameter.path("required").asBoolean());
+    }
+
+    private HttpResponse<String> create(String request, String key) throws Exception {
+        return running.send(
+                HttpRequest.newBuilder()
+                        .POST(HttpRequest.BodyPublishers.ofString(request))
+                        .header("Content-Type", "application/json")
+                        .header("Idempotency-Key", key),
+                "/api/v1/spaces");
+    }
+
+    @Test
+    void shouldAnswerTheSpaceThatTheSameRequestHasMadeBefore() throws Exception {
+        String request = "{\"name\":\"vm1\",\"sizeBytes\":4096}";
+        HttpResponse<String> first = create(request, "\"k-1\"");
+        assertEquals(201, first.statusCode(), first.body());
+        HttpResponse<String> again = create(request, "\"k-1\"");
+        assertEquals(201, again.statusCode(), again.body());
+        assertEquals(first.body(), again.body());
+        HttpResponse<String> larger = create(request.replace("4096", "8192"), "\"k-1\"");
+        assertEquals(422, larger.statusCode(), larger.body());
+        assertTrue(larger.body().contains("problem:key-reused"), larger.body());
+        HttpResponse<String> other = create(request, "\"k-2\"");
+        assertEquals(409, other.statusCode(), other.body());
+        assertTrue(other.body().contains("problem:name-taken"), other.body());
+        assertEquals(400, create(request, "k 3").statusCode());
+        assertEquals(1, running.client.spaces().size());
+    }
+
+    @Test
+    void shouldMakeAnotherSpaceWhenThatOfTheRequestWasDeleted() throws Exception {
+        String request = "{\"name\":\"vm1\",\"sizeBytes\":4096}";
+        create(request, "\"k-1\"");
+        long first = running.client.space("vm1").orElseThrow().id();
+        running.client.deleteSpace(first);
+        assertEquals(201, create(request, "\"k-1\"").statusCode());
+        assertTrue(running.client.space("vm1").orElseThrow().id() > first);
+    }
+
+    /** A coordinator that is older than keys refuses a report with a field that it does not know. */
+    @Test
+    void shouldLeaveTheKeyOutOfWhatAgentsReportWhenACoordinatorIsRebuilt() throws Exception {
+        create("{\"name\":\"vm1\",\"sizeBytes\":4096}", "\"k-1\"");
+        assertTrue(running.send("GET", "/api/v1/spaces/vm1", "").body().contains("k-1"));
+        for (String path : List.of("/api/v1/spaces/vm1/extents", "/api/v1/nodes/a/hosted")) {
+            HttpResponse<String> answer = running.send("GET", path, "");
+            assertTrue(answer.body().contains("\"vm1\""), answer.body());
+            assertFalse(answer.body().contains("creation"), answer.body());
+        }
+    }
+
+    @Test
+    void shouldSendACreationWithTheSameKeyAgainWhenItsAnswerIsLost() throws Exception {
+        List<String> keys = new CopyOnWriteArrayList<>();
+        HttpServer coordinator = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        byte[] made =
+                Json.STRICT.writeValueAsBytes(new Space(7, "vm1", 4096, 4096, ExtentState.OK, Instant.EPOCH, false));
+        coordinator.createContext("/", exchange -> {
+            exchange.getRequestBody().readAllBytes();
+            keys.add(String.valueOf(exchange.getRequestHeaders().getFirst("Idempotency-Key")));
+            if (keys.size() != 2) {
+                exchange.close();
+                return;
+            }
+            exchange.getResponseHeaders().add("Content-Type", "application/json");
+            exchange.sendResponseHeaders(201, made.length);
+            exchange.getResponseBody().write(made);
+            exchange.close();
+        });
+        coordinator.start();
+        try (CoordinatorClient client = new CoordinatorClient(
+                URI.create("http://127.0.0.1:" + coordinator.getAddress().getPort()), Duration.ofSeconds(30))) {
+            assertEquals(7, client.createSpace(SpaceRequest.of("vm1", 4096)).id());
+            assertThrows(CoordinatorUnreachableException.class, () -> client.createSpace(SpaceRequest.of("vm1", 4096)));
+            assertEquals(4, keys.size(), keys.toString());
+            assertEquals(keys.get(0), keys.get(1));
+            assertEquals(keys.get(2), keys.get(3));
+            assertFalse(keys.get(0).equals(keys.get(2)), keys.toString());
+        } finally {
+            coordinator.stop(0);
+        }
     }
 
     @Test

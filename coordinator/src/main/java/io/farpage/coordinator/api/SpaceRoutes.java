@@ -33,6 +33,8 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** What is under {@code /spaces}. */
 final class SpaceRoutes {
@@ -49,6 +51,8 @@ final class SpaceRoutes {
 
     private static final int FORBIDDEN = 403;
     private static final String ETAG = "ETag";
+    private static final String KEY = "Idempotency-Key";
+    private static final Pattern KEY_FORM = Pattern.compile("\"([a-zA-Z0-9._:-]{1,64})\"");
 
     private final Spaces spaces;
     private final Attachments attachments;
@@ -71,12 +75,14 @@ final class SpaceRoutes {
         return List.of(
                 Route.get(SPACES, "All spaces", Space[].class, ctx -> ctx.json(spaces.all())),
                 Route.post(
-                        SPACES,
-                        "Make a space and allocate all its extents, or nothing",
-                        SpaceRequest.class,
-                        Space.class,
-                        201,
-                        this::create),
+                                SPACES,
+                                "Make a space and allocate all its extents, or nothing",
+                                SpaceRequest.class,
+                                Space.class,
+                                201,
+                                this::create)
+                        .with(new Route.HeaderParameter(
+                                KEY, "drawn for this request; the same request with it again answers the same space")),
                 Route.get(SPACE, "A space by id or name", Space.class, ctx -> ctx.json(spaces.require(id(ctx)))),
                 Route.delete(
                                 SPACE,
@@ -144,7 +150,7 @@ final class SpaceRoutes {
     }
 
     private void create(Context ctx) throws IOException {
-        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class, NODES_BODY));
+        Space space = spaces.create(Requests.body(ctx, SpaceRequest.class, NODES_BODY), key(ctx));
         hosting.created(space);
         RequestAudit.note(ctx, "space", space.name());
         RequestAudit.note(ctx, "id", space.id());
@@ -258,6 +264,17 @@ final class SpaceRoutes {
     private static Optional<String> seal(Context ctx) {
         return Requests.optionalQuery(ctx, "seal")
                 .map(mark -> Requests.parameter("seal", mark, Encryption.Sealed::checkMark));
+    }
+
+    private static Optional<String> key(Context ctx) {
+        return Optional.ofNullable(ctx.header(KEY)).map(text -> {
+            Matcher matcher = KEY_FORM.matcher(text);
+            if (!matcher.matches()) {
+                throw ProblemException.invalid(
+                        KEY + ": it must be 1 to 64 of a-z, A-Z, 0-9, '.', '_', ':' and '-', in double quotes");
+            }
+            return matcher.group(1);
+        });
     }
 
     private static String id(Context ctx) {

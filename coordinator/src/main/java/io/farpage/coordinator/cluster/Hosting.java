@@ -168,7 +168,7 @@ public final class Hosting {
     public void created(Space space) {
         lock.lock();
         try {
-            created.put(space.id(), ledger.revision());
+            created.putIfAbsent(space.id(), ledger.revision());
             created.keySet().removeIf(id -> !ledger.state().spaces().containsKey(State.idKey(id)));
         } finally {
             lock.unlock();

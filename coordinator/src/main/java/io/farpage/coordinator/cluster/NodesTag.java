@@ -2,16 +2,11 @@ package io.farpage.coordinator.cluster;
 
 import io.farpage.coordinator.model.Space;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 
 /** The entity tag (RFC 9110, section 8.8.3) of the list of nodes that may attach a space. Another list, or the list of another space, has another tag. */
 public final class NodesTag {
-
-    private static final int BYTES = 16;
 
     private NodesTag() {}
 
@@ -31,12 +26,6 @@ public final class NodesTag {
 
     /** Ids have no comma. */
     private static String hash(List<String> nodes) {
-        try {
-            byte[] whole = MessageDigest.getInstance("SHA-256")
-                    .digest(String.join(",", nodes).getBytes(StandardCharsets.UTF_8));
-            return HexFormat.of().formatHex(whole, 0, BYTES);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
+        return Digest.of(String.join(",", nodes).getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.coordinator.cluster;
 
+import io.farpage.coordinator.model.Creation;
 import io.farpage.coordinator.model.Encryption;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
@@ -15,6 +16,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.rest.Json;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -85,7 +87,22 @@ public final class Spaces {
 
     /** Makes a space with all its extents, or nothing. */
     public Space create(SpaceRequest request) {
+        return create(request, Optional.empty());
+    }
+
+    /**
+     * The same. While the space of an earlier request with the same key exists, a repeat of that request changes nothing.
+     *
+     * @param key drawn by the client for this request; empty if the client does not repeat it
+     */
+    public Space create(SpaceRequest request, Optional<String> key) {
+        Optional<Creation> creation =
+                key.map(one -> new Creation(one, Digest.of(Json.STRICT.writeValueAsBytes(request))));
         return ledger.change(draft -> {
+            Optional<Space> earlier = creation.flatMap(now -> madeBefore(draft, now));
+            if (earlier.isPresent()) {
+                return earlier.get();
+            }
             if (draft.spaces.values().stream().anyMatch(space -> space.name().equals(request.name()))) {
                 throw ProblemException.conflict(
                         "name-taken",
@@ -106,12 +123,28 @@ public final class Spaces {
                             id, request.name(), request.sizeBytes(), pageSize, ExtentState.OK, time.now(), false)
                     .withEncryption(request.keyId().map(Encryption::new))
                     .withNodes(request.nodes())
-                    .withReplicas(copies);
+                    .withReplicas(copies)
+                    .withCreation(creation);
             draft.spaces.put(State.idKey(id), space);
             draft.extents.put(State.idKey(id), new State.Extents(extents));
             draft.emit(EventKind.SPACE_CREATED, Optional.empty(), space);
             return space;
         });
+    }
+
+    /** The space that a request has made already, if it exists. */
+    private static Optional<Space> madeBefore(Draft draft, Creation now) {
+        Optional<Space> known = draft.spaces.values().stream()
+                .filter(space -> space.creation().map(Creation::key).equals(Optional.of(now.key())))
+                .findFirst();
+        known.filter(space -> !space.creation().equals(Optional.of(now))).ifPresent(space -> {
+            throw new ProblemException(
+                    422,
+                    "key-reused",
+                    "Idempotency-Key: '%s' is of the request that made space '%s', and this request is another one; draw a new key"
+                            .formatted(now.key(), space.name()));
+        });
+        return known;
     }
 
     /** Says which nodes may attach a space from now on. A node that is attached stays so until it detaches. */

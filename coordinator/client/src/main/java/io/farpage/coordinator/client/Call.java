@@ -1,5 +1,6 @@
 package io.farpage.coordinator.client;
 
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -7,8 +8,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param path with the query
  * @param body sent as JSON; null for none
+ * @param key with which the coordinator carries the request out once, however often it is sent
  */
-record Call(String method, String path, @Nullable Object body) {
+record Call(String method, String path, @Nullable Object body, Optional<String> key) {
+
+    /** A request without a key. */
+    Call(String method, String path, @Nullable Object body) {
+        this(method, path, body, Optional.empty());
+    }
 
     /** For messages. */
     String operation() {

@@ -322,9 +322,12 @@ public final class CoordinatorClient implements AutoCloseable {
         }
     }
 
-    /** Makes a space and allocates all its extents, or nothing. */
+    /**
+     * Makes a space and allocates all its extents, or nothing. If the connection breaks before the answer, the request is sent a second time; the
+     * coordinator knows it by its key. One that is older than keys refuses the second one if it has carried the first out: {@code name-taken}.
+     */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
-        return transport.call("POST", API + "/spaces", request, Space.class);
+        return transport.callOnce("POST", API + "/spaces", request, Space.class);
     }
 
     /**

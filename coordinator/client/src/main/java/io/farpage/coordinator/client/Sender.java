@@ -82,6 +82,7 @@ final class Sender {
                 HttpRequest.newBuilder(base.resolve(call.path())).header("Accept", "application/json");
         allegiance.seen().ifPresent(seen -> builder.header(Seen.HEADER, seen.toString()));
         trace.ifPresent(context -> builder.header(TraceContext.HEADER, context.header()));
+        call.key().ifPresent(key -> builder.header("Idempotency-Key", "\"" + key + "\""));
         authorize(builder, call);
         if (body == null) {
             return builder.method(call.method(), BodyPublishers.noBody()).build();

@@ -8,9 +8,11 @@ import java.net.URI;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,6 +64,12 @@ final class Transport implements AutoCloseable {
 
     <T> T call(String method, String path, @Nullable Object body, Class<T> type) throws CoordinatorException {
         return call(method, path, body, type, Duration.ZERO);
+    }
+
+    /** Sends a request that the coordinator carries out once, and sends it a second time if the first answer is lost. */
+    <T> T callOnce(String method, String path, Object body, Class<T> type) throws CoordinatorException {
+        Call call = new Call(method, path, body, Optional.of(UUID.randomUUID().toString()));
+        return answers.read(call, send(call, deadline), type);
     }
 
     /** Sends a request whose answer has no content that matters. */
@@ -154,11 +162,12 @@ final class Transport implements AutoCloseable {
 
     /**
      * Sends a request to the coordinator that leads. It is sent again, to another coordinator, only where none can have carried it out: nothing
-     * listened, or a follower refused it. A call that fails otherwise is the caller's to repeat, and goes to another coordinator then.
+     * listened, or a follower refused it; and a call with a key once more if its answer was lost. A call that fails otherwise is the caller's to repeat, and goes to another coordinator then.
      */
     private HttpResponse<byte[]> sendToLeader(Call call, Duration limit) throws CoordinatorUnreachableException {
         long end = System.nanoTime() + limit.toNanos();
         Duration left = limit;
+        boolean repeatable = call.key().isPresent();
         for (int tries = 1; ; tries++) {
             URI base = addresses.current();
             boolean last = !pauseFits(end);
@@ -177,18 +186,23 @@ final class Transport implements AutoCloseable {
                 }
             } catch (CoordinatorUnreachableException e) {
                 addresses.leave(base);
-                if (last
-                        || addresses.size() == 1
-                        || connections.isClosed()
-                        || !(e.getCause() instanceof ConnectException)) {
+                boolean absent = e.getCause() instanceof ConnectException;
+                boolean repeats = repeatable && isAnswerLost(e.getCause());
+                if (last || connections.isClosed() || !(repeats || (absent && addresses.size() > 1))) {
                     throw e;
                 }
+                repeatable &= !repeats;
             }
             if (tries % 2 == 0) {
                 awaitPause(call, Duration.ofMillis(ThreadLocalRandom.current().nextLong(50, LONGEST_PAUSE)));
             }
             left = Duration.ofNanos(end - System.nanoTime());
         }
+    }
+
+    /** Whether the request may have been carried out: the connection was there and broke. */
+    private static boolean isAnswerLost(@Nullable Throwable cause) {
+        return cause instanceof IOException && !(cause instanceof ConnectException || cause instanceof SSLException);
     }
 
     private static boolean pauseFits(long end) {

@@ -26,6 +26,7 @@ import java.util.regex.Pattern;
  * @param encryption how its pages are sealed; empty if their homes can read them
  * @param nodes the nodes that may attach it; empty if all may
  * @param replicas how many homes each of its extents was given; empty for one
+ * @param creation the request that made it; empty if that had no Idempotency-Key, and in what agents keep
  */
 public record Space(
         @JsonProperty(required = true) long id,
@@ -38,7 +39,8 @@ public record Space(
         Optional<Torn> torn,
         Optional<Encryption> encryption,
         Optional<List<String>> nodes,
-        OptionalInt replicas) {
+        OptionalInt replicas,
+        Optional<Creation> creation) {
 
     /** The word of the problem document, of status 404, for an id that was given to a space that does not exist any more. */
     public static final String DELETED = "space-deleted";
@@ -92,7 +94,8 @@ public record Space(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                OptionalInt.empty());
+                OptionalInt.empty(),
+                Optional.empty());
     }
 
     /** How many pages it has. */
@@ -102,27 +105,43 @@ public record Space(
 
     /** The same with another state. */
     public Space withState(ExtentState other) {
-        return new Space(id, name, sizeBytes, pageSize, other, createdAt, deleting, torn, encryption, nodes, replicas);
+        return new Space(
+                id, name, sizeBytes, pageSize, other, createdAt, deleting, torn, encryption, nodes, replicas, creation);
     }
 
     /** The same, about to go away. */
     public Space withDeleting() {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, true, torn, encryption, nodes, replicas);
+        return new Space(
+                id, name, sizeBytes, pageSize, state, createdAt, true, torn, encryption, nodes, replicas, creation);
     }
 
     /** The same, torn or whole. */
     public Space withTorn(Optional<Torn> other) {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, other, encryption, nodes, replicas);
+        return new Space(
+                id,
+                name,
+                sizeBytes,
+                pageSize,
+                state,
+                createdAt,
+                deleting,
+                other,
+                encryption,
+                nodes,
+                replicas,
+                creation);
     }
 
     /** The same, with other words on how its pages are sealed. */
     public Space withEncryption(Optional<Encryption> other) {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas);
+        return new Space(
+                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, other, nodes, replicas, creation);
     }
 
     /** The same, for other nodes to attach. */
     public Space withNodes(Optional<List<String>> other) {
-        return new Space(id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, other, replicas);
+        return new Space(
+                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, other, replicas, creation);
     }
 
     /** The same, with so many homes for each extent. */
@@ -138,7 +157,14 @@ public record Space(
                 torn,
                 encryption,
                 nodes,
-                count == 1 ? OptionalInt.empty() : OptionalInt.of(count));
+                count == 1 ? OptionalInt.empty() : OptionalInt.of(count),
+                creation);
+    }
+
+    /** The same, made by another request. */
+    public Space withCreation(Optional<Creation> other) {
+        return new Space(
+                id, name, sizeBytes, pageSize, state, createdAt, deleting, torn, encryption, nodes, replicas, other);
     }
 
     /** How many homes each extent was given when the space was made. */

@@ -21,6 +21,7 @@ final class BrokenPager {
     private final PageFaults uffd;
     private final int pageBytes;
     private final Transfers transfers;
+    private final Staging staging;
     private final UffdMessages messages = new UffdMessages(MESSAGES);
     private boolean cannotPoison;
 
@@ -32,6 +33,7 @@ final class BrokenPager {
         pageBytes = memory.layout().pageBytes();
         space = memory.context().space();
         transfers = memory.context().transfers();
+        staging = memory.context().staging();
     }
 
     int fd() {
@@ -39,7 +41,11 @@ final class BrokenPager {
     }
 
     int doWork() {
-        int work = endTransfers();
+        int work = transfers.endCompleted();
+        if (transfers.inUse() == 0) {
+            // A part may have held frames without a transfer when the duty cycle threw.
+            staging.freeAll();
+        }
         if (memory.isGone()) {
             return work;
         }
@@ -52,15 +58,6 @@ final class BrokenPager {
             }
         }
         return work + Math.max(0, count);
-    }
-
-    private int endTransfers() {
-        int work = 0;
-        for (Transfer completed = transfers.poll(); completed != null; completed = transfers.poll()) {
-            transfers.end(completed);
-            work++;
-        }
-        return work;
     }
 
     private void answer(long address, boolean isWriteProtect) {

@@ -25,6 +25,9 @@ final class Staging {
     /** The part of pages that this node copies for itself. */
     private static final int LOCAL = 0;
 
+    /** In the place of a part, for frames that no part holds. */
+    private static final char UNHELD = Character.MAX_VALUE;
+
     private final PagePool pool;
     private final FrameShares.Share share;
     private final Homes homes;
@@ -59,6 +62,7 @@ final class Staging {
         pages = frames / framesPerPage;
         share = shares.open(framesPerPage);
         partOf = new char[frames];
+        Arrays.fill(partOf, UNHELD);
     }
 
     /** The part of READs from a home; null stands for this node. */
@@ -117,10 +121,21 @@ final class Staging {
     /** Frees the frames of {@code count} pages. */
     void free(int frame, int count) {
         for (int i = 0; i < count; i++) {
-            hold(partOf[frameOf(frame, i)], -framesPerPage);
+            int first = frameOf(frame, i);
+            hold(partOf[first], -framesPerPage);
+            partOf[first] = UNHELD;
         }
         pool.stagingFrames().freeRun(frame, count * framesPerPage);
         share.claim(heldByAll + reserved);
+    }
+
+    /** Frees all frames that the pager holds. No transfer may be under way. */
+    void freeAll() {
+        for (int frame = 0; heldByAll > 0 && frame < partOf.length; frame++) {
+            if (partOf[frame] != UNHELD) {
+                free(frame, 1);
+            }
+        }
     }
 
     /** Adds frames to those that a part holds. */

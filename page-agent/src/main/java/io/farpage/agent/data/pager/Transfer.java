@@ -219,6 +219,11 @@ final class Transfer {
         return count > 0;
     }
 
+    /** Whether it was polled, with all parts that it waits for, and has not ended. */
+    boolean isCompleted() {
+        return count > 0 && !isUnderWay && lead == null && legsPending == 0;
+    }
+
     void polled() {
         isUnderWay = false;
     }

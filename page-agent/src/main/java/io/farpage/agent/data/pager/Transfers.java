@@ -289,10 +289,28 @@ final class Transfers {
         fetcher.giveUp(slot, why);
     }
 
+    /** Ends every transfer that has completed, and so those that the part of the pager that began them has not dealt with. Returns how many. */
+    int endCompleted() {
+        int ended = 0;
+        for (Transfer next = poll(); next != null; next = poll()) {
+            ended++;
+            end(next);
+        }
+        for (Transfer each : all) {
+            if (each.isCompleted()) {
+                ended++;
+                end(each);
+            }
+        }
+        return ended;
+    }
+
     /** Frees the slot and the frames of a completed transfer. */
     void end(Transfer completed) {
-        staging.free(completed.frame(), completed.count());
+        int frame = completed.frame();
+        int count = completed.count();
         endKeepingFrames(completed);
+        staging.free(frame, count);
     }
 
     /** Frees the slot of a completed transfer. The frames are the caller's. */

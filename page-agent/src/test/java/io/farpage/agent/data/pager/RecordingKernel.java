@@ -30,7 +30,7 @@ public final class RecordingKernel implements PageFaults {
 
     int reads;
     /** The userfaultfds of the processes that fork, in the order in which they do. */
-    final Deque<PageFaults> forks = new ArrayDeque<>();
+    public final Deque<PageFaults> forks = new ArrayDeque<>();
 
     private final Deque<Integer> refusals = new ArrayDeque<>();
 

@@ -5,20 +5,25 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.Mirroring;
 import io.farpage.agent.data.pager.Pager;
 import io.farpage.agent.data.pager.PagerEnd;
 import io.farpage.agent.data.pager.PagerOptions;
 import io.farpage.agent.data.pager.Pins;
 import io.farpage.agent.data.pager.RecordingKernel;
 import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.shard.Connection;
+import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -27,23 +32,31 @@ class BrokenPagerTest {
     private static final long BASE = RecordingKernel.BASE;
     private static final int PAGES = 8;
 
-    private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, 8);
+    private static final int SLOTS = 8;
+    private static final int FRAMES = 16;
+
+    private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, SLOTS, FRAMES);
+    private final long now = 1_000_000_000;
     private final SimulatedNetwork network = new SimulatedNetwork("home", PAGES, Memory.PAGE);
     private final Shard shard =
-            new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), System::nanoTime, () -> {});
+            new Shard(List.of(network.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
     private final RecordingKernel kernel = new RecordingKernel();
+    private final PeerLink link = new PeerLink("home");
     private final List<PagerEnd> ended = new ArrayList<>();
-    private Pager pager;
 
     @BeforeEach
-    void begin() {
+    void emptyPool() {
         ModelPool.reset(setup);
+    }
+
+    /** @param file of memory that is shared; null if it is private */
+    private Pager begin(@Nullable GuestFile file) {
         var map = ModelPool.map(setup, "home", "home");
-        pager = new Pager(
+        Pager pager = new Pager(
                 new Pager.Guest(
                         "broken",
                         kernel,
-                        null,
+                        file,
                         List.of(new GuestRegion(BASE, (long) PAGES * Memory.PAGE, 0)),
                         Memory.PAGE,
                         true,
@@ -54,17 +67,21 @@ class BrokenPagerTest {
                         ModelPool.NODE,
                         ModelPool.INCARNATION,
                         () -> map,
-                        node -> new PeerLink(node),
-                        shard.newFetcher(4, 1),
-                        ModelPool.pool(setup)),
-                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
-                System::nanoTime,
+                        node -> link,
+                        shard.newFetcher(SLOTS, Long.MAX_VALUE / 4),
+                        ModelPool.pool(setup),
+                        ModelPool.shares(setup),
+                        Mirroring.NONE),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 4),
+                () -> now,
                 ended::add);
         shard.submit(new ShardCommand.AddCycle(pager));
+        return pager;
     }
 
     @Test
     void shouldPoisonFaultingPagesAndKeepUserfaultfdWhenDutyCycleThrows() {
+        Pager pager = begin(null);
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
         assertTrue(ended.isEmpty(), "closing the userfaultfd would let the guest read zeros");
@@ -86,6 +103,7 @@ class BrokenPagerTest {
 
     @Test
     void shouldClearMarkerWhenPoisoningMeetsOneAndWakeWhenEventWaits() {
+        begin(null);
         kernel.thrown = new IllegalStateException("for a test");
         shard.doWork();
         kernel.messages = messages -> messages.fault(BASE, false, false);
@@ -102,6 +120,7 @@ class BrokenPagerTest {
 
     @Test
     void shouldEndUnsavedWhenVmmHasEnded() {
+        Pager pager = begin(null);
         kernel.thrown = new AssertionError("for a test");
         shard.doWork();
         kernel.messages = messages -> messages.fault(BASE, false, false);
@@ -114,5 +133,119 @@ class BrokenPagerTest {
                 "its pager threw java.lang.AssertionError: for a test",
                 ended.getFirst().reason());
         assertEquals(-1, pager.fileDescriptor());
+    }
+
+    @Test
+    void shouldGiveBackSlotsAndFramesOfPagesThatArrivedBeforeDutyCycleThrew() {
+        fetchOfPagerAndChild();
+        kernel.refuse(Errno.EAGAIN, Errno.EAGAIN);
+        kernel.thrown = new IllegalStateException("for a test");
+        shard.doWork();
+        assertEquals(List.of("copy writable 0", "copy writable 1*3"), kernel.calls);
+        assertEquals(FRAMES - 6, ModelPool.freePages(setup), "two runs and a page of the child's are not installed");
+        expectEndWithAllFramesFree();
+    }
+
+    @Test
+    void shouldGiveBackSlotsAndFramesWhenInstallingThrows() {
+        fetchOfPagerAndChild();
+        kernel.before = () -> {
+            kernel.before = () -> {};
+            throw new IllegalStateException("for a test");
+        };
+        shard.doWork();
+        assertEquals(FRAMES - 6, ModelPool.freePages(setup));
+        expectEndWithAllFramesFree();
+    }
+
+    @Test
+    void shouldGiveBackFramesOfWriteBackWhenReadingMemoryThrows() {
+        Pager pager = begin(new GuestFile() {
+            @Override
+            public long read(long offset, long address, long length) {
+                assertEquals(FRAMES - 1, ModelPool.freePages(setup));
+                throw new IllegalStateException("for a test");
+            }
+
+            @Override
+            public int punchHole(long offset, long length) {
+                return 0;
+            }
+        });
+        connect();
+        write(4);
+        pager.finish("for a test");
+        run();
+        assertEquals(
+                "its pager threw java.lang.IllegalStateException: for a test",
+                ended.getFirst().reason());
+        assertEquals(FRAMES, ModelPool.freePages(setup));
+    }
+
+    /** The guest writes to a page, which shows that the home answers. */
+    private void write(int page) {
+        kernel.messages = messages -> messages.fault(BASE + (long) page * Memory.PAGE, true, false);
+        run();
+        network.complete();
+        run();
+        assertEquals(List.of("copy writable " + page), kernel.calls);
+        kernel.calls.clear();
+    }
+
+    /** Pages 0 to 3 arrive for the guest, in two runs, and page 7 for its private child. Page 6 is under way. */
+    private void fetchOfPagerAndChild() {
+        begin(null);
+        connect();
+        write(4);
+        RecordingKernel child = new RecordingKernel();
+        kernel.forks.add(child);
+        kernel.messages = messages -> messages.fork(RecordingKernel.FD + 1);
+        run();
+        kernel.messages = messages -> {
+            for (int page = 0; page < 4; page++) {
+                messages.fault(BASE + (long) page * Memory.PAGE, false, false);
+            }
+        };
+        child.messages = messages -> messages.fault(BASE + 7 * Memory.PAGE, false, false);
+        run();
+        kernel.messages = messages -> messages.fault(BASE + 6 * Memory.PAGE, false, false);
+        run();
+        assertEquals(4, network.underWay().size());
+        for (int transfer = 0; transfer < 3; transfer++) {
+            network.complete();
+        }
+    }
+
+    private void expectEndWithAllFramesFree() {
+        kernel.messages = messages -> messages.fault(BASE + 5 * Memory.PAGE, false, false);
+        kernel.refuse(Errno.ESRCH);
+        run();
+        assertEquals(FRAMES - 1, ModelPool.freePages(setup), "a frame that the home may write to stays");
+        assertTrue(ended.isEmpty());
+        network.complete();
+        run();
+        assertEquals(1, ended.size(), "the VMM has ended, and no transfer is under way");
+        assertEquals(FRAMES, ModelPool.freePages(setup));
+    }
+
+    /** Runs enough duty cycles for all that waits. */
+    private void run() {
+        for (int cycle = 0; cycle < 4; cycle++) {
+            shard.doWork();
+        }
+    }
+
+    private void connect() {
+        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION));
+        shard.submit(new ShardCommand.Install(
+                link,
+                new Connection(network.connect(), network.rail(), SimulatedNetwork.INCARNATION, network.memory(), 1)));
+        for (int cycle = 0; cycle < 200 && link.phase() != LinkPhase.UP; cycle++) {
+            shard.doWork();
+            if (!network.underWay().isEmpty()) {
+                network.complete();
+            }
+        }
+        assertEquals(LinkPhase.UP, link.phase());
     }
 }

@@ -74,7 +74,10 @@ final class Succession {
         draft.emit(EventKind.GUEST_ADOPTED, Optional.of(passed.node()), space);
     }
 
-    /** The attachment that a request names as adopted, once it has passed to the incarnation that asks. */
+    /**
+     * The attachment that a request names as adopted, once it has passed to the incarnation that asks. It is found by that one alone: the earlier incarnation
+     * comes from the record of a guest, and a process that is killed before it has written the record leaves the one of its predecessor.
+     */
     static Attachment adopted(Draft draft, Space space, String node, AttachRequest request) {
         Attachment known = draft.attachments
                 .find(Attachments.key(space, node))

@@ -139,6 +139,20 @@ class AdoptedGuestTest {
         assertTrue(!isTorn());
     }
 
+    /** The guest's record still names the first process. */
+    @Test
+    void shouldPassTheAttachmentOnWhenTheSuccessorIsKilledBeforeItHasRecordedThatItHasIt() {
+        start(NOW, space());
+        acknowledge(BEFORE);
+        attach("g", adopting(NOW, BEFORE));
+        start(NOW + 1, space());
+        assertEquals("fencing", refusal("g", adopting(NOW + 1, BEFORE)));
+        acknowledge(NOW);
+        assertEquals(
+                new Incarnation(NOW + 1), attach("g", adopting(NOW + 1, BEFORE)).incarnation());
+        assertTrue(!isTorn());
+    }
+
     @Test
     void shouldTearTheSpaceWhenALaterSuccessorDoesNotAdoptTheGuest() {
         start(NOW, space());

@@ -10,6 +10,7 @@ import io.farpage.coordinator.client.CoordinatorRefusedException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -49,13 +50,14 @@ final class Adoptions implements AutoCloseable {
     /** Serves guests. */
     interface Server {
         /**
-         * Starts to serve a guest.
+         * Makes all ready to serve a guest.
          *
          * @param use of its space
+         * @return serves it; called once, and the guest is not prepared again
          * @throws KeptGuestException if it cannot be served; the use is closed then
-         * @throws RuntimeException if it cannot be served this time; the use goes on, for another attempt
+         * @throws RuntimeException if it cannot be served this time; the use goes on, for another attempt, and nothing else of this one is left
          */
-        void serve(LeftGuest guest, SpaceUse use) throws KeptGuestException;
+        Runnable prepare(LeftGuest guest, SpaceUse use) throws KeptGuestException;
 
         /** A guest is not served. */
         void refused(LeftGuest guest, String why);
@@ -127,6 +129,25 @@ final class Adoptions implements AutoCloseable {
 
     private void adopt(LeftGuest guest) throws CoordinatorException {
         GuestRecord record = guest.record().orElseThrow();
+        Optional<Runnable> prepared = prepare(guest, record);
+        if (prepared.isEmpty()) {
+            return;
+        }
+        // From here on the guest is served. Whatever fails now, another attempt would make a second pager of its
+        // memory.
+        waiting.remove(guest);
+        pending.remove(guest.space());
+        adopted.incrementAndGet();
+        log.info(
+                "space {}: guest of process {} adopted, {} ms after this process began",
+                record.name(),
+                record.pid(),
+                ManagementFactory.getRuntimeMXBean().getUptime());
+        prepared.get().run();
+    }
+
+    /** Attempts to adopt a guest. Returns what serves it; empty if it is refused, or another attempt follows. */
+    private Optional<Runnable> prepare(LeftGuest guest, GuestRecord record) throws CoordinatorException {
         try {
             guest.unlock(seals);
             if (guest.use().isEmpty()) {
@@ -134,17 +155,9 @@ final class Adoptions implements AutoCloseable {
             }
             if (guest.use().isEmpty()) {
                 refuse(guest, "its space was deleted");
-                return;
+                return Optional.empty();
             }
-            server.serve(guest, guest.use().get());
-            waiting.remove(guest);
-            pending.remove(guest.space());
-            adopted.incrementAndGet();
-            log.info(
-                    "space {}: guest of process {} adopted, {} ms after this process began",
-                    record.name(),
-                    record.pid(),
-                    ManagementFactory.getRuntimeMXBean().getUptime());
+            return Optional.of(server.prepare(guest, guest.use().get()));
         } catch (CoordinatorRefusedException e) {
             if (!e.problem().is("fencing") && !e.isStaleIncarnation()) {
                 refuse(guest, String.valueOf(e.getMessage()));
@@ -161,6 +174,7 @@ final class Adoptions implements AutoCloseable {
             guest.lockUntil(System.nanoTime() + RETRY_PAUSE.toNanos());
             log.warn("space {}: its guest is not adopted yet, trying again", guest.name(), e);
         }
+        return Optional.empty();
     }
 
     /** Tells why a guest waits, from time to time. Returns when that was told last. */

@@ -72,13 +72,13 @@ final class Guest {
     @FunctionalInterface
     interface Admission extends AutoCloseable {
         /**
-         * Checks a handoff and starts to serve the memory. The descriptors of the message are closed if that fails.
+         * Checks a handoff and makes the pagers of the memory. The descriptors of the message are closed if that fails.
          *
          * @throws HandoffException saying what is wrong with the handoff
          */
         Paging admit(HandoffConnection.Message message) throws HandoffException;
 
-        /** The memory that an earlier process has served, if there is such; then no handoff is awaited. May be called once. */
+        /** The memory that an earlier process has served, if there is such; then no handoff is awaited. */
         default Optional<Paging> adopted() {
             return Optional.empty();
         }
@@ -117,7 +117,7 @@ final class Guest {
     }
 
     /**
-     * Makes a guest that can wait for its VMM.
+     * Makes a guest that can wait for its VMM, or has one that an earlier process has served.
      *
      * @param use of the space, exclusive; closed at the end
      * @param socket on which the VMM hands its memory over; closed at the end
@@ -129,6 +129,11 @@ final class Guest {
         this.admission = admission;
         this.listener = listener;
         this.clock = clock;
+        // Its VMM runs already: it is not one that waits, even before its thread does.
+        admission.adopted().ifPresent(memory -> {
+            paging = memory;
+            state = State.ATTACHED;
+        });
         thread = Thread.ofPlatform().daemon().name("guest-" + use.map().name()).unstarted(this::run);
     }
 
@@ -147,8 +152,8 @@ final class Guest {
     /** The whole life of the guest: what its thread runs. */
     void run() {
         try {
-            Optional<Paging> adopted = admission.adopted();
-            Paging served = adopted.isPresent() ? adopted.get() : awaitHandoff();
+            Paging adopted = paging;
+            Paging served = adopted != null ? adopted : awaitHandoff();
             socket.stopListening();
             if (served == null) {
                 detail = use.revocation().orElse("detached") + " before a VMM came";
@@ -156,6 +161,7 @@ final class Guest {
             }
             paging = served;
             setState(State.ATTACHED);
+            served.start();
             PagerEnd end = awaitEnd(served);
             listener.left(use.map(), end.workingSet());
             listener.ended(use.map(), end);

@@ -132,22 +132,18 @@ final class GuestOpening {
     }
 
     /**
-     * Makes a guest whose VMM an earlier process has left running.
+     * Makes a guest whose VMM an earlier process has left running. It is served once it is started.
      *
      * @param use of its space; the caller's if this throws
      */
     Guest adopt(LeftGuest left, SpaceUse use) throws KeptGuestException {
         GuestRecord record = left.record().orElseThrow();
-        Paging paging = left.serve(
+        HandoffSocket socket = HandoffSocket.ended(Path.of(record.socket()));
+        Paging paging = left.paging(
                 use,
                 new PagerOptions(
                         record.localPages(), record.prefetchPages(), PagerOptions.CYCLE_PAGES, options.flushDeadline()),
                 hosts);
-        return new Guest(
-                use,
-                HandoffSocket.ended(Path.of(record.socket())),
-                new AdoptedMemory(paging, left.seal()),
-                listener,
-                System::nanoTime);
+        return new Guest(use, socket, new AdoptedMemory(paging, left.seal()), listener, System::nanoTime);
     }
 }

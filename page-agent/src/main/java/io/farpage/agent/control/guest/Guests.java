@@ -324,7 +324,8 @@ public final class Guests implements AutoCloseable, SampledGuests {
     }
 
     /**
-     * Another process takes over from now on, and no guest begins on this one any more.
+     * Another process takes over from now on, and no guest begins on this one any more. Guests that wait for an attempt to adopt them are not in its way:
+     * the keeper holds all of each since this process began, and the record names an incarnation whose attachment the coordinator passes on.
      *
      * @return what that process could not go on with; then guests may begin as before
      */
@@ -356,7 +357,7 @@ public final class Guests implements AutoCloseable, SampledGuests {
 
     private final class Adopting implements Adoptions.Server {
         @Override
-        public void serve(LeftGuest left, SpaceUse use) throws KeptGuestException {
+        public Runnable prepare(LeftGuest left, SpaceUse use) throws KeptGuestException {
             GuestRecord record = left.record().orElseThrow();
             Guest guest;
             try {
@@ -368,8 +369,10 @@ public final class Guests implements AutoCloseable, SampledGuests {
                 throw e;
             }
             guests.put(guest.spaceId(), guest);
-            guest.start();
-            events.adopted(record.name(), record.pid(), Optional.empty());
+            return () -> {
+                guest.start();
+                events.adopted(record.name(), record.pid(), Optional.empty());
+            };
         }
 
         @Override

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Checks what VMMs hand over for one guest, and starts to serve the first memory that is in order. Used by the guest's thread. */
+/** Checks what VMMs hand over for one guest, and makes the pagers of the first memory that is in order. Used by the guest's thread. */
 final class HandoffAdmission implements Guest.Admission {
     private static final Logger log = LoggerFactory.getLogger(HandoffAdmission.class);
 
@@ -87,12 +87,11 @@ final class HandoffAdmission implements Guest.Admission {
                     : Optional.empty();
             kept.ifPresent(guest -> guest.hold(memory));
             Paging paging = new SlicedPaging(
-                            new SlicedPaging.Contents(
-                                    space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
-                            memory,
-                            allowed,
-                            hosts)
-                    .start();
+                    new SlicedPaging.Contents(
+                            space, use::map, pageBytes, past.written(), past.workingSet(), sealed, kept),
+                    memory,
+                    allowed,
+                    hosts);
             kept = Optional.empty();
             backing = null;
             open.clear();

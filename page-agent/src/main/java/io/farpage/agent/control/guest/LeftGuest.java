@@ -123,12 +123,13 @@ final class LeftGuest {
     }
 
     /**
-     * Starts to serve it.
+     * Makes its pagers, which serve nothing before they are started. If that fails, it may be tried again: nothing of the attempt is left but the record,
+     * which names this incarnation, and a page table that was adopted and can be adopted once more.
      *
      * @param use of its space, exclusive
-     * @throws KeptGuestException if it cannot be served; nothing is served then
+     * @throws KeptGuestException if it cannot be served
      */
-    Paging serve(SpaceUse use, PagerOptions options, PagerHosts hosts) throws KeptGuestException {
+    Paging paging(SpaceUse use, PagerOptions options, PagerHosts hosts) throws KeptGuestException {
         KeptGuest guest = kept.orElseThrow();
         GuestRecord record = guest.record();
         if (use.map().pages() != record.pages() || use.map().pageSize() != record.pageBytes()) {
@@ -162,7 +163,7 @@ final class LeftGuest {
                     options,
                     hosts);
             backing = null;
-            return paging.start();
+            return paging;
         } catch (HandoffException | SealException e) {
             throw new KeptGuestException(String.valueOf(e.getMessage()));
         } finally {

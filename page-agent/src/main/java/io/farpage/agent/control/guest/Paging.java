@@ -11,10 +11,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
 
-/** The pagers of one guest at work. Used by the guest's thread, except for {@link #resize}, {@link #status} and {@link #pins}. */
+/** The pagers of one guest. They serve nothing before {@link #start}. Used by the guest's thread, except for {@link #resize}, {@link #status} and {@link #pins}. */
 interface Paging {
     /** Process id of the VMM. */
     int pid();
+
+    /** Starts to serve. Called once. */
+    void start();
 
     /** Whether the guest goes on when this process is killed and another one succeeds it. Any thread. */
     default boolean isKept() {

@@ -127,10 +127,9 @@ final class SlicedPaging implements Paging {
         }
     }
 
-    /** Starts to serve. */
-    SlicedPaging start() {
+    @Override
+    public void start() {
         pagers.forEach(one -> one.host().start(one.pager()));
-        return this;
     }
 
     private SlicePager make(Contents contents, int index, PagerOptions options, Drops.Writers writers)

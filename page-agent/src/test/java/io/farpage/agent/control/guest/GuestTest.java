@@ -326,6 +326,26 @@ final class GuestTest {
     }
 
     @Test
+    void shouldNotBeDetachedBeforeItServesMemoryThatAnEarlierProcessHasServed() throws Exception {
+        assertTrue(guest.stopWaiting());
+        guest.run();
+        events.clear();
+        guest = new Guest(
+                use(),
+                HandoffSocket.ended(directory.resolve("ended")),
+                new AdoptedMemory(paging, Optional.empty()),
+                new RecordingListener(),
+                () -> now);
+        assertFalse(paging.isStarted);
+        assertTrue(guest.isAttached(), "its VMM runs already");
+        assertFalse(guest.stopWaiting());
+        assertEquals(PID, guest.pid());
+        paging.script.add(() -> ended(true));
+        guest.run();
+        assertEquals(List.of("pagers removed", "working set kept", "space released"), events);
+    }
+
+    @Test
     void shouldReportHeatOnceInEachInterval() {
         handOff();
         for (int probe = 0; probe < 13; probe++) {
@@ -411,6 +431,7 @@ final class GuestTest {
         boolean evictable = true;
         boolean hasEnded = true;
         boolean cutOff;
+        boolean isStarted;
         int cutOffQueries;
         int limit;
         Runnable closing = () -> {};
@@ -438,6 +459,12 @@ final class GuestTest {
         }
 
         @Override
+        public void start() {
+            assertTrue(guest.isAttached());
+            isStarted = true;
+        }
+
+        @Override
         public boolean isEvictable() {
             return evictable;
         }
@@ -445,6 +472,7 @@ final class GuestTest {
         @Override
         public PagerEnd await(Duration time) throws TimeoutException {
             assertEquals(Guest.PROBE_INTERVAL, time);
+            assertTrue(isStarted);
             return script.remove().get();
         }
 

@@ -15,12 +15,15 @@ import org.slf4j.LoggerFactory;
  * Reads the userfaultfd messages of one address space, keeps its layout up to date, and passes faults and removals on.
  *
  * <p>A call reads one batch of messages and handles as much of it as its budget allows: one message may cover terabytes. A cursor marks the
- * position. While {@link #isBehind} is true, no page of the address space may be installed, written back or evicted: the kernel carries a
+ * position, and the next call goes on there for as long as the shard did other work. While {@link #isBehind} is true, no page of the address space may be installed, written back or evicted: the kernel carries a
  * removal out at any moment after it was read, and a page that is installed before the page table has the removal would count as removed.
  */
 final class KernelMessages {
     private static final Logger log = LoggerFactory.getLogger(KernelMessages.class);
     static final int BATCH = 64;
+
+    /** How long a call may handle more than one budget of a batch: other guests of the shard wait meanwhile. */
+    static final long MORE_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -49,6 +52,9 @@ final class KernelMessages {
     private long cursor = NOT_BEGUN;
 
     private int budget;
+    /** When the latest call ended. Has a meaning while a batch is handled. */
+    private long handledUntil;
+
     private int unreadable;
     private boolean paused;
     private long pausedUntil;
@@ -126,22 +132,46 @@ final class KernelMessages {
 
     /** Reads and handles messages. Returns the amount of work, 0 if none waits. */
     int read(Receiver to) {
-        if (!isBehind()) {
-            if (isPaused()) {
-                return 0;
-            }
-            int got = uffd.read(messages);
-            if (got <= 0) {
-                if (got < 0) {
-                    failed(-got);
-                }
-                return 0;
-            }
-            count = got;
-            event = 0;
-            drained = got < messages.capacity();
+        if (isBehind()) {
+            return handleMore(to);
         }
-        return handle(to);
+        if (isPaused()) {
+            return 0;
+        }
+        int got = uffd.read(messages);
+        if (got <= 0) {
+            if (got < 0) {
+                failed(-got);
+            }
+            return 0;
+        }
+        count = got;
+        event = 0;
+        drained = got < messages.capacity();
+        int work = handle(to);
+        if (isBehind()) {
+            handledUntil = clock.getAsLong();
+        }
+        return work;
+    }
+
+    /**
+     * Handles more of a batch: one budget, and further ones as long as they fit into the time that the shard took for other work since the latest
+     * call, within {@link #MORE_NANOS}. So a busy shard makes a guest rest about as long as an idle one does, and the other guests wait no longer
+     * than they made it wait. A clock that stands still does not show what fits.
+     */
+    private int handleMore(Receiver to) {
+        long now = clock.getAsLong();
+        long end = now + Math.min(MORE_NANOS, now - handledUntil);
+        int work = 0;
+        long before;
+        do {
+            before = now;
+            work += handle(to);
+            now = clock.getAsLong();
+        } while (isBehind() && now != before && now + (now - before) - end <= 0);
+        handledUntil = now;
+        return work;
     }
 
     /**

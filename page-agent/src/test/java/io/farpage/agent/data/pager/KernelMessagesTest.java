@@ -17,7 +17,9 @@ import org.junit.jupiter.api.Test;
 class KernelMessagesTest {
     private static final int PAGE = 4096;
     private static final long BASE = RecordingKernel.BASE;
+    private static final long GIB = 1L << 30;
     private static final long TIB = 1L << 40;
+    private static final long BUDGET_NANOS = TimeUnit.MICROSECONDS.toNanos(10);
     private static final int PAGES_OF_A_TIB = 1 << 28;
 
     private final RecordingKernel kernel = new RecordingKernel();
@@ -47,6 +49,45 @@ class KernelMessagesTest {
         assertEquals(PAGES_OF_A_TIB / PagerOptions.CYCLE_PAGES, cycles);
         assertEquals(1, kernel.reads, "no message is read until the removal is handled");
         assertEquals(List.of("fault 5"), received.faults, "a fault of the same batch is handled after the removal");
+    }
+
+    /** A budget takes 10 us of the shard's time, so 16 GiB take 82 ms on an idle shard. One budget each would take 8192 duty cycles. */
+    @Test
+    void shouldHandleRemovalForHalfMillisecondWhenShardIsBusyForLonger() {
+        assertEquals(1 + 164, dutyCyclesOfRemoval(BASE + 16 * GIB, TimeUnit.MILLISECONDS.toNanos(1)));
+    }
+
+    @Test
+    void shouldHandleRemovalNoLongerThanShardDidOtherWork() {
+        long budgets = 4L * 1024 * 1024 / PagerOptions.CYCLE_PAGES;
+        for (int fitting = 1; fitting <= 3; fitting++) {
+            long others = fitting * BUDGET_NANOS + BUDGET_NANOS / 2;
+            long cycles = 1 + (budgets - 1 + fitting - 1) / fitting;
+            assertEquals(cycles, dutyCyclesOfRemoval(BASE + 16 * GIB, others));
+        }
+    }
+
+    @Test
+    void shouldHandleOneBudgetInEachDutyCycleWhenShardIsIdle() {
+        assertEquals(4096 / PagerOptions.CYCLE_PAGES, dutyCyclesOfRemoval(BASE + 4096 * PAGE, 0));
+        assertEquals(4096 / PagerOptions.CYCLE_PAGES, dutyCyclesOfRemoval(BASE + 4096 * PAGE, BUDGET_NANOS / 2));
+    }
+
+    /** @param others nanoseconds that the shard takes for other work between two duty cycles */
+    private int dutyCyclesOfRemoval(long end, long others) {
+        KernelMessages messages = messages(true);
+        received.onRemoved = () -> now += BUDGET_NANOS;
+        kernel.messages = writer -> writer.removal(BASE, end);
+        now += TimeUnit.SECONDS.toNanos(1); // in which nothing was read
+        int cycles = 0;
+        for (; cycles == 0 || messages.isBehind(); cycles++) {
+            long before = now;
+            messages.read(received);
+            long longest = cycles == 0 ? 0 : Math.min(others, KernelMessages.MORE_NANOS);
+            assertTrue(now - before <= Math.max(BUDGET_NANOS, longest), "neighbours wait longer than they took");
+            now += others;
+        }
+        return cycles;
     }
 
     @Test
@@ -207,6 +248,7 @@ class KernelMessagesTest {
         private final List<Integer> partlyRemoved = new ArrayList<>();
         private PageTable table = new PageTable(0, false);
         private long removed;
+        private Runnable onRemoved = () -> {};
 
         @Override
         public void fault(int page, boolean write, boolean writeProtect, long seenAt) {
@@ -221,6 +263,7 @@ class KernelMessagesTest {
         @Override
         public void removed(int first, int count) {
             removed += count;
+            onRemoved.run();
             if (table.pages() > 0) {
                 table.setState(first, count, PageTable.ZERO, PageTable.FETCHING);
             }

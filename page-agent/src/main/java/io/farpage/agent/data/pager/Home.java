@@ -1,8 +1,12 @@
 package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.SilenceClock;
 
-/** A home on another node, and the transfers that one pager has under way with it. The shard's thread only. */
+/**
+ * A home on another node, and the transfers that one pager has under way with it. Times are by the pager's {@link SilenceClock}, unless a method says
+ * otherwise. The shard's thread only.
+ */
 final class Home {
     /** A home that has transfers under way and has completed none for so long does not answer. */
     private static final long QUIET_NANOS = 100_000_000L;
@@ -130,21 +134,29 @@ final class Home {
         slow = true;
     }
 
-    /** A page came from this home other than it was sealed. */
+    /**
+     * A page came from this home other than it was sealed.
+     *
+     * @param nowNanos by the clock
+     */
     void distrust(long nowNanos) {
         distrusted = true;
         distrustedAt = nowNanos;
     }
 
-    /** Whether a page came from it other than it was sealed within the last minute. */
+    /**
+     * Whether a page came from it other than it was sealed within the last minute.
+     *
+     * @param nowNanos by the clock
+     */
     boolean isDistrusted(long nowNanos) {
         distrusted &= nowNanos - distrustedAt < DISTRUST_NANOS;
         return distrusted;
     }
 
-    /** Whether pages are better read from here than from a home for which this does not hold. */
+    /** Whether pages are better read from here, unless it is distrusted, than from a home for which this does not hold. */
     boolean isPreferred(long nowNanos) {
-        return !slow && !isDistrusted(nowNanos) && answers(nowNanos);
+        return !slow && answers(nowNanos);
     }
 
     /** Whether transfers are under way, and none has completed for longer than this. */
@@ -152,7 +164,11 @@ final class Home {
         return unanswered > 0 && nowNanos - answeredAt > nanos;
     }
 
-    /** Whether the failure of this home is to be reported now: at first, and from time to time while it lasts. */
+    /**
+     * Whether the failure of this home is to be reported now: at first, and from time to time while it lasts.
+     *
+     * @param nowNanos by the clock
+     */
     boolean suspect(long nowNanos, long pauseNanos) {
         if (suspected && nowNanos - suspectedAt < pauseNanos) {
             return false;

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.SilenceClock;
 import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class Homes {
     private final Pager.Backing backing;
     private final LongSupplier clock;
+    private final SilenceClock silence;
     private final RemoteHomes remotes;
 
     private SpaceMap map;
@@ -26,11 +28,15 @@ final class Homes {
 
     private int version;
 
-    /** @param clock monotonic nanoseconds */
-    Homes(Pager.Backing backing, LongSupplier clock) {
+    /**
+     * @param clock monotonic nanoseconds
+     * @param silence by which homes count as silent
+     */
+    Homes(Pager.Backing backing, LongSupplier clock, SilenceClock silence) {
         this.backing = backing;
         this.clock = clock;
-        remotes = new RemoteHomes(backing.fetcher(), clock);
+        this.silence = silence;
+        remotes = new RemoteHomes(backing.fetcher(), silence);
         map = backing.map().get();
         home = homesOf(map);
     }
@@ -223,11 +229,10 @@ final class Homes {
         if (count == 1) {
             return 0;
         }
-        long now = clock.getAsLong();
         int best = 0;
         int rank = 0;
         for (int copy = 0; copy < count; copy++) {
-            int its = rank(extent, copy, now);
+            int its = rank(extent, copy);
             if (its > rank) {
                 rank = its;
                 best = copy;
@@ -241,9 +246,8 @@ final class Homes {
         int tried = suspects.tried(page);
         int best = -1;
         int rank = 0;
-        long now = tried == 0 ? 0 : clock.getAsLong();
         for (int copy = 0; tried != 0 && copy < copies(extent); copy++) {
-            int its = (tried & 1 << copy) != 0 ? 0 : rank(extent, copy, now);
+            int its = (tried & 1 << copy) != 0 ? 0 : rank(extent, copy);
             if (its > rank) {
                 rank = its;
                 best = copy;
@@ -264,7 +268,7 @@ final class Homes {
         return suspects;
     }
 
-    private int rank(int extent, int copy, long now) {
+    private int rank(int extent, int copy) {
         if (isLost(extent, copy)) {
             return 0;
         }
@@ -272,18 +276,22 @@ final class Homes {
         if (one == null) {
             return 5;
         }
-        if (one.isPreferred(now)) {
+        boolean isDistrusted = one.isDistrusted(clock.getAsLong());
+        if (!isDistrusted && one.isPreferred(silence.now())) {
             return 4;
         }
-        return one.isUp() ? one.isDistrusted(now) ? 2 : 3 : 1;
+        return one.isUp() ? isDistrusted ? 2 : 3 : 1;
     }
 
     /** Another home to read from than {@code slow}, which answers; -1 if there is none. */
     int otherReader(int extent, Home slow) {
-        long now = clock.getAsLong();
         for (int copy = 0; copy < copies(extent); copy++) {
             Home one = home(extent, copy);
-            if (one != null && one != slow && !isLost(extent, copy) && one.isPreferred(now)) {
+            if (one != null
+                    && one != slow
+                    && !isLost(extent, copy)
+                    && !one.isDistrusted(clock.getAsLong())
+                    && one.isPreferred(silence.now())) {
                 return copy;
             }
         }

@@ -1,7 +1,7 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.SilenceClock;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 
 /**
  * Watches the transfers of pages that have several homes. A READ that takes long is repeated at another home. A WRITE that takes long is reported, so
@@ -15,7 +15,7 @@ final class Mirrors {
     private final Transfers transfers;
     private final Staging staging;
     private final PagerCounters counters;
-    private final LongSupplier clock;
+    private final SilenceClock silence;
     private final long hedgeNanos;
     private final long dropNanos;
     private long lookedAt;
@@ -29,12 +29,12 @@ final class Mirrors {
         transfers = context.transfers();
         staging = context.staging();
         counters = context.counters();
-        clock = context.clock();
+        silence = context.silence();
         hedgeNanos = homes.mirroring().hedgeNanos();
         dropNanos = homes.mirroring().dropNanos();
         settled = homes.version();
         watched = settled;
-        lookedAt = clock.getAsLong() - PAUSE_NANOS;
+        lookedAt = silence.now() - PAUSE_NANOS;
     }
 
     /** Whether transfers that began under an earlier map may be under way. */
@@ -44,7 +44,7 @@ final class Mirrors {
 
     /** Runs a duty cycle, in which it looks at all transfers if a millisecond has passed or the map has changed. Returns the amount of work. */
     int doWork() {
-        long now = clock.getAsLong();
+        long now = silence.now();
         if (now - lookedAt < PAUSE_NANOS && watched == homes.version()) {
             return 0;
         }

@@ -312,6 +312,7 @@ public final class Pager implements DutyCycle {
                 return work;
             }
         }
+        context.silence().advance();
         homes.refresh();
         context.staging().divide();
         if (!table.partialRemovals().isEmpty()) {
@@ -321,10 +322,11 @@ public final class Pager implements DutyCycle {
             arrivals.end();
             repair.end();
         }
+        // Before homes are judged: what has completed is not under way.
+        work += handleCompletions();
         if (homes.isMirrored() || mirrors.isUnsettled()) {
             work += mirrors.doWork() + repair.doWork();
         }
-        work += handleCompletions();
         work += arrivals.install();
         if (!memory.isGone() && (work > 0 || spinning || !emptied)) {
             work += readMessages();

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.SilenceClock;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.PagePool;
 import java.util.function.LongSupplier;
@@ -17,6 +18,7 @@ final class PagerContext {
     private final PagePool pool;
     private final PagerOptions options;
     private final LongSupplier clock;
+    private final SilenceClock silence;
     private final Homes homes;
     private final WrittenHomes writtenHomes;
     private final Staging staging;
@@ -34,11 +36,12 @@ final class PagerContext {
         pins = guest.pins();
         kept = guest.kept();
         pool = backing.pool();
-        homes = new Homes(backing, clock);
-        writtenHomes = new WrittenHomes(homes, clock);
+        silence = new SilenceClock(clock);
+        homes = new Homes(backing, clock, silence);
+        writtenHomes = new WrittenHomes(homes, clock, silence);
         staging = new Staging(pool, backing.shares(), guest.pageBytes(), homes);
         sealing = new Sealing(guest.seal(), staging);
-        transfers = new Transfers(backing.fetcher(), homes, writtenHomes, staging, clock);
+        transfers = new Transfers(backing.fetcher(), homes, writtenHomes, staging, silence);
         heat = new Heat(pages(), clock);
     }
 
@@ -130,5 +133,10 @@ final class PagerContext {
     /** Monotonic nanoseconds. */
     LongSupplier clock() {
         return clock;
+    }
+
+    /** By which homes count as silent. The pager advances it. */
+    SilenceClock silence() {
+        return silence;
     }
 }

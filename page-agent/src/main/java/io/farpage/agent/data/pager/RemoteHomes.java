@@ -2,9 +2,9 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.SilenceClock;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.LongSupplier;
 
 /**
  * The homes on other nodes, by number, and how they share the transfer slots of a pager. Each of several homes that the map names is guaranteed a share
@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  */
 final class RemoteHomes {
     private final Fetcher fetcher;
-    private final LongSupplier clock;
+    private final SilenceClock silence;
     /** By number. A home stays in the list when no extent lives there any more, since transfers with it may be under way. */
     private final List<Home> all = new ArrayList<>();
 
@@ -23,10 +23,10 @@ final class RemoteHomes {
 
     private int reserved;
 
-    /** @param clock monotonic nanoseconds */
-    RemoteHomes(Fetcher fetcher, LongSupplier clock) {
+    /** @param silence by which homes count as silent */
+    RemoteHomes(Fetcher fetcher, SilenceClock silence) {
         this.fetcher = fetcher;
-        this.clock = clock;
+        this.silence = silence;
     }
 
     /** A new map begins, which names no home yet. */
@@ -85,7 +85,7 @@ final class RemoteHomes {
 
     /** Whether a home's link is up and it completes transfers. */
     boolean answers(Home one) {
-        return one.answers(clock.getAsLong());
+        return one.answers(silence.now());
     }
 
     /** Whether all of them answer. */
@@ -101,12 +101,12 @@ final class RemoteHomes {
     boolean mayTransfer(Home with) {
         return share == 0
                 || isWithinShare(with)
-                || (with.answers(clock.getAsLong()) && fetcher.capacity() - fetcher.inUse() > reserved);
+                || (with.answers(silence.now()) && fetcher.capacity() - fetcher.inUse() > reserved);
     }
 
     /** Whether a home takes another READ now: its link is up, and it answers, or has nothing else to answer. */
     boolean takesReads(Home from) {
-        return from.takesReads(clock.getAsLong());
+        return from.takesReads(silence.now());
     }
 
     private boolean isWithinShare(Home one) {
@@ -126,7 +126,7 @@ final class RemoteHomes {
     /** A transfer of so many pages has begun. */
     void begin(Home with, int pages, boolean write) {
         reserved -= isWithinShare(with) ? 1 : 0;
-        with.begin(pages, write, clock.getAsLong());
+        with.begin(pages, write, silence.read());
     }
 
     /** A transfer of so many pages has ended. */
@@ -137,6 +137,6 @@ final class RemoteHomes {
 
     /** A transfer with a home has completed. */
     void completed(Home one, boolean succeeded) {
-        one.completed(succeeded, clock.getAsLong());
+        one.completed(succeeded, silence.read());
     }
 }

@@ -2,8 +2,8 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.Fetcher;
+import io.farpage.agent.data.shard.SilenceClock;
 import java.util.Objects;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The transfers of one guest's pager, those of its private children included. The shard's thread only. Allocates nothing. */
@@ -13,14 +13,14 @@ final class Transfers {
     private final WrittenHomes writtenHomes;
     private final RemoteHomes remotes;
     private final Staging staging;
-    private final LongSupplier clock;
+    private final SilenceClock silence;
     /** By slot of the fetcher. */
     private final Transfer[] all;
     /** Slots in use for pages with several homes. */
     private int mirrored;
 
-    Transfers(Fetcher fetcher, Homes homes, WrittenHomes writtenHomes, Staging staging, LongSupplier clock) {
-        this.clock = clock;
+    Transfers(Fetcher fetcher, Homes homes, WrittenHomes writtenHomes, Staging staging, SilenceClock silence) {
+        this.silence = silence;
         this.fetcher = fetcher;
         this.homes = homes;
         this.writtenHomes = writtenHomes;
@@ -96,7 +96,7 @@ final class Transfers {
     }
 
     private Transfer mirrored(Transfer begun) {
-        begun.startedAt(clock.getAsLong());
+        begun.startedAt(silence.read());
         mirrored++;
         return begun;
     }

@@ -1,5 +1,6 @@
 package io.farpage.agent.data.pager;
 
+import io.farpage.agent.data.shard.SilenceClock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -13,12 +14,17 @@ final class WrittenHomes {
     private final JoiningHomes joinings;
     private final Mirroring mirroring;
     private final LongSupplier clock;
+    private final SilenceClock silence;
     private final long startedAt;
 
-    /** @param clock monotonic nanoseconds */
-    WrittenHomes(Homes homes, LongSupplier clock) {
+    /**
+     * @param clock monotonic nanoseconds
+     * @param silence by which homes count as silent
+     */
+    WrittenHomes(Homes homes, LongSupplier clock, SilenceClock silence) {
         this.homes = homes;
         this.clock = clock;
+        this.silence = silence;
         remotes = homes.remotes();
         joinings = homes.joinings();
         mirroring = homes.mirroring();
@@ -62,7 +68,11 @@ final class WrittenHomes {
 
     /** Whether the link of a home is down, or it has not answered for so long that it is to be dropped. */
     boolean isAway(Home one) {
-        return !one.isUp() || one.isQuietFor(mirroring.dropNanos(), clock.getAsLong());
+        return !one.isUp() || isSilent(one);
+    }
+
+    private boolean isSilent(Home one) {
+        return one.isQuietFor(mirroring.dropNanos(), silence.now());
     }
 
     /**
@@ -101,7 +111,7 @@ final class WrittenHomes {
         if (homes.copies(extent) > 1) {
             if (!one.isUp()) {
                 suspect(extent, copy, false);
-            } else if (one.isQuietFor(mirroring.dropNanos(), clock.getAsLong())) {
+            } else if (isSilent(one)) {
                 suspect(extent, copy, true);
             }
         }
@@ -113,17 +123,17 @@ final class WrittenHomes {
         long now = clock.getAsLong();
         if (one == null
                 || (one.link().connections() == 0 && now - startedAt < Mirroring.FIRST_LINK_NANOS)
-                || !isAnotherWell(extent, one, now)
+                || !isAnotherWell(extent, one)
                 || !one.suspect(now, Mirroring.REPEAT_NANOS)) {
             return;
         }
         mirroring.suspect(homes.name(extent, copy), homes.incarnation(extent, copy), silent);
     }
 
-    private boolean isAnotherWell(int extent, Home than, long now) {
+    private boolean isAnotherWell(int extent, Home than) {
         for (int copy = 0; copy < homes.copies(extent); copy++) {
             Home one = homes.home(extent, copy);
-            if (one != than && !homes.isLost(extent, copy) && (one == null || one.answers(now))) {
+            if (one != than && !homes.isLost(extent, copy) && (one == null || remotes.answers(one))) {
                 return true;
             }
         }

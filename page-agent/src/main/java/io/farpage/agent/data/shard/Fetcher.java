@@ -52,7 +52,13 @@ public final class Fetcher {
     private final int[] rkey;
 
     private final long[] local;
+    /** By the clock, for the latency. */
     private final long[] startedAt;
+    /** By the shard's {@link SilenceClock}, as {@link #postedAt} and {@link #refusedAt}, for the deadline. */
+    private final long[] askedAt;
+    /** When it was posted on its present link. */
+    private final long[] postedAt;
+
     private final long[] refusedAt;
     private final int[] refusals;
     private final char[] generation;
@@ -91,6 +97,8 @@ public final class Fetcher {
         rkey = new int[capacity];
         local = new long[capacity];
         startedAt = new long[capacity];
+        askedAt = new long[capacity];
+        postedAt = new long[capacity];
         refusedAt = new long[capacity];
         refusals = new int[capacity];
         generation = new char[capacity];
@@ -185,6 +193,7 @@ public final class Fetcher {
         refusals[slot] = 0;
         status[slot] = FetchStatus.PENDING;
         startedAt[slot] = shard.now();
+        askedAt[slot] = shard.silence().read();
         if (shard.isClosed()) {
             finish(slot, FetchStatus.CLOSED);
         } else {
@@ -206,6 +215,7 @@ public final class Fetcher {
             rkey[slot] = home.preparedRkey();
             grantor[slot] = home.connection().incarnation();
             state[slot] = POSTED;
+            postedAt[slot] = shard.silence().read();
             shard.postLater(home);
         } else {
             park(slot);
@@ -219,7 +229,7 @@ public final class Fetcher {
 
     private void refuse(int slot) {
         state[slot] = REFUSED;
-        refusedAt[slot] = shard.now();
+        refusedAt[slot] = shard.silence().read();
     }
 
     private void park(int slot) {
@@ -250,22 +260,24 @@ public final class Fetcher {
     }
 
     /**
-     * Ends transfers whose deadline has passed: a parked one at once, a posted one by failing its link, since the device may still access the memory.
-     * Ends refused transfers after a pause, and at their deadline at the latest.
+     * Ends transfers whose deadline has passed: a parked one at once, a posted one by failing its link, since the device may still access the memory. A
+     * link has the whole of that time for what is posted on it, however long the transfer was parked before. Ends refused transfers after a
+     * pause, and at their deadline at the latest.
+     *
+     * @param nowNanos by the shard's {@link SilenceClock}; what has completed before was handled
      */
     void expire(long nowNanos) {
         if (inUse() == doneCount) {
             return;
         }
         for (int slot = 0; slot < capacity; slot++) {
-            if (state[slot] == PARKED && nowNanos - startedAt[slot] > deadlineNanos) {
+            if (state[slot] == PARKED && nowNanos - askedAt[slot] > deadlineNanos) {
                 parked--;
                 finish(slot, refusals[slot] > 0 ? FetchStatus.REFUSED : FetchStatus.DEADLINE);
-            } else if (state[slot] == POSTED && nowNanos - startedAt[slot] > deadlineNanos) {
+            } else if (state[slot] == POSTED && nowNanos - postedAt[slot] > deadlineNanos) {
                 shard.failLink(link[slot], "a transfer was not answered within its deadline");
             } else if (state[slot] == REFUSED
-                    && (nowNanos - refusedAt[slot] > REFUSAL_PAUSE_NANOS
-                            || nowNanos - startedAt[slot] > deadlineNanos)) {
+                    && (nowNanos - refusedAt[slot] > REFUSAL_PAUSE_NANOS || nowNanos - askedAt[slot] > deadlineNanos)) {
                 finish(slot, FetchStatus.REFUSED);
             }
         }

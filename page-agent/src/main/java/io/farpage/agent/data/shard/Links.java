@@ -36,6 +36,7 @@ final class Links {
     /**
      * @param headerFrames staging memory for peers' pool headers
      * @param fetchers whose transfers go over the links
+     * @param clock by which deadlines are judged, see {@link SilenceClock#read}
      * @param notices receives what the control plane is told
      */
     Links(MemorySegment headerFrames, Fetchers fetchers, LongSupplier clock, Consumer<ShardNotice> notices) {

@@ -32,6 +32,9 @@ public final class Shard {
 
     private final List<Rail> rails;
     private final LongSupplier clock;
+    /** Judges how long transfers and links have not been answered. */
+    private final SilenceClock silence;
+
     private final Queue<ShardCommand> commands = new ConcurrentLinkedQueue<>();
     private final Queue<ShardNotice> notices = new ConcurrentLinkedQueue<>();
     private final Runnable noticed;
@@ -57,8 +60,9 @@ public final class Shard {
         this.devices = List.copyOf(rails);
         this.clock = clock;
         this.noticed = noticed;
-        this.links = new Links(headerFrames, fetchers, clock, this::put);
-        this.lastHousekeeping = clock.getAsLong();
+        silence = new SilenceClock(clock);
+        this.links = new Links(headerFrames, fetchers, silence::read, this::put);
+        this.lastHousekeeping = silence.now();
         this.maxPolls = maxPolls();
     }
 
@@ -114,6 +118,10 @@ public final class Shard {
         return clock.getAsLong();
     }
 
+    SilenceClock silence() {
+        return silence;
+    }
+
     List<Rail> rails() {
         return rails;
     }
@@ -147,21 +155,31 @@ public final class Shard {
 
     /**
      * A duty cycle: completions, commands, sources, doorbells, and from time to time deadlines. Returns the amount of work. Completions come first, so
-     * that the requests they cause are posted in the same duty cycle, and none is polled for that was just posted.
+     * that the requests they cause are posted in the same duty cycle, and none is polled for that was just posted. A duty cycle that judges deadlines
+     * first handles all completions that have arrived.
      *
      * @param spins whether to poll repeatedly for completions while transfers are under way, since these are what the thread waits for
      */
     int doWork(boolean spins) {
+        boolean judges = false;
+        if (--cyclesUntilClockRead <= 0) {
+            cyclesUntilClockRead = CYCLES_BETWEEN_CLOCK_READS;
+            silence.advance();
+            judges = silence.now() - lastHousekeeping >= HOUSEKEEPING_NANOS;
+        }
         int work = pollCompletions(0);
         for (int poll = 1; spins && poll < maxPolls && work == 0 && fetchers.hasTransfers(); poll++) {
             work = pollCompletions(poll);
         }
+        // Nothing is posted meanwhile, so what is under way bounds the number of completions.
+        while (judges && !polledAll) {
+            work += pollCompletions(0);
+        }
         work += runCommands();
         work += sources.doWork();
         work += links.post();
-        if (--cyclesUntilClockRead <= 0) {
-            cyclesUntilClockRead = CYCLES_BETWEEN_CLOCK_READS;
-            int kept = housekeeping();
+        if (judges) {
+            int kept = housekeeping(silence.now());
             polledAll &= kept == 0;
             work += kept;
         }
@@ -275,6 +293,7 @@ public final class Shard {
                 count = rail.completionQueue().poll(batch);
             } catch (RuntimeException e) {
                 fail(rail, e.toString());
+                polledAll = false;
                 return work + 1;
             }
             for (int i = 0; i < count; i++) {
@@ -329,11 +348,7 @@ public final class Shard {
         owner.complete(slot, status);
     }
 
-    private int housekeeping() {
-        long now = clock.getAsLong();
-        if (now - lastHousekeeping < HOUSEKEEPING_NANOS) {
-            return 0;
-        }
+    private int housekeeping(long now) {
         lastHousekeeping = now;
         int work = links.check(now);
         fetchers.expire(now);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.data.shard.Fetcher;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.SilenceClock;
 import java.lang.foreign.Arena;
 import java.util.HashMap;
 import java.util.List;
@@ -25,8 +26,10 @@ final class RemoteHomesTest {
             new Shard(List.of(), Arena.ofAuto().allocate(PAGE), () -> 1, () -> {}).newFetcher(SLOTS, 1);
     private final Map<String, PeerLink> links = new HashMap<>();
     private SpaceMap map = PagerParts.map(8, PAGE, "b", "c", "d", "e");
-    private final Homes homes =
-            new Homes(new Pager.Backing("a", 1, () -> map, this::link, fetcher, parts.pool()), () -> 1);
+    private final Homes homes = new Homes(
+            new Pager.Backing("a", 1, () -> map, this::link, fetcher, parts.pool()),
+            () -> 1,
+            new SilenceClock(() -> 1));
 
     private PeerLink link(String node) {
         return links.computeIfAbsent(node, PeerLink::new);

@@ -53,6 +53,56 @@ class LateAnswersTest {
         assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
     }
 
+    /** More completions than one poll takes have arrived while the thread stood still. */
+    @Test
+    void shouldKeepLinkWhenCompletionsThatHaveArrivedAreHandledLate() {
+        Fetcher wide = shard.newFetcher(ScriptedHome.SPACE, DEADLINE);
+        for (int i = 0; i < ScriptedHome.SPACE; i++) {
+            wide.read(link, ScriptedHome.INCARNATION, 0, PAGE, 0);
+        }
+        advance(DEADLINE - TimeUnit.MILLISECONDS.toNanos(100));
+        home.posted.stream().skip(1).forEach(wrId -> home.answer(wrId, WcStatus.SUCCESS));
+
+        step(TimeUnit.SECONDS.toNanos(3));
+
+        assertEquals(LinkPhase.UP, link.phase());
+        for (int i = 0; i < ScriptedHome.SPACE; i++) {
+            assertEquals(FetchStatus.OK, wide.status(wide.poll()));
+        }
+    }
+
+    @Test
+    void shouldKeepLinkWhenThreadStoodStill() {
+        int slot = read(ScriptedHome.INCARNATION);
+        shard.doWork();
+
+        step(2 * DEADLINE);
+
+        assertEquals(LinkPhase.UP, link.phase());
+        home.answer(home.posted.getLast(), WcStatus.SUCCESS);
+        shard.doWork();
+        assertEquals(slot, fetcher.poll());
+        assertEquals(FetchStatus.OK, fetcher.status(slot));
+    }
+
+    @Test
+    void shouldGiveNextLinkWholeDeadlineForTransferThatWasParked() {
+        failAndRelease();
+        int slot = read(ScriptedHome.INCARNATION);
+        advance(DEADLINE * 3 / 4);
+        install(++attempts);
+        home.answerHeader(home.posted.getLast());
+        shard.doWork();
+        advance(DEADLINE * 3 / 4);
+
+        assertEquals(LinkPhase.UP, link.phase());
+        advance(DEADLINE / 4 + TimeUnit.MILLISECONDS.toNanos(1));
+        assertEquals(LinkPhase.DRAINING, link.phase());
+        advance(TimeUnit.SECONDS.toNanos(2));
+        assertEquals(slot, fetcher.poll(), "its own deadline has passed");
+        assertEquals(FetchStatus.DEADLINE, fetcher.status(slot));
+    }
+
     @Test
     void shouldParkTransferWhenPageLivesInAnotherIncarnation() {
         int earlier = read(ScriptedHome.INCARNATION - 1);
@@ -272,8 +322,15 @@ class LateAnswersTest {
         return fetcher.read(link, incarnation, 0, PAGE, 0);
     }
 
-    /** Advances the clock. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
+    /** Advances the clock in equal steps that count in full. Queue pairs that the shard releases meanwhile are destroyed, as the control plane does. */
     private void advance(long nanos) {
+        long end = now + nanos;
+        for (long steps = Math.ceilDiv(nanos, SilenceClock.MAX_STEP_NANOS); steps > 0; steps--) {
+            step((end - now) / steps);
+        }
+    }
+
+    private void step(long nanos) {
         now += nanos;
         shard.clockIsStale();
         shard.doWork();

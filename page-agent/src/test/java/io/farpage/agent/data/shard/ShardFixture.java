@@ -80,11 +80,14 @@ abstract class ShardFixture {
                 link, Home.INCARNATION, (long) page * PAGE, PAGE, node.pool.stagingAddress() + (long) page * PAGE);
     }
 
-    /** Advances the clock, and runs a duty cycle that reads it. */
+    /** Advances the clock in equal steps that count in full, with a duty cycle after each that reads it. */
     void advance(long nanos) {
-        now += nanos;
-        shard.clockIsStale();
-        shard.doWork();
+        long end = now + nanos;
+        for (long steps = Math.ceilDiv(nanos, SilenceClock.MAX_STEP_NANOS); steps > 0; steps--) {
+            now += (end - now) / steps;
+            shard.clockIsStale();
+            shard.doWork();
+        }
     }
 
     void runUntil(BooleanSupplier holds) {

@@ -296,8 +296,7 @@ final class FoundSchedulesTest {
                 new Setup(5, 0, 2, 1, 1, 5, 8).with(Feature.JOINING, Feature.KEPT),
                 World.LONG_NANOS,
                 Step.parse(
-                        ". . . . . . r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . g . . . r0/2 . . ."
-                                + " . . . . g1 z1/4 . . . . . . . . . . . . . . . . . . c1 c . . j2 . . . . . . f . . . ."
-                                + " . . . . . . . . . . . g1 z1/1 - . . . . . . . c1 . . p c1 . . l . K0/1 u1 . . . . ."));
+                        "r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . . . . . . . . . . g1 . . . . c j2"
+                                + " f z1/1 . . . . c1 . . p c1 l K0/1 u1 . . . . ."));
     }
 }

@@ -2,6 +2,7 @@ package io.farpage.agent.data.pager.model;
 
 import io.farpage.agent.data.pager.WorkingSet;
 import io.farpage.agent.data.pager.model.Step.Kind;
+import io.farpage.agent.data.shard.SilenceClock;
 import io.farpage.pool.PagePool;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -194,7 +195,7 @@ final class World {
             case PULL -> fabric.pull(first);
             case PULL_END -> coordinator.endPull(first);
             case PROMOTE -> coordinator.promote(first, step.second());
-            case EXPIRE -> pass(Agent.DEADLINE_NANOS + LONG_NANOS);
+            case EXPIRE -> expire();
             case WAIT -> pass(LONG_NANOS);
             case RESIZE -> agent.resize(first);
             case RECLAIM -> kernel().reclaim(first);
@@ -266,11 +267,18 @@ final class World {
         agent.handleNotices();
     }
 
-    /** Lets time pass, and runs duty cycles until the agent has read the clock. */
+    /** Lets time pass, of which {@link SilenceClock#MAX_STEP_NANOS} at most count as silence, and runs duty cycles until the agent has read the clock. */
     void pass(long nanos) {
         now += nanos;
         for (int i = 0; i < CYCLES_TO_HOUSEKEEPING; i++) {
             runCycle();
+        }
+    }
+
+    /** Lets the deadline of every transfer pass. */
+    private void expire() {
+        for (long left = Agent.DEADLINE_NANOS + LONG_NANOS; left > 0; left -= SilenceClock.MAX_STEP_NANOS) {
+            pass(Math.min(left, SilenceClock.MAX_STEP_NANOS));
         }
     }
 

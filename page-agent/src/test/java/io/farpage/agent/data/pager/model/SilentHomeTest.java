@@ -1,0 +1,175 @@
+package io.farpage.agent.data.pager.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.farpage.agent.data.pager.GuestRegion;
+import io.farpage.agent.data.pager.Mirroring;
+import io.farpage.agent.data.pager.Pager;
+import io.farpage.agent.data.pager.PagerOptions;
+import io.farpage.agent.data.pager.Pins;
+import io.farpage.agent.data.pager.RecordingKernel;
+import io.farpage.agent.data.pager.SpaceMap;
+import io.farpage.agent.data.pager.WorkingSet;
+import io.farpage.agent.data.shard.Connection;
+import io.farpage.agent.data.shard.LinkPhase;
+import io.farpage.agent.data.shard.PeerLink;
+import io.farpage.agent.data.shard.Shard;
+import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.linux.uffd.GuestFile;
+import io.farpage.pool.header.PoolHeader;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Each page is at this node and at another home, to which a WRITE is under way. When that home counts as silent. */
+class SilentHomeTest {
+    private static final int PAGES = 16;
+    private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long DROP_AFTER = Mirroring.DROP_AFTER.toNanos();
+
+    private final Setup setup = new Setup(PAGES, 0, 1, PAGES, 1, 4, World.MAX_FRAMES);
+    private final SimulatedNetwork home = new SimulatedNetwork("home", PAGES, Memory.PAGE);
+    private final PeerLink link = new PeerLink("home");
+    private final RecordingKernel kernel = new RecordingKernel();
+    private final List<String> suspicions = new ArrayList<>();
+    private long now = 1_000 * MILLISECOND;
+    private final Shard shard =
+            new Shard(List.of(home.rail()), Arena.ofAuto().allocate(PoolHeader.BYTES), () -> now, () -> {});
+
+    @BeforeEach
+    void beginWrite() {
+        ModelPool.reset(setup);
+        Pager pager = serve();
+        connect();
+        for (int page = 0; page < 4; page++) {
+            store(page);
+        }
+        pager.resize(2);
+        runUntil(this::isWriteUnderWay);
+        assertEquals(List.of(), suspicions);
+    }
+
+    private Pager serve() {
+        SpaceMap map =
+                ModelPool.mirrored(setup, List.of(ModelPool.NODE, "home"), Optional.empty(), SpaceMap.Pull.NONE, 1);
+        GuestFile file = new GuestFile() {
+            @Override
+            public long read(long offset, long address, long length) {
+                return length;
+            }
+
+            @Override
+            public int punchHole(long offset, long length) {
+                return 0;
+            }
+        };
+        Mirroring mirroring = new Mirroring() {
+            @Override
+            public void suspect(String node, long incarnation, boolean silent) {
+                suspicions.add(node + (silent ? " is silent" : " is down"));
+            }
+        };
+        Pager pager = new Pager(
+                new Pager.Guest(
+                        "mirrored",
+                        kernel,
+                        file,
+                        List.of(new GuestRegion(RecordingKernel.BASE, (long) PAGES * Memory.PAGE, 0)),
+                        Memory.PAGE,
+                        true,
+                        WorkingSet.EMPTY,
+                        Pins.NONE,
+                        null),
+                new Pager.Backing(
+                        ModelPool.NODE,
+                        SimulatedNetwork.INCARNATION,
+                        () -> map,
+                        node -> link,
+                        shard.newFetcher(8, 60_000 * MILLISECOND),
+                        ModelPool.pool(setup),
+                        ModelPool.shares(setup),
+                        mirroring),
+                new PagerOptions(PagerOptions.MIN_LOCAL_PAGES, 1),
+                () -> now,
+                end -> {});
+        shard.submit(new ShardCommand.AddCycle(pager));
+        return pager;
+    }
+
+    private void connect() {
+        shard.submit(new ShardCommand.SetPool(link, SimulatedNetwork.INCARNATION));
+        shard.submit(new ShardCommand.Install(
+                link, new Connection(home.connect(), home.rail(), SimulatedNetwork.INCARNATION, home.memory(), 1)));
+        runUntil(() -> !home.underWay().isEmpty());
+        home.complete();
+        runUntil(() -> link.phase() == LinkPhase.UP);
+    }
+
+    private void store(int page) {
+        kernel.messages = messages -> messages.fault(RecordingKernel.BASE + (long) page * Memory.PAGE, true, false);
+        runUntil(() -> kernel.calls.stream().anyMatch(call -> call.endsWith(" " + page)));
+    }
+
+    private boolean isWriteUnderWay() {
+        return home.underWay().stream().anyMatch(SimulatedNetwork.Transfer::write);
+    }
+
+    private void completeAll() {
+        while (!home.underWay().isEmpty()) {
+            home.complete();
+        }
+    }
+
+    /** The process was stopped, or its CPU was taken away. The device's threads may have stood still as well. */
+    @Test
+    void shouldNotSuspectHomeWhenAgentStoodStill() {
+        now += 2 * DROP_AFTER;
+        cycle();
+        assertEquals(List.of(), suspicions);
+        completeAll();
+        run(2 * DROP_AFTER);
+        assertEquals(List.of(), suspicions);
+    }
+
+    @Test
+    void shouldHandleCompletionBeforeItJudgesHome() {
+        run(DROP_AFTER - 100 * MILLISECOND);
+        completeAll();
+        now += 2 * DROP_AFTER;
+        cycle();
+        assertEquals(List.of(), suspicions);
+    }
+
+    @Test
+    void shouldSuspectHomeThatIsSilentWhileAgentRuns() {
+        now += 2 * DROP_AFTER;
+        run(DROP_AFTER - 300 * MILLISECOND);
+        assertEquals(List.of(), suspicions);
+        run(200 * MILLISECOND);
+        assertEquals("home is silent", suspicions.getFirst());
+    }
+
+    private void cycle() {
+        shard.doWork();
+    }
+
+    private void run(long nanos) {
+        for (long end = now + nanos; now < end; now += 5 * MILLISECOND) {
+            cycle();
+        }
+    }
+
+    private void runUntil(BooleanSupplier holds) {
+        for (int turn = 0; turn < 1_000 && !holds.getAsBoolean(); turn++) {
+            now += MILLISECOND / 10;
+            cycle();
+        }
+        assertTrue(holds.getAsBoolean(), () -> link + ", " + kernel.calls);
+    }
+}

@@ -171,6 +171,11 @@ class BrokenPagerTest {
             public int punchHole(long offset, long length) {
                 return 0;
             }
+
+            @Override
+            public long firstPage(long offset, long length) {
+                return -Errno.ENXIO;
+            }
         });
         connect();
         write(4);

@@ -16,6 +16,7 @@ import io.farpage.agent.data.shard.LinkPhase;
 import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardCommand;
+import io.farpage.linux.Errno;
 import io.farpage.linux.uffd.GuestFile;
 import io.farpage.pool.header.PoolHeader;
 import java.lang.foreign.Arena;
@@ -67,6 +68,11 @@ class SilentHomeTest {
             @Override
             public int punchHole(long offset, long length) {
                 return 0;
+            }
+
+            @Override
+            public long firstPage(long offset, long length) {
+                return -Errno.ENXIO;
             }
         };
         Mirroring mirroring = new Mirroring() {

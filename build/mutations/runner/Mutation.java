@@ -13,6 +13,8 @@ import java.util.stream.Stream;
 record Mutation(
         String list, Path file, List<String> tests, String name, List<String> old, List<String> put, Optional<String> survives) {
     private static final Path LISTS = Path.of("build", "mutations");
+    /** Where tests are looked for that are not in the module of their file. */
+    private static final List<String> MODULES = List.of("coordinator", "page-agent");
 
     /** The text of the fault does not occur exactly once in its source file: the list is out of date. */
     static final class OutOfDate extends Exception {
@@ -70,8 +72,17 @@ record Mutation(
         return mutations;
     }
 
-    /** The folder of the module, which is above that of its sources. */
+    /** The folder of the module that has the tests: the file's own, or one that depends on it. */
     Path module() {
+        String test = "src/test/java/" + tests.getFirst().replace('.', '/') + ".java";
+        return Stream.concat(Stream.of(own()), MODULES.stream().map(Path::of))
+                .filter(module -> Files.exists(module.resolve(test)))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(list + ": no module has the test " + tests.getFirst()));
+    }
+
+    /** The folder of the file's module, which is above that of its sources. */
+    private Path own() {
         for (int i = 1; i < file.getNameCount(); i++) {
             if (file.getName(i).toString().equals("src")) {
                 return file.subpath(0, i);

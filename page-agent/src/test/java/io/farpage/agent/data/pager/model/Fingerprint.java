@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class Fingerprint {
     private static final Set<String> WITHOUT_EFFECT = Set.of(
             "startedAt",
+            "askedAt",
+            "postedAt",
             "seenAt",
             "arrivedAt",
             "pausedUntil",
@@ -165,6 +167,7 @@ final class Fingerprint {
                 && !name.endsWith("Counter")
                 && !name.endsWith("Counters")
                 && !name.endsWith("Shard")
+                && !name.endsWith("SilenceClock")
                 && !name.contains("$$Lambda");
     }
 

@@ -27,8 +27,8 @@ class PageOutTest {
     @AutoClose
     private final PagerParts parts = new PagerParts(() -> 1);
 
-    private final AddressSpace memory = parts.memory(
-            kernel, true, PagerParts.layout(PAGES, BYTES), table, PagerParts.map(PAGES, BYTES, "a"));
+    private final AddressSpace memory =
+            parts.memory(kernel, true, PagerParts.layout(PAGES, BYTES), table, PagerParts.map(PAGES, BYTES, "a"));
     private final Installer installer = new Installer(memory, Installer.Sharers.NONE);
     private final Arrivals arrivals = new Arrivals(memory, installer);
     private final Residency residency = new Residency(memory, installer, arrivals, new Children(memory));

@@ -28,6 +28,7 @@ final class Fingerprint {
             "seenAt",
             "arrivedAt",
             "pausedUntil",
+            "handledUntil",
             "generation",
             "latency",
             "peakResident",

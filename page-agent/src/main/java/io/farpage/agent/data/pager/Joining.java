@@ -2,7 +2,6 @@ package io.farpage.agent.data.pager;
 
 import io.farpage.agent.data.shard.Counter;
 import io.farpage.agent.data.shard.FetchStatus;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,8 +43,8 @@ final class Joining {
     private int notedUntil;
     /** Whether the home has been one that pulls pages, so that its frames may hold earlier versions. */
     private boolean pulls;
-    /** By page from the first on: whether the home may lack it. */
-    private final long[] lacking;
+    /** By page from the first on: which of them the home may lack. */
+    private final PageSet lacking;
 
     private final Counter left = new Counter();
     private int cursor;
@@ -72,7 +71,7 @@ final class Joining {
         pulls = pull != SpaceMap.Pull.NONE;
         state = pull == SpaceMap.Pull.NONE || pull == SpaceMap.Pull.DONE ? State.WAITING : State.PULLING;
         notesAll = pull == SpaceMap.Pull.AWAITED;
-        lacking = new long[(end - first + Long.SIZE - 1) / Long.SIZE];
+        lacking = new PageSet(end - first);
         left.add(end - first);
     }
 
@@ -133,7 +132,7 @@ final class Joining {
     void note(int page, int count) {
         if (notesAll && !isWritten()) {
             for (int i = page - first; i < page - first + count; i++) {
-                lacking[i / Long.SIZE] |= 1L << i;
+                lacking.add(i);
             }
         }
     }
@@ -203,23 +202,11 @@ final class Joining {
     void begin() {
         state = State.COPYING;
         if (!notes) {
-            lackAll();
+            lacking.addAll();
         }
-        int lacks = 0;
-        for (long word : lacking) {
-            lacks += Long.bitCount(word);
-        }
-        left.add(lacks - left.get());
+        left.add(lacking.size() - left.get());
         cursor = 0;
         told = false;
-    }
-
-    private void lackAll() {
-        Arrays.fill(lacking, -1L);
-        int rest = (end - first) % Long.SIZE;
-        if (rest != 0) {
-            lacking[lacking.length - 1] = (1L << rest) - 1;
-        }
     }
 
     /** No page is lacking: from now on no WRITE is completed without this home. */
@@ -248,34 +235,23 @@ final class Joining {
 
     /** Whether the home may lack a page. */
     boolean lacks(int page) {
-        return (lacking[(page - first) / Long.SIZE] >>> (page - first) & 1) != 0;
+        return lacking.contains(page - first);
     }
 
     /** The home has what the other homes have of these pages. */
     void has(int page, int count) {
         int had = 0;
         for (int i = page - first; i < page - first + count; i++) {
-            long bit = 1L << i;
-            if ((lacking[i / Long.SIZE] & bit) != 0) {
-                lacking[i / Long.SIZE] &= ~bit;
-                had++;
-            }
+            had += lacking.remove(i) ? 1 : 0;
         }
         left.add(-had);
     }
 
     /** The next page that the home may lack, behind the page of the latest call and then from the first page on; -1 behind the last. */
     int next() {
-        while (cursor < end - first) {
-            long word = lacking[cursor / Long.SIZE] >>> cursor;
-            if (word != 0) {
-                cursor += Long.numberOfTrailingZeros(word);
-                return first + cursor++;
-            }
-            cursor = (cursor / Long.SIZE + 1) * Long.SIZE;
-        }
-        cursor = 0;
-        return -1;
+        int page = lacking.next(cursor);
+        cursor = page + 1;
+        return page < 0 ? -1 : first + page;
     }
 
     /** Lets {@link #next} go on behind a page. */

@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import io.farpage.agent.data.shard.FetchStatus;
 import io.farpage.agent.data.shard.PeerLink;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -117,5 +119,25 @@ class JoiningTest {
             assertEquals(PAGES, joining.left(), first::toString);
             assertTrue(joining.hasPulled(), "its frames hold what it has pulled, even of a page that is zeros now");
         }
+    }
+
+    /** The shard makes it when a map names the home, and begins the copy, between the faults of its guests. */
+    @Test
+    void shouldTakeNoMemoryInProportionToALargeExtent() {
+        int pages = 1 << 28;
+        SpaceMap map = new SpaceMap(
+                "vm",
+                1,
+                pages,
+                4096,
+                List.of(new SpaceMap.Extent(
+                        0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), SpaceMap.Pull.NONE)));
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        Joining joining = new Joining(map, 0, pages, JOINS, null, 0);
+        joining.begin();
+        long taken = threads.getCurrentThreadAllocatedBytes() - before;
+        assertEquals(pages, joining.left());
+        assertTrue(taken < pages / Long.SIZE, taken + " bytes");
     }
 }

@@ -11,8 +11,13 @@ import java.util.Optional;
  * it has any ({@link ResourceBusyException}, as libibverbs' EBUSY).
  */
 public interface Device extends AutoCloseable {
-    /** Name as the system knows it, such as {@code mlx5_0}; {@code soft0} for the soft provider. */
+    /** Name as the system knew it when the device was opened, such as {@code mlx5_0}; {@code soft0} for the soft provider. */
     String name();
+
+    /** The name that the system has for it now: udev may rename a device soon after it appeared. {@link #name} if the device was removed. */
+    default String presentName() {
+        return name();
+    }
 
     DeviceAttributes attributes();
 

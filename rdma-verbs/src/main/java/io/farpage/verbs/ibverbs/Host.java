@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -28,16 +29,51 @@ record Host(Path sys, Path dev, Path proc) {
         }
     }
 
-    /** The character device that user programs reach {@code device} by. */
-    Optional<Path> deviceNode(String device) {
-        try (Stream<Path> entries = Files.list(sys.resolve("class/infiniband_verbs"))) {
-            return entries.filter(
-                            entry -> read(entry.resolve("ibdev")).orElse("").equals(device))
-                    .map(entry -> dev.resolve("infiniband").resolve(entry.getFileName()))
-                    .findFirst();
+    /**
+     * What user programs reach a device by. A device that is renamed keeps it; one that comes in its place has another.
+     *
+     * @param name of its files in sysfs and devfs, such as {@code uverbs0}
+     * @param key of its directory in sysfs, which tells it from a later node of the same name
+     */
+    record Node(String name, Object key) {}
+
+    /** The node of a device; empty if it has none. */
+    Optional<Node> node(String device) {
+        try (Stream<Path> entries = Files.list(nodes())) {
+            return entries.map(entry -> entry.getFileName().toString())
+                    .filter(name -> device(name).filter(device::equals).isPresent())
+                    .findFirst()
+                    .flatMap(name -> key(name).map(key -> new Node(name, key)));
         } catch (IOException e) {
             return Optional.empty();
         }
+    }
+
+    /** The name that the device of a node has now; empty if it was removed. */
+    Optional<String> device(Node node) {
+        return key(node.name()).filter(node.key()::equals).flatMap(_ -> device(node.name()));
+    }
+
+    private Optional<String> device(String node) {
+        return read(nodes().resolve(node).resolve("ibdev"));
+    }
+
+    private Optional<Object> key(String node) {
+        try {
+            return Optional.ofNullable(Files.readAttributes(nodes().resolve(node), BasicFileAttributes.class)
+                    .fileKey());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private Path nodes() {
+        return sys.resolve("class/infiniband_verbs");
+    }
+
+    /** The character device that user programs reach {@code device} by. */
+    Optional<Path> deviceNode(String device) {
+        return node(device).map(node -> dev.resolve("infiniband").resolve(node.name()));
     }
 
     /** NUMA node of {@code device}, or -1 if it is attached to none. */

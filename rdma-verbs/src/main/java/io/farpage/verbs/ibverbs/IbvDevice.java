@@ -31,7 +31,7 @@ final class IbvDevice implements Device {
     private final Ports.Choice.Usable place;
     private final DeviceAttributes attributes;
     private final Quirks quirks;
-    private final boolean hasNode;
+    private final Optional<Host.Node> node;
     private final Ops ops;
     private final AsyncEvents events;
     private final Children children;
@@ -44,7 +44,7 @@ final class IbvDevice implements Device {
         this.place = place;
         this.attributes = attributes;
         this.quirks = quirks;
-        this.hasNode = context.host().deviceNode(context.name()).isPresent();
+        this.node = context.host().node(context.name());
         // SAFETY: the library returned a struct ibv_context, which lives until the device is closed.
         MemorySegment fields = Native.at(context.pointer(), Structs.Context.SIZE);
         this.ops = new Ops(fields);
@@ -150,16 +150,21 @@ final class IbvDevice implements Device {
     }
 
     @Override
+    public String presentName() {
+        return node.flatMap(host()::device).orElse(name());
+    }
+
+    @Override
     public DeviceAttributes attributes() {
         return attributes;
     }
 
     /**
      * A driver that cannot take a device away from its users, such as rxe, keeps answering for a device that was removed, and the removal waits until
-     * the users close it. The only sign of the removal is that the device's node in /dev is gone.
+     * the users close it. The only sign of the removal is that the device's node is gone. A device that was renamed has it still.
      */
     private void requirePresent() {
-        if (hasNode && host().deviceNode(name()).isEmpty()) {
+        if (node.isPresent() && host().device(node.get()).isEmpty()) {
             throw new VerbsException("query_port on " + this + ": ENODEV; the device was removed; close it", ENODEV);
         }
     }

@@ -21,6 +21,7 @@ import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.ResourceBusyException;
 import io.farpage.verbs.SendFlag;
+import io.farpage.verbs.VerbsException;
 import io.farpage.verbs.WcStatus;
 import io.farpage.verbs.WorkCompletion;
 import java.lang.foreign.Arena;
@@ -82,6 +83,29 @@ final class StubDeviceTest {
     void shouldSendAGlobalRouteHeaderFromAVirtualPortThatRequiresIt() {
         library.set("stub_port_flags", 1);
         assertEquals(true, isGlobal(SAME_SUBNET));
+    }
+
+    @Test
+    void shouldGoOnWithADeviceThatIsRenamed() throws Exception {
+        library.node("uverbs0", StubLibrary.DEVICE);
+        try (Device device = library.provider().open(StubLibrary.DEVICE)) {
+            library.rename("uverbs0", "rocep59s0f0");
+            device.queryPort();
+            assertEquals("rocep59s0f0", device.presentName());
+            assertEquals(StubLibrary.DEVICE, device.name());
+        }
+    }
+
+    @Test
+    void shouldKnowADeviceThatWasRemovedAlthoughAnotherHasItsNames() throws Exception {
+        library.node("uverbs0", StubLibrary.DEVICE);
+        try (Device device = library.provider().open(StubLibrary.DEVICE)) {
+            library.node("uverbs0", StubLibrary.DEVICE);
+            assertThrows(VerbsException.class, device::queryPort);
+            library.removeNode("uverbs0");
+            assertThrows(VerbsException.class, device::queryPort);
+            assertEquals(StubLibrary.DEVICE, device.presentName());
+        }
     }
 
     @Test

@@ -184,7 +184,29 @@ final class StubLibrary {
     static StubLibrary compile(Path directory) throws IOException, InterruptedException {
         Host host = new Host(directory.resolve("sys"), directory.resolve("dev"), directory.resolve("proc"));
         Files.createDirectories(host.sys().resolve("class/infiniband").resolve(DEVICE));
+        Files.createDirectories(host.sys().resolve("class/infiniband_verbs"));
         return new StubLibrary(CCompiler.compile(directory, "libstub.so", SOURCE, "-shared", "-fPIC"), host);
+    }
+
+    /** Gives a device a node, in the place of any other of the same name. */
+    void node(String name, String device) throws IOException {
+        Path nodes = host.sys().resolve("class/infiniband_verbs");
+        Path made = Files.createDirectory(nodes.resolve("new"));
+        Files.writeString(made.resolve("ibdev"), device + "\n");
+        removeNode(name);
+        Files.move(made, nodes.resolve(name));
+    }
+
+    void removeNode(String name) throws IOException {
+        Path node = host.sys().resolve("class/infiniband_verbs").resolve(name);
+        Files.deleteIfExists(node.resolve("ibdev"));
+        Files.deleteIfExists(node);
+    }
+
+    /** Renames the device of a node. */
+    void rename(String node, String device) throws IOException {
+        Files.writeString(
+                host.sys().resolve("class/infiniband_verbs").resolve(node).resolve("ibdev"), device + "\n");
     }
 
     IbverbsProvider provider() {

@@ -116,7 +116,7 @@ public final class Transports implements AutoCloseable {
     }
 
     private boolean isOpen(String name) {
-        return devices.stream().anyMatch(device -> device.device().name().equals(name));
+        return devices.stream().anyMatch(device -> device.device().presentName().equals(name));
     }
 
     /** Keeps the reason unless another device is open. */

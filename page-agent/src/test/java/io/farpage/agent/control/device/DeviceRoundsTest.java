@@ -77,6 +77,17 @@ final class DeviceRoundsTest {
         return List.copyOf(notices);
     }
 
+    /** As udev does soon after a device appeared. */
+    @Test
+    void shouldKeepADeviceThatIsRenamed() throws Exception {
+        rdma.present.remove("mlx5_0");
+        rdma.present.add("rocep59s0f0");
+        rdma.renamed.put("mlx5_0", "rocep59s0f0");
+        assertEquals(List.of(), round());
+        assertEquals(List.of(), round());
+        assertEquals(List.of("mlx5_0"), rdma.opened);
+    }
+
     @Test
     void shouldOpenALostDeviceAgainAlthoughItWasInUseForLong() throws Exception {
         rdma.present.remove("mlx5_0");

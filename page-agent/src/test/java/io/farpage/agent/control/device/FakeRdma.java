@@ -12,7 +12,9 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,6 +28,8 @@ public final class FakeRdma implements VerbsProvider {
             SoftOptions.DEFAULT.withResponders(new SoftOptions.Responders(IdleStrategy.BLOCK, Duration.ZERO)));
 
     final Set<String> present = new TreeSet<>();
+    /** The present name of devices that were renamed after they were opened, by the name that they were opened by. */
+    final Map<String, String> renamed = new HashMap<>();
     /** Devices that are not usable yet. */
     final Set<String> down = new TreeSet<>();
     /** What happens before memory is registered. Any thread. */
@@ -74,9 +78,10 @@ public final class FakeRdma implements VerbsProvider {
         Device device = soft.open(SoftProvider.DEVICE);
         return around(Device.class, device, method -> switch (method) {
             case "name", "toString" -> Optional.of(name);
+            case "presentName" -> Optional.of(renamed.getOrDefault(name, name));
             case "awaitAsyncEvent" -> Optional.of(Optional.empty());
             case "queryPort" -> {
-                if (!present.contains(name)) {
+                if (!present.contains(renamed.getOrDefault(name, name))) {
                     throw new VerbsException("query_port on " + name + ": ENODEV", ENODEV);
                 }
                 yield Optional.empty();

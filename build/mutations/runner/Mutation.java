@@ -14,7 +14,7 @@ record Mutation(
         String list, Path file, List<String> tests, String name, List<String> old, List<String> put, Optional<String> survives) {
     private static final Path LISTS = Path.of("build", "mutations");
     /** Where tests are looked for that are not in the module of their file. */
-    private static final List<String> MODULES = List.of("coordinator", "page-agent");
+    private static final List<String> MODULES = List.of("rdma-verbs", "coordinator", "page-agent");
 
     /** The text of the fault does not occur exactly once in its source file: the list is out of date. */
     static final class OutOfDate extends Exception {

@@ -3,6 +3,7 @@ package io.farpage.agent.doctor;
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.config.Config;
+import io.farpage.linux.Capabilities;
 import io.farpage.verbs.Availability;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.PortAttributes;
@@ -32,8 +33,6 @@ record Host(
         Map<String, PortAttributes> ports,
         List<RdmaDevice> devices,
         List<RdmaDevice> used) {
-    private static final Pattern IDENTITY = Pattern.compile("0\\s+0\\s+4294967295");
-    private static final Pattern CAPABILITIES = Pattern.compile("(?m)^CapEff:\\s*([0-9a-f]+)$");
     private static final Pattern KERNEL = Pattern.compile("^(\\d{1,6})\\.(\\d{1,6}).*", Pattern.DOTALL);
 
     /** Asks {@code provider} and opens each device it offers for a moment: no file tells a port's active MTU. */
@@ -72,17 +71,10 @@ record Host(
                 .count();
     }
 
-    /** Whether this process has a capability (capabilities(7)), by its number. */
+    /** Whether this process has a capability in the initial user namespace, by its number (capabilities(7)). */
     boolean hasCapability(int number) {
-        Matcher effective = CAPABILITIES.matcher(tree.text("/proc/self/status").orElse(""));
-        return effective.find() && ((Long.parseUnsignedLong(effective.group(1), 16) >>> number) & 1) == 1;
-    }
-
-    /** Whether a capability of this process counts where the kernel asks for one in the initial user namespace (user_namespaces(7)). */
-    boolean isInInitialUserNamespace() {
-        return tree.text("/proc/self/uid_map")
-                .map(map -> IDENTITY.matcher(map.strip()).matches())
-                .orElse(true);
+        return Capabilities.isEffective(
+                number, tree.text("/proc/self/status").orElse(""), tree.text("/proc/self/uid_map"));
     }
 
     /** The soft limit of a resource as {@code /proc/self/limits} names it: a number or {@code unlimited}. */

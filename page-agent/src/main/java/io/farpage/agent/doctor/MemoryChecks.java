@@ -28,7 +28,7 @@ final class MemoryChecks {
         if (limit.isEmpty()) {
             return check.ok("the limit is not known on this system");
         }
-        if (host.hasCapability(CAP_IPC_LOCK) && host.isInInitialUserNamespace()) {
+        if (host.hasCapability(CAP_IPC_LOCK)) {
             return check.ok("no limit: this process has CAP_IPC_LOCK");
         }
         if (limit.get().equals("unlimited") || Long.parseLong(limit.get()) >= needed) {

@@ -52,6 +52,8 @@ final class HostChecksTest {
         Line higher = line(host.examine(Map.of("shard.realtime_priority", "50")), "host.realtime");
         host.write("/proc/self/status", "CapEff:\t0000000000800000");
         Line capable = line(host.examine(Map.of("shard.realtime_priority", "50")), "host.realtime");
+        host.write("/proc/self/uid_map", "         0       1000          1");
+        Line inContainer = line(host.examine(Map.of("shard.realtime_priority", "50")), "host.realtime");
 
         assertEquals(Level.WARN, old.level());
         assertTrue(old.detail().contains("before 6.12"), old.detail());
@@ -64,6 +66,7 @@ final class HostChecksTest {
         assertEquals(Level.WARN, higher.level());
         assertTrue(higher.fix().contains("LimitRTPRIO=50"), higher.fix());
         assertEquals("50 may be taken: this process has CAP_SYS_NICE", capable.detail());
+        assertEquals(Level.WARN, inContainer.level(), "the kernel asks for it in the initial user namespace");
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.farpage.verbs.ibverbs;
 
+import io.farpage.linux.Capabilities;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -14,24 +15,15 @@ import java.util.regex.Pattern;
 record Memlock(long bytes, boolean exempt) {
     private static final int CAP_IPC_LOCK = 14;
     private static final Pattern LIMIT = Pattern.compile("(?m)^Max locked memory +(\\d+|unlimited) ");
-    /** user_namespaces(7): all ids are mapped to themselves. A kernel without user namespaces has no map. */
-    private static final Pattern IDENTITY = Pattern.compile("0\\s+0\\s+4294967295");
-
-    private static final Pattern CAPABILITIES = Pattern.compile("(?m)^CapEff:\\s*([0-9a-f]+)$");
 
     /** Reads the limit; none if {@code proc} does not have it. */
     static Memlock of(Path proc) {
         Matcher limit = LIMIT.matcher(Host.read(proc.resolve("self/limits")).orElse(""));
-        Matcher capabilities =
-                CAPABILITIES.matcher(Host.read(proc.resolve("self/status")).orElse(""));
         long bytes =
                 limit.find() && !limit.group(1).equals("unlimited") ? Long.parseLong(limit.group(1)) : Long.MAX_VALUE;
-        boolean capable =
-                capabilities.find() && ((Long.parseUnsignedLong(capabilities.group(1), 16) >>> CAP_IPC_LOCK) & 1) == 1;
-        boolean initial = Host.read(proc.resolve("self/uid_map"))
-                .map(map -> IDENTITY.matcher(map).matches())
-                .orElse(true);
-        return new Memlock(bytes, capable && initial);
+        String status = Host.read(proc.resolve("self/status")).orElse("");
+        return new Memlock(
+                bytes, Capabilities.isEffective(CAP_IPC_LOCK, status, Host.read(proc.resolve("self/uid_map"))));
     }
 
     boolean permits(long needed) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -72,5 +73,41 @@ class RepairTest {
         assertTrue(written.stream().allMatch(joining::lacks));
         joining.begin();
         assertEquals(written.size(), joining.left());
+    }
+
+    /** It joins with empty frames. No WRITE brings it a page that is clean or not resident, and nothing is copied before the link to the other home is up. */
+    @Test
+    void shouldCountNoPageAsCopiedThatIsCleanOrNotResident() {
+        PageTable states = new PageTable(4, true);
+        states.setState(0, PageTable.CLEAN);
+        states.setState(1, PageTable.DIRTY);
+        states.setState(2, PageTable.REMOTE);
+        states.setState(3, PageTable.ZERO);
+        SpaceMap map = new SpaceMap(
+                "vm",
+                1,
+                4,
+                PAGE,
+                List.of(new SpaceMap.Extent(
+                        0,
+                        4,
+                        "b",
+                        7,
+                        0,
+                        false,
+                        List.of(),
+                        3,
+                        Optional.of(new SpaceMap.Copy("a", 1, 0)),
+                        SpaceMap.Pull.NONE)));
+        AddressSpace space = parts.memory(new RecordingKernel(), true, PagerParts.layout(4, PAGE), states, map);
+        space.context().homes().refresh();
+        Repair copying = new Repair(space, new Children(space));
+        for (int cycle = 0; cycle < 4; cycle++) {
+            copying.doWork();
+        }
+        Joining joining = space.context().homes().joinings().at(0);
+        assertEquals(
+                List.of(true, false, true, false),
+                IntStream.range(0, 4).mapToObj(joining::lacks).toList());
     }
 }

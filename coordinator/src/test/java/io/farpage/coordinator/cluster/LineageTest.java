@@ -29,7 +29,7 @@ class LineageTest {
         return last;
     }
 
-    /** A start after epochs 1 to {@code count}, each of which ended at the revision of its number. */
+    /** Starts after epochs 1 to {@code count}. Epoch n ended at revision n. */
     private Lineage startAfter(int count) {
         List<Change> rows = new ArrayList<>();
         for (int i = 1; i < count; i++) {

@@ -323,16 +323,17 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Makes a space and allocates all its extents, or nothing. If the connection breaks before the answer, the request is sent a second time; the
-     * coordinator knows it by its key. One that is older than keys refuses the second one if it has carried the first out: {@code name-taken}.
+     * Makes a space and allocates all its extents, or nothing. If the connection breaks before the answer, the request
+     * is sent a second time, and the coordinator knows it by its key. A coordinator that is older than keys refuses the
+     * second request ({@code name-taken}) if it has carried out the first.
      */
     public Space createSpace(SpaceRequest request) throws CoordinatorException {
         return transport.callOnce("POST", API + "/spaces", request, Space.class);
     }
 
     /**
-     * Deletes the space that has an id or name now, as {@link #deleteSpace(long)} does. A caller that repeats a deletion names the id: a name may have passed
-     * to another space.
+     * Deletes the space that has an id or name now, as {@link #deleteSpace(long)} does. A caller that repeats a
+     * deletion names the id: a name may have passed to another space.
      */
     public void deleteSpace(String idOrName) throws CoordinatorException {
         OptionalLong id = Space.idOf(idOrName);
@@ -345,8 +346,8 @@ public final class CoordinatorClient implements AutoCloseable {
     }
 
     /**
-     * Deletes a space once no node is attached to it; its frames are free when the home nodes have zeroed them. Nothing happens if it was deleted
-     * before, so a call without an answer can be repeated: no other space is given the id.
+     * Deletes a space once no node is attached to it; its frames are free when the home nodes have zeroed them. Nothing
+     * happens if it was deleted before, so a call without an answer can be repeated: no other space is given the id.
      */
     public void deleteSpace(long id) throws CoordinatorException {
         try {

@@ -200,7 +200,7 @@ final class Transport implements AutoCloseable {
         }
     }
 
-    /** Whether the request may have been carried out: the connection was there and broke. */
+    /** Whether the connection broke after it was made, so that the coordinator may have carried out the request. */
     private static boolean isAnswerLost(@Nullable Throwable cause) {
         return cause instanceof IOException && !(cause instanceof ConnectException || cause instanceof SSLException);
     }

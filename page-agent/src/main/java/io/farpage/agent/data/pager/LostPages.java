@@ -67,7 +67,7 @@ final class LostPages {
         add(page);
     }
 
-    /** Marks a page as lost of which the kernel has left zeros in the memory file, and poisons it at once. */
+    /** Marks a page as lost and poisons it at once: the kernel has left zeros in its place in the memory file. */
     void zeroed(int page) {
         counters.lost().add(1);
         table.setState(page, PageTable.LOST);

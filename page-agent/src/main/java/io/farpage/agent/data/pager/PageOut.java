@@ -33,7 +33,7 @@ final class PageOut {
     private int writing;
     private boolean stalled;
 
-    /** @param lost pages of which the kernel leaves zeros in the file */
+    /** @param lost takes evicted pages in whose place the kernel leaves zeros */
     PageOut(AddressSpace memory, WriteBack writeBack, Residency residency, LostPages lost) {
         this.lost = lost;
         this.memory = memory;

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.guest.vmm.GuestMemory;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.Cluster;
@@ -180,8 +181,7 @@ class AdoptedGuestTest {
                 cluster.agent("a").process().kill();
                 cluster.coordinator().rest().send("DELETE", "/api/v1/spaces/vm?force=true", "", new byte[0]);
                 AgentProcess successor = cluster.startAgent("a", keeper.settings());
-                await("the refusal")
-                        .atMost(Cluster.TIMEOUT)
+                await("the refusal", Deadlines.LONG)
                         .until(() -> successor.process().err().contains("is not adopted"));
                 String log = successor.process().err();
                 assertTrue(log.contains("its threads stay stopped; end its VMM (process "), log);

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -134,8 +135,7 @@ class AdoptedMirroredGuestTest {
             succeed(ram);
             return;
         }
-        await("two copies of every page")
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+        await("two copies of every page", Deadlines.LONG.multipliedBy(2))
                 .ignoreExceptions()
                 .until(this::isWhole);
         String home = List.of("b", "c", "d").get(random.nextInt(3));

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -100,8 +101,7 @@ class AdoptedSealedGuestTest {
         var ended = guests().awaitEnded("vm");
         assertEquals(0, ended.get("lostPages").asInt(), ended::toString);
         assertEquals(0, ended.get("integrityFailures").asInt(), ended::toString);
-        await("detached")
-                .atMost(Cluster.TIMEOUT)
+        await("detached", Deadlines.LONG)
                 .until(() -> cluster.client().attachments("vm").isEmpty());
         guests().forget("vm");
     }
@@ -186,8 +186,7 @@ class AdoptedSealedGuestTest {
             cluster.agent("a").process().kill();
             cluster.startAgent("a", settings);
             cluster.awaitActive("a", before);
-            await("the reason in the log")
-                    .atMost(Cluster.TIMEOUT)
+            await("the reason in the log", Deadlines.LONG)
                     .until(() -> cluster.agent("a").process().err().contains("its guest waits: "));
             assertTrue(cluster.client().space("vm").orElseThrow().torn().isEmpty());
             Files.move(hidden, key);

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -47,7 +48,8 @@ class AgentAuditTest {
     }
 
     private JsonNode awaitLine(String act, String result, Predicate<JsonNode> more) {
-        return await().until(
+        return await(act + ", " + result + ", in the audit", Deadlines.SHORT)
+                .until(
                         () -> lines().stream()
                                 .filter(line -> line.get("act").asString().equals(act)
                                         && line.get("result").asString().equals(result)

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -70,7 +71,8 @@ class AgentSocketTest {
     }
 
     private static void awaitServing(ChildJvm agent) {
-        await().atMost(Cluster.TIMEOUT).until(() -> agent.out().contains("listening on unix:"));
+        await("the agent listens on its socket", Deadlines.LONG)
+                .until(() -> agent.out().contains("listening on unix:"));
     }
 
     private record Said(int code, String out, String err) {}
@@ -94,7 +96,7 @@ class AgentSocketTest {
                         .filter(line -> line.contains("listening"))
                         .findFirst()
                         .orElseThrow());
-        await().atMost(Cluster.TIMEOUT)
+        await("the link to b in the log", Deadlines.LONG)
                 .until(() -> a.out().contains("link to b is up") || a.err().contains("link to b is up"));
         cluster.makeSpace("demo", 2, 4096, "b");
         String agent = "unix:" + directory.resolve("a.sock");

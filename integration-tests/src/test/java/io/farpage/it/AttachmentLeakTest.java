@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -73,8 +74,7 @@ class AttachmentLeakTest {
             assertEquals(503, failed.status(), failed::toString);
             assertEquals(503, cluster.agent("c").page("leak", 0).status());
             broken.set(false);
-            await("the attachment's end")
-                    .atMost(Cluster.TIMEOUT)
+            await("the attachment's end", Deadlines.LONG)
                     .until(() -> cluster.client().attachments("leak").isEmpty());
             cluster.client().deleteSpace("leak");
         } finally {
@@ -116,8 +116,7 @@ class AttachmentLeakTest {
                 guests.forget("race");
             }
             vmm.join();
-            await("the attachment's end")
-                    .atMost(Cluster.TIMEOUT)
+            await("the attachment's end", Deadlines.LONG)
                     .until(() -> cluster.client().attachments("race").isEmpty());
         }
         System.out.println(served + " of 60 handoffs were served");

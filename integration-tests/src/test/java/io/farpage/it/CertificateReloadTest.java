@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Pages;
@@ -65,7 +66,7 @@ class CertificateReloadTest {
             try {
                 changeAll(certificates, cluster);
                 long before = fetched.get();
-                await("more fetches").atMost(Cluster.TIMEOUT).until(() -> fetched.get() > before + 10);
+                await("more fetches", Deadlines.LONG).until(() -> fetched.get() > before + 10);
             } finally {
                 stop.set(true);
             }
@@ -92,13 +93,12 @@ class CertificateReloadTest {
                 int port = name.equals("coordinator")
                         ? cluster.coordinator().rest().base().getPort()
                         : cluster.agent(name).rest().base().getPort();
-                await(name + " shows its new certificate")
-                        .atMost(Cluster.TIMEOUT)
+                await(name + " shows its new certificate", Deadlines.LONG)
                         .until(() -> shown(certificates, port).equals(next));
             }
             // A file that is no certificate changes nothing.
             Files.writeString(certificates.file("a.pem"), "not a certificate");
-            await("a logs it").atMost(Cluster.TIMEOUT).until(() -> logged(cluster, "earlier ones stay in use"));
+            await("a logs it", Deadlines.LONG).until(() -> logged(cluster, "earlier ones stay in use"));
         }
     }
 
@@ -133,7 +133,7 @@ class CertificateReloadTest {
             cluster.startAgent("a", settings);
             String first = Files.readString(certificates.file("a.pem"));
             String key = Files.readString(certificates.file("a.key"));
-            await("renewed").atMost(Cluster.TIMEOUT).until(() -> logged(cluster, "certificate renewed, valid until"));
+            await("renewed", Deadlines.LONG).until(() -> logged(cluster, "certificate renewed, valid until"));
             assertTrue(!Files.readString(certificates.file("a.pem")).equals(first));
             assertEquals(key, Files.readString(certificates.file("a.key")), "the key stays");
             Thread.sleep(12_000); // past the end of the first one

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -196,9 +196,7 @@ class ChangingRamTest {
             cluster.agent("b").process().stop();
             try {
                 say();
-                await("the hole")
-                        .atMost(Duration.ofSeconds(60))
-                        .until(() -> vmm.out().contains("punched"));
+                await("the hole", Duration.ofSeconds(60)).until(() -> vmm.out().contains("punched"));
             } finally {
                 cluster.agent("b").process().resume();
             }
@@ -225,9 +223,8 @@ class ChangingRamTest {
             limitDescriptors(agent, ProcFs.descriptorLimitFor(agent, spare));
             try {
                 say();
-                await("the child is served, or waits for a descriptor")
+                await("the child is served, or waits for a descriptor", Duration.ofSeconds(4))
                         .during(Duration.ofSeconds(2))
-                        .atMost(Duration.ofSeconds(4))
                         .until(() -> cluster.agent("a").process().isAlive());
             } finally {
                 limitDescriptors(agent, before);
@@ -298,13 +295,11 @@ class ChangingRamTest {
     }
 
     private static void awaitReady(ChildJvm vmm) {
-        await("the VMM is ready")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> vmm.out().contains("ready") || !vmm.isAlive());
+        await("the VMM is ready", Duration.ofSeconds(60)).until(() -> vmm.out().contains("ready") || !vmm.isAlive());
     }
 
     private void assertSucceeds(ChildJvm vmm) {
-        await("the scenario's end").atMost(Duration.ofSeconds(110)).until(() -> !vmm.isAlive());
+        await("the scenario's end", Duration.ofSeconds(110)).until(() -> !vmm.isAlive());
         assertEquals(0, vmm.awaitEnd(), () -> vmm.out() + vmm.err());
     }
 

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -8,6 +8,7 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -58,8 +59,7 @@ class CoordinatorAwayTest {
         cluster.coordinator().process().kill();
         cluster.launchAgent("a", Map.of());
         cluster.launchAgent("b", Map.of());
-        await("both say that they wait")
-                .atMost(Cluster.TIMEOUT)
+        await("both say that they wait", Deadlines.LONG)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> agent.process().err().contains("coordinator is away")));
         cluster.agents().forEach(AgentProcess::awaitListening);
@@ -87,8 +87,7 @@ class CoordinatorAwayTest {
             Instant restarted = Instant.now();
             awaitReads(load, 300);
 
-            await("heartbeats of both")
-                    .atMost(Cluster.TIMEOUT)
+            await("heartbeats of both", Deadlines.LONG)
                     .until(() -> cluster.client().nodes().stream()
                             .filter(node -> node.status() == NodeStatus.ACTIVE)
                             .filter(node -> node.leaseExpiry()
@@ -103,8 +102,7 @@ class CoordinatorAwayTest {
         }
         assertEquals(incarnation, cluster.incarnation("b"));
         assertEquals(spaces, cluster.client().spaces());
-        await("endpoints that the agents publish again")
-                .atMost(Cluster.TIMEOUT)
+        await("endpoints that the agents publish again", Deadlines.LONG)
                 .until(() -> attempts(cluster.client().endpoints("a")).equals(attempts(endpoints)));
         fill("after", 2);
         cluster.client().deleteSpace("kept");
@@ -127,8 +125,7 @@ class CoordinatorAwayTest {
         cluster.coordinator().process().kill();
         Files.move(cluster.coordinator().store(), kept);
         cluster.coordinator().restart();
-        await("both say that they do not obey")
-                .atMost(Cluster.TIMEOUT)
+        await("both say that they do not obey", Deadlines.LONG)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed: it keeps cluster")));
         assertEquals(List.of(), cluster.client().nodes(), "no agent has registered");
@@ -140,8 +137,7 @@ class CoordinatorAwayTest {
         Directories.delete(cluster.coordinator().store());
         Files.move(kept, cluster.coordinator().store());
         cluster.coordinator().restart();
-        await("both registered")
-                .atMost(Cluster.TIMEOUT)
+        await("both registered", Deadlines.LONG)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> registered(agent).equals("true")
                                 && detail(agent, "coordinator").equals("obeyed")));
@@ -184,6 +180,6 @@ class CoordinatorAwayTest {
 
     private static void awaitReads(Load load, int more) {
         long enough = load.read() + more;
-        await(more + " more reads").atMost(Cluster.TIMEOUT).until(() -> load.read() >= enough);
+        await(more + " more reads", Deadlines.LONG).until(() -> load.read() >= enough);
     }
 }

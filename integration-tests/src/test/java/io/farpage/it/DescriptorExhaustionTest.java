@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -72,8 +73,7 @@ class DescriptorExhaustionTest {
                         () -> "half of the reserve is used up: " + used + " of " + limit + ", "
                                 + ProcFs.descriptorKinds(agent));
                 cluster.startAgent("c", Map.of("pool.exported", "16MiB"));
-                await("a link comes up on the reserve")
-                        .atMost(Cluster.TIMEOUT)
+                await("a link comes up on the reserve", Deadlines.LONG)
                         .ignoreExceptions()
                         .until(() -> cluster.agent("c").isLinkedTo("a"));
                 int more = cluster.agent("a").process().err().length() - logged;
@@ -84,8 +84,7 @@ class DescriptorExhaustionTest {
                 for (SocketChannel connection : idle) {
                     connection.close();
                 }
-                await("the REST interface answers again")
-                        .atMost(Duration.ofSeconds(30))
+                await("the REST interface answers again", Duration.ofSeconds(30))
                         .ignoreExceptions()
                         .until(() -> cluster.agent("a").rest().get("/health").status() == 200);
             }

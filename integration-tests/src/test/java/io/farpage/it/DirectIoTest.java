@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -142,8 +142,7 @@ class DirectIoTest {
         space = "strict";
         strict.attach(space, socket(), MEMORY, LOCAL);
         try (ChildJvm _ = launch("sync", "10")) {
-            await("the refusal")
-                    .atMost(Duration.ofSeconds(20))
+            await("the refusal", Duration.ofSeconds(20))
                     .until(() -> strict.status(space).get("detail").asString().contains("is open for direct I/O"));
             assertTrue(strict.status(space).get("detail").asString().contains("set guest.pins to hold"));
             assertEquals("waiting", strict.status(space).get("state").asString());
@@ -156,7 +155,7 @@ class DirectIoTest {
         space = "direct-" + mode.replace('_', '-');
         guests.attach(space, socket(), MEMORY, LOCAL);
         try (ChildJvm process = launch(mode, limit)) {
-            await("the end of the reads").atMost(Duration.ofMinutes(30)).until(() -> !process.isAlive());
+            await("the end of the reads", Duration.ofMinutes(30)).until(() -> !process.isAlive());
             assumeTrue(process.awaitEnd() != NO_DIRECT_IO, "the file system of " + directory + " has no direct I/O");
             assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
             JsonNode result = new JsonMapper().readTree(process.out());

@@ -1,12 +1,13 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -96,8 +97,7 @@ class EncryptedSpaceTest {
     void drop() {
         guests.drop("sealed");
         new Guests(cluster, "c", "b").drop("sealed");
-        await("the space is gone")
-                .atMost(Cluster.TIMEOUT)
+        await("the space is gone", Deadlines.LONG)
                 .until(() -> cluster.client().space("sealed").isEmpty());
     }
 
@@ -126,8 +126,7 @@ class EncryptedSpaceTest {
     }
 
     private void awaitDetached(String node) {
-        await("detached")
-                .atMost(Cluster.TIMEOUT)
+        await("detached", Deadlines.LONG)
                 .until(() -> cluster.client().attachments("sealed").isEmpty());
         new Guests(cluster, node, "b").forget("sealed");
     }
@@ -159,8 +158,7 @@ class EncryptedSpaceTest {
     void shouldKeepTwoThreadsPagesRight() throws Exception {
         guests.tryAttach("sealed", request(", \"prefetchPages\": 8")).expect(200);
         try (ShadowedRam ram = ShadowedRam.start(socket(), PAGES, 2, System.nanoTime())) {
-            await("evictions")
-                    .atMost(Cluster.TIMEOUT)
+            await("evictions", Deadlines.LONG)
                     .until(() -> guests.status("sealed").get("evictions").asInt() > 5 * PAGES);
             assertEquals(List.of(), ram.mismatches());
             ram.stop();
@@ -217,8 +215,7 @@ class EncryptedSpaceTest {
                 .formatted(cluster.client().space("sealed").orElseThrow().id());
         Files.move(
                 shared.resolve("seal-a").resolve(file), shared.resolve("seal-c").resolve(file));
-        await("attached, once the refused attachment has ended")
-                .atMost(Cluster.TIMEOUT)
+        await("attached, once the refused attachment has ended", Deadlines.LONG)
                 .until(() -> other.tryAttach("sealed", request("")).status() == 200);
         try (PagedRam ram = PagedRam.handOver(socket(), PAGES)) {
             for (int page = 0; page < PAGES; page++) {
@@ -243,8 +240,7 @@ class EncryptedSpaceTest {
             cluster.awaitActive("a", before);
             cluster.awaitAllLinks();
         }
-        Answer torn = await("the homes have cut the killed agent off")
-                .atMost(Cluster.TIMEOUT)
+        Answer torn = await("the homes have cut the killed agent off", Deadlines.LONG)
                 .until(
                         () -> guests.tryAttach("sealed", request("")),
                         answer -> answer.text().contains("space-torn"));
@@ -263,8 +259,7 @@ class EncryptedSpaceTest {
     void shouldRefusePagesAndImagesOfAnEncryptedSpace() throws Exception {
         guests.tryAttach("sealed", request("")).expect(200);
         guests.forget("sealed");
-        await("detached")
-                .atMost(Cluster.TIMEOUT)
+        await("detached", Deadlines.LONG)
                 .until(() -> cluster.client().attachments("sealed").isEmpty());
         for (Answer answer : List.of(
                 cluster.agent("a").page("sealed", 3),
@@ -378,8 +373,7 @@ class EncryptedSpaceTest {
     /** Waits until nothing is evicted any more. Returns the pages that are at their home alone. */
     private BitSet awaitQuiet(PagedRam ram) {
         long[] last = {-1};
-        await("no more evictions")
-                .atMost(Cluster.TIMEOUT)
+        await("no more evictions", Deadlines.LONG)
                 .pollInterval(java.time.Duration.ofMillis(100))
                 .until(() -> {
                     long evictions = guests.status("sealed").get("evictions").asLong();

@@ -1,12 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
-import io.farpage.it.harness.Cluster;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,7 +54,7 @@ class ExposureTest {
 
     private static void assertServes(ChildJvm child, String address) {
         try (child) {
-            await().atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+            await("the log has http://" + address, Deadlines.LONG).untilAsserted(() -> {
                 assertTrue(child.out().contains("http://" + address), child.out() + child.err());
             });
             assertTrue(
@@ -88,7 +88,8 @@ class ExposureTest {
     @Test
     void shouldServeLoopbackWithoutAWord() {
         try (ChildJvm child = coordinator("server.listen=127.0.0.9:0")) {
-            await().atMost(Cluster.TIMEOUT).until(() -> child.out().contains("listening on http://127.0.0.9:"));
+            await("the program listens", Deadlines.LONG)
+                    .until(() -> child.out().contains("listening on http://127.0.0.9:"));
             assertFalse((child.out() + child.err()).contains("insecure"), child.err());
         }
     }

@@ -1,14 +1,14 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AcknowledgedChanges;
 import io.farpage.it.harness.AnswerHistory;
 import io.farpage.it.harness.CheckedPages;
-import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.LeaderWatch;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
@@ -108,8 +108,7 @@ class FailingCoordinatorsTest {
                                 socket, (long) PAGES * PAGE, PAGE, (long) LIMIT * PAGE))
                 .expect(200);
         PagedRam ram = PagedRam.handOver(socket, PAGES);
-        await("the guest is attached")
-                .atMost(Cluster.TIMEOUT)
+        await("the guest is attached", Deadlines.LONG)
                 .until(() -> cluster.agent("a")
                         .rest()
                         .get("/api/v1/spaces/" + SPACE)
@@ -180,8 +179,7 @@ class FailingCoordinatorsTest {
     private static void awaitChanges(Run run, int more) {
         for (AcknowledgedChanges client : run.clients()) {
             long before = client.count();
-            await("changes are acknowledged again")
-                    .atMost(Cluster.TIMEOUT)
+            await("changes are acknowledged again", Deadlines.LONG)
                     .pollInterval(Duration.ofMillis(20))
                     .until(() -> client.count() >= before + more);
         }

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
@@ -65,15 +66,12 @@ class FaultsTest {
         try (Load load = Load.start(a, "killed", PAGES, 4096, 1, READERS)) {
             awaitReads(load, 500);
             cluster.agent("b").process().kill();
-            await("refusals")
-                    .atMost(Cluster.TIMEOUT)
-                    .until(() -> load.refusals().size() >= 2 * READERS);
+            await("refusals", Deadlines.LONG).until(() -> load.refusals().size() >= 2 * READERS);
             assertAllInTime(load, List.of(504));
 
             cluster.startAgent("b", SETTINGS);
             cluster.awaitActive("b", before);
-            await("pages known to be lost")
-                    .atMost(Cluster.TIMEOUT)
+            await("pages known to be lost", Deadlines.LONG)
                     .until(() -> a.page("killed", 0).status() == 410);
             load.end();
             assertAllInTime(load, List.of(504, 410));
@@ -106,9 +104,7 @@ class FaultsTest {
             awaitReads(load, 500);
             cluster.agent("b").process().stop();
             try {
-                await("refusals")
-                        .atMost(Cluster.TIMEOUT)
-                        .until(() -> load.refusals().size() >= 3 * READERS);
+                await("refusals", Deadlines.LONG).until(() -> load.refusals().size() >= 3 * READERS);
                 assertAllInTime(load, List.of(504));
             } finally {
                 cluster.agent("b").process().resume();
@@ -130,7 +126,9 @@ class FaultsTest {
             awaitReads(load, 200);
             a.process().stop();
             // Nothing to wait for but time: the process must stand still for less than the deadline.
-            await().pollDelay(DEADLINE.dividedBy(3)).until(() -> true);
+            await("time passes", Deadlines.SHORT)
+                    .pollDelay(DEADLINE.dividedBy(3))
+                    .until(() -> true);
             a.process().resume();
             awaitReads(load, 500);
             load.end();
@@ -147,8 +145,7 @@ class FaultsTest {
         cluster.agent("b").process().terminate();
         assertEquals(0, cluster.agent("b").process().awaitEnd());
         assertTrue(cluster.client().node("b").isEmpty());
-        await("pages known to be lost")
-                .atMost(Cluster.TIMEOUT)
+        await("pages known to be lost", Deadlines.LONG)
                 .until(() -> cluster.agent("a").page("left", 0).status() == 410);
         cluster.startAgent("b", SETTINGS);
         cluster.awaitAllLinks();
@@ -175,7 +172,7 @@ class FaultsTest {
 
     private static void awaitReads(Load load, int more) {
         long enough = load.read() + more;
-        await(more + " more reads").atMost(Cluster.TIMEOUT).until(() -> load.read() >= enough);
+        await(more + " more reads", Deadlines.LONG).until(() -> load.read() >= enough);
     }
 
     private static void assertAllInTime(Load load, List<Integer> statuses) {

@@ -1,12 +1,13 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Torn;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
@@ -71,14 +72,12 @@ class FencingTest {
             assertEquals(409, early.status(), early::toString);
             assertTrue(early.problem().is("fencing"), early::toString);
             assertTrue(early.problem().detail().contains("'b'"), early::toString);
-            await("the home's lease runs out")
-                    .atMost(Cluster.TIMEOUT)
+            await("the home's lease runs out", Deadlines.LONG)
                     .until(() -> cluster.client().node("b").orElseThrow().status() == NodeStatus.FAILED);
             assertTrue(attach("c", true).problem().is("fencing"));
 
             home.process().resume();
-            await("the home cuts the first agent off")
-                    .atMost(Cluster.TIMEOUT)
+            await("the home cuts the first agent off", Deadlines.LONG)
                     .until(() -> cluster.client().attachments(SPACE).isEmpty());
             assertTrue(
                     home.process().err().contains("cutting off incarnation " + before),
@@ -99,8 +98,7 @@ class FencingTest {
         PagedRam ram = startGuest();
         try {
             agent.process().terminate();
-            await("deregistration")
-                    .atMost(Cluster.TIMEOUT)
+            await("deregistration", Deadlines.LONG)
                     .pollDelay(Duration.ZERO)
                     .pollInterval(Duration.ofMillis(1))
                     .until(() -> cluster.client().node("a").isEmpty());
@@ -140,8 +138,7 @@ class FencingTest {
         } finally {
             ram.closeWithoutAgent();
         }
-        await("the home has cut the dead agent off")
-                .atMost(Cluster.TIMEOUT)
+        await("the home has cut the dead agent off", Deadlines.LONG)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().orElseThrow().reason().contains("'a' was started anew"), torn()::toString);
         assertTrue(attach("a", false).problem().is("space-torn"));
@@ -166,8 +163,7 @@ class FencingTest {
         } finally {
             ram.close();
         }
-        await("the guest's end")
-                .atMost(Cluster.TIMEOUT)
+        await("the guest's end", Deadlines.LONG)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().isPresent());
         assertTrue(attach("c", false).problem().is("space-torn"));
@@ -176,8 +172,7 @@ class FencingTest {
     @Test
     void shouldNotMarkASpaceTornWhoseGuestsPagesAreAllSaved() throws Exception {
         startGuest().close();
-        await("the guest's end")
-                .atMost(Cluster.TIMEOUT)
+        await("the guest's end", Deadlines.LONG)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertEquals(Optional.empty(), torn());
         attach("c", false).expect(200);

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -138,8 +138,7 @@ class FirecrackerTest {
     }
 
     private static int awaitPasses(Firecracker microvm, int wanted) {
-        await("pass " + wanted + " of the guest")
-                .atMost(Duration.ofMinutes(2))
+        await("pass " + wanted + " of the guest", Duration.ofMinutes(2))
                 .until(() -> !microvm.isAlive() || passes(microvm).orElse(0) >= wanted);
         assertTrue(microvm.isAlive(), microvm.describe());
         return passes(microvm).orElseThrow();

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Node;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -95,7 +96,7 @@ class FiveNodesTest {
     @Order(3)
     void shouldDrainAndDeregisterOnSigtermWithoutLosingAFetchUnderWay() throws Exception {
         AgentProcess leaving = cluster.agent("n5");
-        await("room on n1").atMost(Cluster.TIMEOUT).ignoreExceptions().until(() -> {
+        await("room on n1", Deadlines.LONG).ignoreExceptions().until(() -> {
             cluster.makeSpace("elsewhere", 64, 4096, "n1");
             return true;
         });
@@ -106,7 +107,7 @@ class FiveNodesTest {
         Load through = Load.start(leaving, "elsewhere", 64, 4096, 6, 4);
         try (through;
                 Load beside = Load.start(cluster.agent("n2"), "elsewhere", 64, 4096, 6, 2)) {
-            await("both read").atMost(Cluster.TIMEOUT).until(() -> through.read() > 100 && beside.read() > 100);
+            await("both read", Deadlines.LONG).until(() -> through.read() > 100 && beside.read() > 100);
             leaving.process().terminate();
             assertEquals(0, leaving.process().awaitEnd());
             through.end();

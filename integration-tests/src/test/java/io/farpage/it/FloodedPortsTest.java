@@ -1,8 +1,9 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.ChildJvm;
@@ -255,7 +256,7 @@ class FloodedPortsTest {
         double fetchBefore = p99(window, this::fetch);
         int descriptors = ProcFs.descriptors(process(door).pid());
         try (Flood flood = Flood.begin(target(door), ways)) {
-            await().until(() -> flood.opened() > 5);
+            await("the flood has begun", Deadlines.SHORT).until(() -> flood.opened() > 5);
             requireServedAsBefore(door + " while " + ways, before, window, () -> request(door));
             requireServedAsBefore("pages while " + ways + " at " + door, fetchBefore, window, this::fetch);
             assertTrue(flood.opened() > 20, flood.opened() + " connections were made");
@@ -287,8 +288,7 @@ class FloodedPortsTest {
 
     /** Waits for a line that has all parts. */
     private static void awaitLine(String where, Supply lines, String... parts) {
-        await("a line with " + List.of(parts) + " in " + where)
-                .atMost(Cluster.TIMEOUT)
+        await("a line with " + List.of(parts) + " in " + where, Deadlines.LONG)
                 .until(() -> lines.get()
                         .lines()
                         .anyMatch(line -> Arrays.stream(parts).allMatch(line::contains)));

@@ -1,12 +1,13 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Torn;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -112,7 +113,9 @@ class FlushDeadlineTest {
             ended = System.nanoTime();
         }
         // Time alone: most of the deadline passes.
-        await().pollDelay(Duration.ofSeconds(DEADLINE_SECONDS - 2)).until(() -> true);
+        await("time passes", Deadlines.SHORT)
+                .pollDelay(Duration.ofSeconds(DEADLINE_SECONDS - 2))
+                .until(() -> true);
         assertNotEquals("ended", guests.status(SPACE).get("state").asString());
         assertTrue(ProcFs.memoryFile(pid).toString().startsWith("/proc/"));
         assertEquals(Optional.empty(), torn());
@@ -125,8 +128,7 @@ class FlushDeadlineTest {
         assertTrue(
                 cluster.agent("a").process().err().contains("guest.flush_deadline"),
                 cluster.agent("a").process().err());
-        await("the coordinator knows")
-                .atMost(Cluster.TIMEOUT)
+        await("the coordinator knows", Deadlines.LONG)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().isPresent());
     }

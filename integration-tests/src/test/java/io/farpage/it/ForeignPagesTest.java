@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -69,7 +69,7 @@ class ForeignPagesTest {
             cluster.agent("b").process().stop();
             CompletableFuture<Void> load = CompletableFuture.runAsync(() -> ram.touch(0));
             try {
-                await("the fetch").atMost(Duration.ofSeconds(30)).until(() -> count("fetchedFaults") > 0);
+                await("the fetch", Duration.ofSeconds(30)).until(() -> count("fetchedFaults") > 0);
                 assertEquals(0, ram.file().nextHole(0), "nothing is resident, and the file is written from here on");
                 long zeros = arena.allocate(PAGE, 8).address();
                 assertEquals(PAGE, FileIo.write(Errno.ofThread(), ram.file().fd(), zeros, PAGE));

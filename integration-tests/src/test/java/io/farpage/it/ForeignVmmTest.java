@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import org.awaitility.core.ConditionTimeoutException;
+import org.awaitility.core.TerminalFailureException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -66,10 +66,9 @@ class ForeignVmmTest {
                         random,
                         System.nanoTime() + Duration.ofSeconds(seconds).toNanos());
                 try {
-                    await("the VMM's last look at its pages")
-                            .atMost(Duration.ofMinutes(2))
+                    await("the VMM's last look at its pages", Duration.ofMinutes(2))
                             .until(() -> !vmm.isAlive());
-                } catch (ConditionTimeoutException e) {
+                } catch (TerminalFailureException e) {
                     throw new AssertionError(
                             "seed %d: %s\n%s\n%s\n%s"
                                     .formatted(

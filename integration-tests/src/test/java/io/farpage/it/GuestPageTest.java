@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -130,9 +130,8 @@ class GuestPageTest {
         checkMap(three);
         check(browser, "guest page");
         if (Pictures.areWanted()) {
-            await("the charts have something to show")
+            await("the charts have something to show", LOAD.plus(TIMEOUT))
                     .pollDelay(LOAD)
-                    .atMost(LOAD.plus(TIMEOUT))
                     .until(() -> true);
             Pictures.take(browser, "guest-under-load");
             browser.open(three.coordinator().rest().base().resolve("/"));

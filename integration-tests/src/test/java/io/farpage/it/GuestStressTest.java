@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -225,7 +225,7 @@ class GuestStressTest {
     }
 
     private static void check(ChildJvm stress, int operations) {
-        await("the end of the operations").atMost(Duration.ofMinutes(4)).until(() -> !stress.isAlive());
+        await("the end of the operations", Duration.ofMinutes(4)).until(() -> !stress.isAlive());
         assertEquals(0, stress.awaitEnd(), () -> stress.out() + stress.err());
         JsonNode result = new JsonMapper().readTree(stress.out());
         assertEquals(operations, result.get("operations").asInt(), stress.out());

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -122,8 +123,7 @@ abstract class GuestUnderCoordinators {
     }
 
     final void awaitNotObeyed(String reason) {
-        await("no agent obeys: " + reason)
-                .atMost(Cluster.TIMEOUT)
+        await("no agent obeys: " + reason, Deadlines.LONG)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed")
                                 && detail(agent, "coordinator").contains(reason)));
@@ -134,8 +134,7 @@ abstract class GuestUnderCoordinators {
     }
 
     final void awaitObeyed() {
-        await("all agents obey this start of the coordinator, and are registered")
-                .atMost(Cluster.TIMEOUT)
+        await("all agents obey this start of the coordinator, and are registered", Deadlines.LONG)
                 .ignoreExceptions()
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").equals("obeyed")
@@ -172,7 +171,7 @@ abstract class GuestUnderCoordinators {
 
     final void assertGuestIsRight() {
         long enough = guest.operations() + 2 * PAGES;
-        await("the guest goes on").atMost(Cluster.TIMEOUT).until(() -> guest.operations() >= enough);
+        await("the guest goes on", Deadlines.LONG).until(() -> guest.operations() >= enough);
         guests.awaitFaults("vm", ENOUGH);
         assertEquals(List.of(), guest.mismatches());
     }

@@ -1,15 +1,16 @@
 package io.farpage.it;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -107,7 +108,7 @@ class HostileHandoffTest {
             slow.forEach(fd -> FileIo.close(errno, fd));
             guests.drop("slow");
         }
-        await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
+        await("no descriptor stays", Deadlines.SHORT).until(() -> ProcFs.descriptors(agent()) <= before);
     }
 
     @NeedsUserfaultfd
@@ -149,7 +150,7 @@ class HostileHandoffTest {
             });
             guests.tryAttach("beside", attach(directory.resolve("other"))).expect(200);
             assertTrue(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start) < 10, "another attach waited");
-            await("the attach to the full socket is answered").until(() -> !hung.isAlive());
+            await("the attach to the full socket is answered", Deadlines.SHORT).until(() -> !hung.isAlive());
             assertTrue(guests.tryAttach("full", attach(socket()))
                     .expect(400)
                     .problem()

@@ -1,13 +1,14 @@
 package io.farpage.it;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.farpage.bench.Main;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -144,7 +145,7 @@ class HostileVmmTest {
             awaitDetail("descriptors", "4 descriptors came");
             send("", List.of());
             awaitDetail("descriptors", "closed the connection without a message");
-            await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
+            await("no descriptor stays", Deadlines.SHORT).until(() -> ProcFs.descriptors(agent()) <= before);
             serveProperly("descriptors");
         } finally {
             guests.drop("descriptors");
@@ -175,7 +176,7 @@ class HostileVmmTest {
                     json,
                     List.of(one.fd(), other.fd(), file.fd()),
                     "2 userfaultfds need a limit of 128 pages or more, and it is 64");
-            await("no descriptor stays").until(() -> ProcFs.descriptors(agent()) <= before);
+            await("no descriptor stays", Deadlines.SHORT).until(() -> ProcFs.descriptors(agent()) <= before);
             serveProperly("several");
         } finally {
             guests.drop("several");
@@ -279,7 +280,7 @@ class HostileVmmTest {
             }
             guests.drop("cycles");
         }
-        await().atMost(Duration.ofSeconds(20))
+        await("descriptors and threads as before", Duration.ofSeconds(20))
                 .untilAsserted(() -> assertTrue(
                         ProcFs.descriptors(agent()) <= descriptors + 4 && ProcFs.threads(agent()) <= threads + 4,
                         () -> "before: " + before + "\nafter:  " + openThings()));
@@ -293,7 +294,7 @@ class HostileVmmTest {
 
     /** All staging frames are free again but those that hold the pool headers of peers. */
     private void assertNothingLeft() {
-        await("staging frames are free")
+        await("staging frames are free", Deadlines.SHORT)
                 .until(() -> freeFrames(
                                 cluster.agent("a").rest().get("/metrics").text())
                         == freeFrames(cluster.agent("b").rest().get("/metrics").text()));
@@ -321,8 +322,7 @@ class HostileVmmTest {
     }
 
     private void awaitDetail(String space, String said) {
-        await("'" + said + "'")
-                .atMost(Duration.ofSeconds(20))
+        await("'" + said + "'", Duration.ofSeconds(20))
                 .pollInterval(Duration.ofMillis(5))
                 .until(() -> guests.status(space).get("detail").asString(), detail -> detail.contains(said));
         assertEquals("waiting", guests.status(space).get("state").asString());

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.bench.Main;
 import io.farpage.guest.vmm.GuestMemory.Backing;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;
@@ -282,9 +283,7 @@ class HugepageGuestTest {
 
     private JsonNode end(ChildJvm process, String space) {
         // An emulated virtual machine on a busy host takes longer than other processes.
-        await("the end of " + process.name())
-                .atMost(Cluster.TIMEOUT.multipliedBy(3))
-                .until(() -> !process.isAlive());
+        await("the end of " + process.name(), Deadlines.LONG.multipliedBy(3)).until(() -> !process.isAlive());
         assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
         return guests.awaitEnded(space);
     }

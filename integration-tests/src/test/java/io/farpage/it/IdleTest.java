@@ -1,8 +1,9 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.ProcFs;
@@ -55,7 +56,7 @@ class IdleTest {
     private Map<String, Double> measure(Duration window) {
         Map<String, Double> before = cpuSeconds();
         long began = System.nanoTime();
-        await().pollDelay(window).atMost(window.plus(Cluster.TIMEOUT)).until(() -> true);
+        await("time passes", window.plus(Deadlines.LONG)).pollDelay(window).until(() -> true);
         double seconds = (System.nanoTime() - began) / 1e9;
         Map<String, Double> shares = new LinkedHashMap<>();
         cpuSeconds().forEach((node, used) -> shares.put(node, (used - before.getOrDefault(node, 0.0)) / seconds));

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,8 +10,8 @@ import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
-import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.Ports;
 import io.farpage.tls.Credentials;
@@ -94,7 +94,7 @@ class JoinTest {
     }
 
     private void awaitSaid(ChildJvm child, String text) {
-        await(text).atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+        await(text, Deadlines.LONG).untilAsserted(() -> {
             assertTrue(child.isAlive() || child.out().contains(text), child.out() + child.err());
             assertTrue(child.out().contains(text), child.out() + child.err());
         });
@@ -179,8 +179,7 @@ class JoinTest {
                 Duration.ofSeconds(10),
                 new Allegiance(),
                 Credentials.of(Optional.of(own)))) {
-            await("three nodes")
-                    .atMost(Cluster.TIMEOUT)
+            await("three nodes", Deadlines.LONG)
                     .until(() -> client.nodes().stream()
                                     .filter(node -> node.status() == NodeStatus.ACTIVE)
                                     .count()

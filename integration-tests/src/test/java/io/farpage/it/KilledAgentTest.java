@@ -1,9 +1,10 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -103,8 +104,7 @@ class KilledAgentTest {
         String space = "killed-" + round + "-" + node;
         Path socket = directory.resolve(space);
         cluster.agent(node).awaitListening();
-        await(node + " linked")
-                .atMost(Cluster.TIMEOUT)
+        await(node + " linked", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.agent(node).isLinkedTo(HOME));
         Guests guests = new Guests(cluster, node, HOME);
@@ -115,8 +115,7 @@ class KilledAgentTest {
 
     private static void awaitEvictions(Victim victim) {
         Guests guests = new Guests(cluster, victim.node(), HOME);
-        await("evictions")
-                .atMost(Cluster.TIMEOUT)
+        await("evictions", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(10))
                 .until(() -> guests.status(victim.space()).get("evictions").asInt() > 2 * PAGES);
         assertEquals(List.of(), victim.ram().mismatches());
@@ -146,8 +145,7 @@ class KilledAgentTest {
 
     /** The memory of a space as its home has it, once the coordinator knows that the agent which used it is no more. */
     private static byte[] homes(String space) {
-        Answer answer = await("the end of the dead agent's use of " + space)
-                .atMost(Cluster.TIMEOUT)
+        Answer answer = await("the end of the dead agent's use of " + space, Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(
                         () -> cluster.agent(HOME).rest().get("/api/v1/spaces/" + space + "/memory?force=true"),

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -131,8 +131,7 @@ class LargeDashboardTest {
                 List.of(TransportKind.TCP),
                 Optional.empty(),
                 Optional.of(status));
-        await(id + " is registered")
-                .atMost(TIMEOUT)
+        await(id + " is registered", TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> cluster.client().register(id, said).id().equals(id));
     }

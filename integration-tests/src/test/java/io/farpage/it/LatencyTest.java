@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -78,8 +79,7 @@ class LatencyTest {
         try (watch;
                 PagedRam ram = PagedRam.handOver(socket, PAGES)) {
             guests.awaitAttached("vm1");
-            await("the watch has begun")
-                    .atMost(Cluster.TIMEOUT)
+            await("the watch has begun", Deadlines.LONG)
                     .until(() -> !rows(watch, "fault").isEmpty());
             for (int round = 0; round < 3; round++) {
                 for (int page = 0; page < PAGES; page++) {
@@ -90,8 +90,7 @@ class LatencyTest {
             long faults = status.get("fetchedFaults").asLong();
             assertTrue(faults > PAGES, "faults that fetch: " + faults);
             int shown = rows(watch, "fault").size();
-            await("two intervals without faults are shown")
-                    .atMost(Cluster.TIMEOUT)
+            await("two intervals without faults are shown", Deadlines.LONG)
                     .until(() -> rows(watch, "fault").size() >= shown + 3);
             watch.interrupt();
             assertEquals(0, watch.awaitEnd(), watch.err());
@@ -184,7 +183,7 @@ class LatencyTest {
             for (int page = 0; page < PAGES; page++) {
                 ram.write(page, Pages.of(1, page, PAGE));
             }
-            await("several intervals are lost").atMost(Cluster.TIMEOUT).until(() -> lost(two) >= 5);
+            await("several intervals are lost", Deadlines.LONG).until(() -> lost(two) >= 5);
             String said = two.agent("a").process().err();
             assertEquals(
                     1,

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -72,9 +73,7 @@ class LibvirtTest {
                         agent),
                 Map.of(),
                 directory));
-        await("libvirtd answers")
-                .atMost(Cluster.TIMEOUT)
-                .until(() -> virsh("list").code() == 0);
+        await("libvirtd answers", Deadlines.LONG).until(() -> virsh("list").code() == 0);
     }
 
     @AfterAll
@@ -154,15 +153,12 @@ class LibvirtTest {
         for (int round = 0; round < 2; round++) {
             Said created = virsh("create", file.toString());
             assertEquals(0, created.code(), created.text());
-            await("its firmware has touched more than may be resident")
-                    .atMost(Cluster.TIMEOUT.multipliedBy(2))
+            await("its firmware has touched more than may be resident", Deadlines.LONG.multipliedBy(2))
                     .until(() -> isIn("attached")
                             && status().orElseThrow().get("faults").asLong() > 100);
             assertTrue(status().orElseThrow().get("peakResidentPages").asLong() <= LOCAL_PAGES);
             assertEquals(0, virsh("destroy", DOMAIN).code());
-            await("the agent has let go of it")
-                    .atMost(Cluster.TIMEOUT)
-                    .until(() -> !isIn("attached") && !isIn("waiting"));
+            await("the agent has let go of it", Deadlines.LONG).until(() -> !isIn("attached") && !isIn("waiting"));
         }
     }
 

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -71,7 +72,7 @@ class LinkChurnTest {
         rounds(random, 20); // so that what is made once for all links is there
         Use before = Use.of(cluster);
         rounds(random, rounds);
-        await("descriptors and threads as before").atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+        await("descriptors and threads as before", Deadlines.LONG).untilAsserted(() -> {
             Use after = Use.of(cluster);
             assertTrue(after.isNoMoreThan(before), "before " + before + ", after " + after);
         });
@@ -105,7 +106,7 @@ class LinkChurnTest {
             }
         }
         cluster.awaitAllLinks();
-        await("one connection in each direction").atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+        await("one connection in each direction", Deadlines.LONG).untilAsserted(() -> {
             assertEquals(1, Net.connectionsTo(port("a")), "to a");
             assertEquals(1, Net.connectionsTo(port("b")), "to b");
         });
@@ -156,7 +157,9 @@ class LinkChurnTest {
             while (all.stream().anyMatch(worker -> !worker.isDone())) {
                 Net.breakConnectionsTo(port(random.nextBoolean() ? "a" : "b"));
                 long pause = random.nextLong(20, 200);
-                await().pollDelay(Duration.ofMillis(pause)).until(() -> true);
+                await("time passes", Deadlines.SHORT)
+                        .pollDelay(Duration.ofMillis(pause))
+                        .until(() -> true);
             }
             for (Future<Long> worker : all) {
                 assertTrue(worker.get() > 0, "every worker wrote");
@@ -197,7 +200,7 @@ class LinkChurnTest {
         for (String space : List.of(name + "-a", name + "-b")) {
             cluster.client().deleteSpace(space);
             // The name is free once the nodes have detached and the homes have revoked their access.
-            await(space + " is deleted")
+            await(space + " is deleted", Deadlines.SHORT)
                     .until(() -> cluster.client().space(space).isEmpty());
         }
     }

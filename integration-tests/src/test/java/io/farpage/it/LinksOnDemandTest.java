@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -94,8 +95,7 @@ class LinksOnDemandTest {
     }
 
     private void awaitLinks(String... expected) {
-        await("links " + List.of(expected))
-                .atMost(Cluster.TIMEOUT)
+        await("links " + List.of(expected), Deadlines.LONG)
                 .untilAsserted(() -> assertEquals(List.of(expected), links()));
     }
 

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import java.io.IOException;
@@ -69,7 +70,7 @@ class LocalClusterTest {
                 new ArrayList<>(List.of(ROOT.resolve("bin/farpage").toString(), command, "--state", state.toString()));
         line.addAll(List.of(more));
         try (ChildJvm child = ChildJvm.launch("farpage-" + command, line, Map.of(), scratch)) {
-            await(String.join(" ", line)).atMost(DEADLINE).until(() -> !child.isAlive());
+            await(String.join(" ", line), DEADLINE).until(() -> !child.isAlive());
             assertEquals(code, child.awaitEnd(), () -> child.out() + child.err());
             return child.out() + child.err();
         }
@@ -102,7 +103,7 @@ class LocalClusterTest {
     private void kill(String member) throws IOException {
         ProcessHandle process = Optional.ofNullable(members().get(member)).orElseThrow();
         process.destroyForcibly();
-        await("the end of a process that was killed").until(() -> !process.isAlive());
+        await("the end of a process that was killed", Deadlines.SHORT).until(() -> !process.isAlive());
     }
 
     private static URI url(String out) {

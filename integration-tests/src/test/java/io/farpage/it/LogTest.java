@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Rest;
 import java.util.List;
@@ -25,7 +26,7 @@ class LogTest {
                         {"incarnation":"%016x","hostname":"h","address":"127.0.0.1:%d","cpus":1,"memoryBytes":1,"devices":[],\
                         "pool":{"exportedBytes":1048576,"pageSize":4096},"transports":["tcp"],"status":"active"}""".formatted(incarnation, incarnation))
                 .expect(200);
-        await("the end of the lease")
+        await("the end of the lease", Deadlines.SHORT)
                 .until(() -> !coordinator
                         .get("/api/v1/nodes/" + node)
                         .expect(200)
@@ -45,14 +46,14 @@ class LogTest {
                     "info",
                     coordinator.get("/log").expect(200).json().get("level").asString());
             lose(coordinator, "told", 1);
-            await("an entry").until(() -> log(cluster).contains("node told: "));
+            await("an entry", Deadlines.SHORT).until(() -> log(cluster).contains("node told: "));
             coordinator.sendJson("PUT", "/log", "{\"level\":\"error\"}").expect(200);
             lose(coordinator, "hushed", 2);
             // A warning that comes after the node's status has changed, comes before the next node is lost.
             lose(coordinator, "next", 4);
             coordinator.sendJson("PUT", "/log", "{\"level\":\"info\"}").expect(200);
             lose(coordinator, "heard", 3);
-            await("an entry").until(() -> log(cluster).contains("node heard: "));
+            await("an entry", Deadlines.SHORT).until(() -> log(cluster).contains("node heard: "));
             assertFalse(log(cluster).contains("hushed"), () -> log(cluster));
             assertEquals(
                     400,

@@ -1,9 +1,10 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Directories;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -24,8 +25,7 @@ class LostCoordinatorTest extends GuestUnderCoordinators {
         makeSpace("second", 2);
         makeSpace("deleted", 3);
         cluster.client().deleteSpace("deleted");
-        await("deleted")
-                .atMost(Cluster.TIMEOUT)
+        await("deleted", Deadlines.LONG)
                 .until(() -> cluster.client().space("deleted").isEmpty());
         makeSpace("third", 4);
         Map<String, Integer> spaces = Map.of("first", 1, "second", 2, "third", 4);

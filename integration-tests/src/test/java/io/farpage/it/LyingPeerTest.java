@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
@@ -65,9 +66,7 @@ class LyingPeerTest {
         try (FakeAgent fake = new FakeAgent(cluster.client(), node, "a")) {
             lie.tell(fake, node);
             fake.start();
-            await("two refusals")
-                    .atMost(Cluster.TIMEOUT)
-                    .until(() -> lines(a, node).count() >= 2);
+            await("two refusals", Deadlines.LONG).until(() -> lines(a, node).count() >= 2);
             assertFalse(a.isLinkedTo(node));
             lines(a, node).forEach(line -> {
                 assertTrue(line.contains("the peer is not the node that the coordinator named"), line);
@@ -80,7 +79,7 @@ class LyingPeerTest {
             byte[] page = Pages.of(1, 7, 4096);
             fake.exported().asSlice(7 * 4096, 4096).copyFrom(java.lang.foreign.MemorySegment.ofArray(page));
             new PoolHeader(node, fake.incarnation(), 4096, EXPORTED).writeTo(fake.header());
-            await("the link").atMost(Cluster.TIMEOUT).until(() -> a.isLinkedTo(node));
+            await("the link", Deadlines.LONG).until(() -> a.isLinkedTo(node));
             Pages.check(a.page(node, 7).expect(200).body(), 1, 7, 4096);
             // It let nobody write: the home refuses, and nothing is tried again for ever.
             assertEquals(502, a.putPage(node, 7, new byte[4096]).status());

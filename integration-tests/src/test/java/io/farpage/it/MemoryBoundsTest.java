@@ -1,7 +1,7 @@
 package io.farpage.it;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static java.nio.charset.StandardCharsets.US_ASCII;
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -53,8 +53,7 @@ class MemoryBoundsTest {
                     socket.close();
                 }
             }
-            await("long bodies are taken again")
-                    .atMost(Duration.ofSeconds(20))
+            await("long bodies are taken again", Duration.ofSeconds(20))
                     .untilAsserted(() -> coordinator
                             .sendJson("POST", "/api/v1/spaces/there/heat", heat(0, 100) + " ".repeat(MIB))
                             .expect(204));

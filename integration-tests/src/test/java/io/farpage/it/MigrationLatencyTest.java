@@ -1,11 +1,13 @@
 package io.farpage.it;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
@@ -147,15 +149,15 @@ class MigrationLatencyTest {
     }
 
     /** Looks until no extent has moved for a time. The time begins anew with every move. */
-    private static void awaitQuiet(ReaderWatch watch, Duration quiet, Duration atMost) throws Exception {
-        while (!isSpread(watch) || watch.seconds() - watch.lastChange() < quiet.toSeconds()) {
-            assertTrue(
-                    watch.seconds() < atMost.toSeconds(),
-                    () -> "extents still move after %.0f s, or have not spread: %s"
-                            .formatted(watch.seconds(), watch.changes()));
-            Thread.sleep(50);
-            watch.look();
-        }
+    private static void awaitQuiet(ReaderWatch watch, Duration quiet, Duration within) {
+        await("extents that rest, and have spread", within)
+                .pollInterval(Duration.ofMillis(50))
+                .untilAsserted(() -> {
+                    watch.look();
+                    assertTrue(
+                            isSpread(watch) && watch.seconds() - watch.lastChange() >= quiet.toSeconds(),
+                            () -> "after %.0f s: %s".formatted(watch.seconds(), watch.changes()));
+                });
     }
 
     /**
@@ -178,9 +180,9 @@ class MigrationLatencyTest {
             reads.during(WARM);
             Histogram before = reads.during(WINDOW);
             assertEquals(0, moves("begun"), "extents moved before the measurement ended");
-            awaitQuiet(watch, Duration.ofSeconds(1), Cluster.TIMEOUT.multipliedBy(5));
+            awaitQuiet(watch, Duration.ofSeconds(1), Deadlines.LONG.multipliedBy(5));
             Histogram after = reads.during(WINDOW);
-            awaitQuiet(watch, QUIET, Cluster.TIMEOUT.multipliedBy(5).plus(QUIET));
+            awaitQuiet(watch, QUIET, Deadlines.LONG.multipliedBy(5).plus(QUIET));
             report(watch);
             print("before", before);
             print("after", after);

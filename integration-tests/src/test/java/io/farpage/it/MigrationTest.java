@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +9,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.CheckedPages;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -128,8 +129,7 @@ class MigrationTest {
     }
 
     private void awaitSpread() {
-        await("the hot extents on three homes")
-                .atMost(Cluster.TIMEOUT.multipliedBy(5))
+        await("the hot extents on three homes", Deadlines.LONG.multipliedBy(5))
                 .pollInterval(Duration.ofMillis(50))
                 .until(() -> readFrom("vm", "b", 6) <= 3
                         && readFrom("vm", "c", 6) >= 1
@@ -162,7 +162,7 @@ class MigrationTest {
         try (CheckedPages load = CheckedPages.start(ram, HOT, 31)) {
             awaitSpread();
             assertEquals(2, readFrom("vm", "b", 8) - readFrom("vm", "b", 6), "the cold ones stay where they are");
-            await("the count of moves").atMost(Cluster.TIMEOUT).until(() -> moves("done") >= 3);
+            await("the count of moves", Deadlines.LONG).until(() -> moves("done") >= 3);
             load.awaitAccesses(HOT);
             compare(ram, load, "vm", HOT);
         }
@@ -177,8 +177,7 @@ class MigrationTest {
             load.awaitAccesses(PAGES / 2);
             assertEquals(0, moves("begun"));
             cluster().startAgent("c", LARGE);
-            await("extents on the node that has joined")
-                    .atMost(Cluster.TIMEOUT.multipliedBy(5))
+            await("extents on the node that has joined", Deadlines.LONG.multipliedBy(5))
                     .pollInterval(Duration.ofMillis(50))
                     .until(() -> readFrom("vm", "c", 8) >= 3 && areSettled(extents("vm")));
             load.awaitAccesses(PAGES / 2);

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,6 +10,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.CheckedPages;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -201,8 +202,7 @@ class MirroredHomesTest {
             System.out.printf(
                     "home %s %s: the longest access took %.1f ms, and %.1f ms before%n",
                     home, killed ? "killed" : "stopped", load.takeLongestNanos() / 1e6, usual / 1e6);
-            await("the drop of " + home)
-                    .atMost(Cluster.TIMEOUT)
+            await("the drop of " + home, Deadlines.LONG)
                     .pollInterval(Duration.ofMillis(20))
                     .until(() -> extents(space).stream().noneMatch(extent -> isHome(extent, home)));
             load.awaitAccesses(2L * PAGES);
@@ -212,8 +212,7 @@ class MirroredHomesTest {
                 assertEquals(ExtentState.OK, extent.state());
                 assertTrue(!extent.homes().isEmpty());
             }
-            await("the acknowledgement of the drop")
-                    .atMost(Cluster.TIMEOUT)
+            await("the acknowledgement of the drop", Deadlines.LONG)
                     .until(() -> extents(space).stream()
                             .allMatch(extent -> extent.droppedHomes().isEmpty()));
             ram.close();
@@ -250,8 +249,7 @@ class MirroredHomesTest {
     }
 
     private void awaitFree() {
-        await("free memory of the homes")
-                .atMost(Cluster.TIMEOUT)
+        await("free memory of the homes", Deadlines.LONG)
                 .until(() -> HOMES.stream().allMatch(this::isFree));
     }
 

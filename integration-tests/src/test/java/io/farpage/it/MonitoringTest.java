@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -78,8 +79,7 @@ class MonitoringTest {
     private static String awaitFault(Cluster cluster) {
         Pattern counted =
                 Pattern.compile("farpage_agent_guest_fault_seconds_bucket\\{space=\"monitored\",le=\"\\+Inf\"} [1-9]");
-        return await("the fault is counted")
-                .atMost(Cluster.TIMEOUT)
+        return await("the fault is counted", Deadlines.LONG)
                 .until(
                         () -> metrics(cluster.agent("a")
                                 .rest()

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -127,7 +127,7 @@ class PreloadLibraryTest {
             assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
             assertEquals("read\nunmap\n", process.out());
             // The process goes on when the event has been read, which is a moment before it is looked at.
-            await().atMost(Duration.ofSeconds(5)).until(pager::sawUnmapping);
+            await("the pager sees the unmapping", Duration.ofSeconds(5)).until(pager::sawUnmapping);
         }
     }
 

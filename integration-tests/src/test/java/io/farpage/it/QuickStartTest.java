@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -55,7 +55,7 @@ class QuickStartTest {
         }
         List<String> command = inNamespaces("bash", script.toString(), ROOT.toString(), scratch.toString());
         try (ChildJvm pasted = ChildJvm.launch("quick start", command, Map.of(), ROOT)) {
-            await("the end of the commands").atMost(TIMEOUT).until(() -> !pasted.isAlive());
+            await("the end of the commands", TIMEOUT).until(() -> !pasted.isAlive());
             assertEquals(0, pasted.awaitEnd(), pasted::err);
             String out = pasted.out();
             assertTrue(out.startsWith("agents: 2\n"), out);

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +9,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.CheckedPages;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -235,8 +236,7 @@ class RandomFailuresTest {
     }
 
     private void awaitAway(String home) {
-        await(home + " is replaced")
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+        await(home + " is replaced", Deadlines.LONG.multipliedBy(2))
                 .pollInterval(Duration.ofMillis(20))
                 .ignoreExceptions()
                 .until(() -> extents(SPACE).stream()

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Attempts;
 import io.farpage.it.harness.Attempts.Attempt;
 import io.farpage.it.harness.Certificates;
@@ -211,8 +212,7 @@ class RefusalsTest {
         } else {
             assertEquals(cell.answer(), answer);
         }
-        String line = await("'" + cell.line() + "' in the log")
-                .atMost(Duration.ofSeconds(10))
+        String line = await("'" + cell.line() + "' in the log", Duration.ofSeconds(10))
                 .pollInterval(Duration.ofMillis(20))
                 .until(
                         () -> logged(program(cell.port())).stream()
@@ -222,8 +222,7 @@ class RefusalsTest {
                                 .findFirst(),
                         Optional::isPresent)
                 .orElseThrow();
-        await("a line of '" + line + "' in the audit")
-                .atMost(Duration.ofSeconds(10))
+        await("a line of '" + line + "' in the audit", Duration.ofSeconds(10))
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> refused(audit(cell.port())).stream()
                         .skip(audited)
@@ -262,7 +261,7 @@ class RefusalsTest {
             assertTrue(said.startsWith("HTTP/1.1 4"), said);
         }
         String user = System.getProperty("user.name");
-        JsonNode line = await().atMost(Cluster.TIMEOUT)
+        JsonNode line = await("the detaching in the audit", Deadlines.LONG)
                 .until(
                         () -> Files.readAllLines(audit("a")).stream()
                                 .map(JSON::readTree)

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,6 +10,7 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.config.Config;
 import io.farpage.coordinator.Main;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.TwoNodes;
@@ -253,7 +254,7 @@ class RefusedStartTest {
                         "api.listen=" + taken),
                 "page-agent: cannot listen on " + taken
                         + ": the port is taken; stop what listens there or choose another port");
-        await().atMost(Cluster.TIMEOUT)
+        await("the coordinator does not have the node", Deadlines.LONG)
                 .until(() -> cluster.client().node("never").isEmpty());
         assertTrue(cluster.client().node("never").isEmpty());
     }

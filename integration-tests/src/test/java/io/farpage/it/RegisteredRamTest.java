@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -97,8 +97,7 @@ class RegisteredRamTest {
         boolean evicts = !backing.equals("anonymous");
         assertEquals(evicts, status.get("evictions").asInt() >= 2 * (pages - LOCAL_PAGES), status.toString());
         if (evicts) {
-            await("the agent lets go of it")
-                    .atMost(Duration.ofSeconds(10))
+            await("the agent lets go of it", Duration.ofSeconds(10))
                     .until(() -> cluster.agent("b").page(space, 0).status() == 200);
             for (int page = 0; page < pages; page++) {
                 byte[] home = cluster.agent("b").page(space, page).expect(200).body();
@@ -141,7 +140,7 @@ class RegisteredRamTest {
             List<String> command = List.of(
                     program.orElseThrow().toString(), socket().toString(), backing, Integer.toString(pages), scenario);
             try (ChildJvm process = ChildJvm.launch("registered-ram", command, Map.of(), directory)) {
-                await("the scenario's end").atMost(Duration.ofSeconds(110)).until(() -> !process.isAlive());
+                await("the scenario's end", Duration.ofSeconds(110)).until(() -> !process.isAlive());
                 assertEquals(0, process.awaitEnd(), () -> process.out() + process.err());
             }
             JsonNode status = guests.awaitEnded(space);

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -136,8 +136,7 @@ class RemoteGuestTest {
     }
 
     private static JsonNode awaitEnded(Cluster cluster, String space) {
-        return await("the guest's end")
-                .atMost(TIMEOUT)
+        return await("the guest's end", TIMEOUT)
                 .until(
                         () -> cluster.agent("a")
                                 .rest()

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.CheckedPages;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -60,8 +61,7 @@ class RepairRateTest {
     }
 
     private void awaitHomes(String alias, Predicate<Set<String>> condition) {
-        await(alias)
-                .atMost(Cluster.TIMEOUT)
+        await(alias, Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(2))
                 .until(() -> cluster.client().extents("vm").orElseThrow().extents().stream()
                         .map(extent ->

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,6 +10,7 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.CheckedPages;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -91,8 +92,7 @@ class RepairTest {
     }
 
     private void awaitHomes(String... homes) {
-        await("homes " + List.of(homes))
-                .atMost(Cluster.TIMEOUT)
+        await("homes " + List.of(homes), Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> extents().stream().allMatch(extent -> names(extent).equals(Set.of(homes))));
     }
@@ -149,8 +149,7 @@ class RepairTest {
                 ram.write(page, Pages.of(5, page, PAGE));
             }
             cluster.client().drain("b");
-            await("a part that is copied")
-                    .atMost(Cluster.TIMEOUT)
+            await("a part that is copied", Deadlines.LONG)
                     .pollInterval(Duration.ofMillis(20))
                     .until(() -> {
                         long copied =
@@ -268,8 +267,7 @@ class RepairTest {
         try (CheckedPages load = CheckedPages.start(ram, PAGES, 9)) {
             load.awaitAccesses(2L * PAGES);
             cluster.client().drain("b");
-            await("the drain of b")
-                    .atMost(Cluster.TIMEOUT.multipliedBy(2))
+            await("the drain of b", Deadlines.LONG.multipliedBy(2))
                     .pollInterval(Duration.ofMillis(20))
                     .until(() -> {
                         for (Extent extent : extents()) {
@@ -284,8 +282,7 @@ class RepairTest {
     }
 
     private void awaitDrained(String node) {
-        await("the drain of " + node)
-                .atMost(Cluster.TIMEOUT)
+        await("the drain of " + node, Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.client().drained(node).drained());
     }

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -80,8 +81,7 @@ class RestartedHomeGuestTest {
             try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, 2, random.nextLong())) {
                 for (int kill = 0; kill < KILLS; kill++) {
                     int before = evictions(guests);
-                    await("evictions after kill " + kill)
-                            .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                    await("evictions after kill " + kill, Deadlines.LONG.multipliedBy(2))
                             .pollInterval(Duration.ofMillis(1 + random.nextInt(15)))
                             .until(() -> evictions(guests) > before + PAGES / 4 + random.nextInt(PAGES));
                     String incarnation = cluster.incarnation("b");
@@ -91,8 +91,7 @@ class RestartedHomeGuestTest {
                     assertEquals(List.of(), ram.mismatches());
                 }
                 int before = evictions(guests);
-                await("the guest goes on")
-                        .atMost(Cluster.TIMEOUT.multipliedBy(2))
+                await("the guest goes on", Deadlines.LONG.multipliedBy(2))
                         .until(() -> evictions(guests) > before + PAGES);
                 ram.stop();
                 assertEquals(List.of(), ram.mismatches());

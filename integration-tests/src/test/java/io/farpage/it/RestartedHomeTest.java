@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.Main;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
@@ -158,8 +159,7 @@ class RestartedHomeTest {
         SplittableRandom random = new SplittableRandom(seed);
         for (int kill = 0; kill < 3; kill++) {
             long target = acknowledged.get(0) + 1;
-            await("writes")
-                    .atMost(Cluster.TIMEOUT)
+            await("writes", Deadlines.LONG)
                     .pollInterval(Duration.ofMillis(1 + random.nextInt(20)))
                     .until(() -> acknowledged.get(0) >= target);
             restart();
@@ -230,8 +230,7 @@ class RestartedHomeTest {
     void shouldSayThatPagesAreLostWhenTheKeeperEndedBeforeTheAgent() throws Exception {
         fill("gone", 5);
         keeper.process().kill();
-        await("the agent notices")
-                .atMost(Cluster.TIMEOUT)
+        await("the agent notices", Deadlines.LONG)
                 .until(() -> cluster.agent("b").process().err().contains("the keeper at"));
         check("gone", 5);
         cluster.agent("b").process().kill();
@@ -249,8 +248,7 @@ class RestartedHomeTest {
         fill("moved", 6);
         keeper.process().kill();
         keeper.restart();
-        await("kept again")
-                .atMost(Cluster.TIMEOUT)
+        await("kept again", Deadlines.LONG)
                 .until(() -> cluster.agent("b").process().err().contains("kept at"));
         restart();
         check("moved", 6);

@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Node;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -65,9 +66,7 @@ class SameNodeIdTest {
         cluster.awaitActive("a", "");
         Node before = cluster.client().node("a").orElseThrow();
         AgentProcess second = cluster.startAgent("a", Map.of("api.advertise", "192.0.2.7"));
-        await("the refusal")
-                .atMost(Cluster.TIMEOUT)
-                .until(() -> second.process().err().contains("held by"));
+        await("the refusal", Deadlines.LONG).until(() -> second.process().err().contains("held by"));
 
         assertEquals(
                 "false",
@@ -79,7 +78,9 @@ class SameNodeIdTest {
                         .get("registered")
                         .asString());
         // Several tries later: still one line.
-        await().during(java.time.Duration.ofSeconds(2)).atMost(Cluster.TIMEOUT).until(() -> refusals(second) == 1);
+        await("one refusal in the log, and no other", Deadlines.LONG)
+                .during(java.time.Duration.ofSeconds(2))
+                .until(() -> refusals(second) == 1);
         assertTrue(first.process().isAlive());
         assertEquals(
                 before.incarnation(), cluster.client().node("a").orElseThrow().incarnation());

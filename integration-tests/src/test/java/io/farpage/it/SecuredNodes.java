@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.Cluster;
@@ -95,7 +96,7 @@ abstract class SecuredNodes {
 
     /** Does what is refused again until the log has a line of it: of many refusals in a second it has ten. */
     void awaitLogged(Runnable again, String... parts) {
-        await("a line with " + List.of(parts)).atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+        await("a line with " + List.of(parts), Deadlines.LONG).untilAsserted(() -> {
             again.run();
             String said = cluster.coordinator().process().err()
                     + cluster.coordinator().process().out();

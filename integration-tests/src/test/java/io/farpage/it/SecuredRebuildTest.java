@@ -1,9 +1,10 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import io.farpage.access.Role;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Directories;
@@ -46,8 +47,7 @@ class SecuredRebuildTest {
                         .sendJson("POST", "/api/v1/rebuild/finish", "{\"without\":[\"c\"]}")
                         .expect(403);
             }
-            await("both report")
-                    .atMost(Cluster.TIMEOUT)
+            await("both report", Deadlines.LONG)
                     .until(() -> certificates
                                     .as(Role.VIEWER, coordinator)
                                     .get("/api/v1/rebuild")
@@ -60,8 +60,7 @@ class SecuredRebuildTest {
                     .as(Role.ADMIN, coordinator)
                     .sendJson("POST", "/api/v1/rebuild/finish", "{\"without\":[\"c\"]}")
                     .expect(200);
-            await("both are active")
-                    .atMost(Cluster.TIMEOUT)
+            await("both are active", Deadlines.LONG)
                     .ignoreExceptions()
                     .until(() -> cluster.client().nodes().stream()
                                     .filter(node -> node.status() == io.farpage.coordinator.model.NodeStatus.ACTIVE)

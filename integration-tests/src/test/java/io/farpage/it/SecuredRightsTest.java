@@ -1,13 +1,13 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
-import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Rest;
 import java.util.List;
 import java.util.Map;
@@ -143,7 +143,7 @@ class SecuredRightsTest extends SecuredNodes {
                 .sendJson("POST", "/api/v1/cluster", "{\"name\":\"lab\",\"nodes\":[{\"id\":\"a\"},{\"id\":\"b\"}]}")
                 .expect(201);
         try (AgentProcess late = cluster.launchAgent("outsider", certificates.node("outsider"))) {
-            await().atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+            await("the refusal in the log", Deadlines.LONG).untilAsserted(() -> {
                 String log = late.process().out() + late.process().err();
                 assertTrue(log.contains("node 'outsider' is not in the inventory of cluster 'lab'"), log);
             });

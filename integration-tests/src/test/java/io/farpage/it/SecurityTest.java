@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
 import io.farpage.certs.Subject;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.ChildJvm;
-import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Rest;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -84,13 +84,10 @@ class SecurityTest extends SecuredNodes {
         certificates.issue("brief", Subject.node("a", List.of()), Duration.ofSeconds(4));
         Rest brief = coordinator().with(certificates.insisting(certificates, "brief"));
         brief.get("/api/v1/nodes").expect(200);
-        await("401")
-                .atMost(Cluster.TIMEOUT)
-                .pollInterval(Duration.ofMillis(200))
-                .until(() -> {
-                    Answer answer = brief.get("/api/v1/nodes");
-                    return answer.status() == 401 && answer.problem().detail().contains("expired at");
-                });
+        await("401", Deadlines.LONG).pollInterval(Duration.ofMillis(200)).until(() -> {
+            Answer answer = brief.get("/api/v1/nodes");
+            return answer.status() == 401 && answer.problem().detail().contains("expired at");
+        });
     }
 
     @Test
@@ -164,7 +161,7 @@ class SecurityTest extends SecuredNodes {
         List<String> arguments = new ArrayList<>(List.of("run"));
         settings.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
         try (ChildJvm victim = ChildJvm.start("victim", io.farpage.agent.Main.class, arguments)) {
-            await().atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+            await("the refusal in the log", Deadlines.LONG).untilAsserted(() -> {
                 String log = victim.out() + victim.err();
                 assertTrue(
                         log.contains("it is not trusted: certificate 'CN=a' is that of node 'a'; expected is the"

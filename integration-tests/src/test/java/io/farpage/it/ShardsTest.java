@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -205,7 +206,8 @@ class ShardsTest {
                 assertArrayEquals(expected, ram.read(page), "page " + page);
             }
             guests.resize("moving", 128 * 4096L);
-            await("the new limit").until(() -> ProcFs.pages(file).orElseThrow() <= 128);
+            await("the new limit", Deadlines.SHORT)
+                    .until(() -> ProcFs.pages(file).orElseThrow() <= 128);
             guests.tryResize("moving", 127 * 4096L).expect(400);
         }
         JsonNode ended = guests.awaitEnded("moving");
@@ -226,7 +228,7 @@ class ShardsTest {
                 if (parts == 2) {
                     write(1, ram);
                 } else {
-                    await("all of it here, unasked")
+                    await("all of it here, unasked", Deadlines.SHORT)
                             .until(() ->
                                     guests.status("again").get("residentPages").asInt() == PAGES);
                     assertEquals(0, guests.status("again").get("faults").asInt());
@@ -240,7 +242,7 @@ class ShardsTest {
     }
 
     private void assertAllUp(String node, int shards) {
-        await("all queue pairs of " + node).atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+        await("all queue pairs of " + node, Deadlines.LONG).untilAsserted(() -> {
             JsonNode link = cluster.agent(node)
                     .rest()
                     .get("/api/v1/links")

@@ -1,12 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.CheckedPages;
-import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.SharedCluster;
@@ -47,8 +47,7 @@ class SharedRebuildTest {
                         cluster.client().extents("guest").orElseThrow().extents());
                 // Another coordinator finds the rebuilt state in etcd.
                 cluster.begin(Trouble.KILL_LEADER, 0);
-                await("another leads")
-                        .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                await("another leads", Deadlines.LONG.multipliedBy(3))
                         .ignoreExceptions()
                         .until(() -> incarnations(cluster).equals(incarnations));
                 cluster.end();
@@ -81,8 +80,7 @@ class SharedRebuildTest {
                                 socket, (long) PAGES * PAGE, PAGE, (long) PAGES / 4 * PAGE))
                 .expect(200);
         PagedRam ram = PagedRam.handOver(socket, PAGES);
-        await("the guest is attached")
-                .atMost(Cluster.TIMEOUT)
+        await("the guest is attached", Deadlines.LONG)
                 .until(() -> cluster.agent("a")
                         .rest()
                         .get("/api/v1/spaces/guest")

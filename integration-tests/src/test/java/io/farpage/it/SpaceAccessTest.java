@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +9,7 @@ import io.farpage.access.Role;
 import io.farpage.coordinator.Main;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.ChildJvm;
@@ -60,8 +61,7 @@ class SpaceAccessTest {
     @AfterEach
     void deleteTheSpace() {
         operator().send("DELETE", "/api/v1/spaces/s?force=true", "", new byte[0]);
-        await("the space is gone")
-                .atMost(Cluster.TIMEOUT)
+        await("the space is gone", Deadlines.LONG)
                 .until(() -> cluster.client().space("s").isEmpty());
     }
 
@@ -108,7 +108,7 @@ class SpaceAccessTest {
     }
 
     private void awaitLogged(String... parts) {
-        await("a line with " + List.of(parts)).atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+        await("a line with " + List.of(parts), Deadlines.LONG).untilAsserted(() -> {
             String all = cluster.coordinator().process().err()
                     + cluster.coordinator().process().out();
             assertTrue(
@@ -150,7 +150,7 @@ class SpaceAccessTest {
         cluster.agent("a").putPage("s", 3, page).expect(204);
         String changed = space("allow", "s", "--nodes", "c");
         assertTrue(changed.contains("nodes that may attach it: c"), changed);
-        await("a has detached").atMost(Cluster.TIMEOUT).until(() -> attached().isEmpty());
+        await("a has detached", Deadlines.LONG).until(() -> attached().isEmpty());
         assertRefused(
                 "node-not-allowed",
                 "its list of nodes is c;",
@@ -170,7 +170,7 @@ class SpaceAccessTest {
                 changed);
         assertEquals(Set.of("a"), attached());
         guests.forget("s");
-        await("a has detached").atMost(Cluster.TIMEOUT).until(() -> attached().isEmpty());
+        await("a has detached", Deadlines.LONG).until(() -> attached().isEmpty());
         assertRefused("node-not-allowed", "its list of nodes is c;", guests.tryAttach("s", guest));
     }
 

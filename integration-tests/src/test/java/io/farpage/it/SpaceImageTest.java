@@ -1,11 +1,13 @@
 package io.farpage.it;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -18,7 +20,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -96,13 +97,13 @@ class SpaceImageTest {
                 for (int page = 0; page < 200; page += 2) {
                     ram.write(page, Pages.of(9, page, 4096));
                 }
-                Awaitility.await("heat at the coordinator")
+                await("heat at the coordinator", Deadlines.SHORT)
                         .until(() -> cluster.client().page("again", 0).heat() > 0);
             }
             guests.awaitEnded("again");
             guests.attach("again", socket, PAGES * 4096L, 4 << 20);
             try (PagedRam ram = PagedRam.handOver(socket, PAGES)) {
-                JsonNode ready = Awaitility.await("100 pages here before any was asked for")
+                JsonNode ready = await("100 pages here before any was asked for", Deadlines.SHORT)
                         .until(
                                 () -> guests.status("again"),
                                 status -> status.get("residentPages").asInt() == 100);

@@ -1,12 +1,13 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -98,17 +99,14 @@ class SpaceLockTest {
                 program.preloaded(SharedRam.QEMUS_NAME, PAGES, "rounds", "wait", "kept"),
                 Map.of("FARPAGE_SOCKET", socket().toString(), "SHARED_RAM_GO", go.toString()),
                 directory)) {
-            await("the guest waits")
-                    .atMost(Cluster.TIMEOUT)
-                    .until(() -> process.out().contains("rounds"));
+            await("the guest waits", Deadlines.LONG).until(() -> process.out().contains("rounds"));
             String id =
                     Long.toString(cluster.client().space("doomed").orElseThrow().id());
             cluster.coordinator()
                     .rest()
                     .send("DELETE", "/api/v1/spaces/" + id + "?force=true", "", new byte[0])
                     .expect(204);
-            await("the space is gone and its room zeroed")
-                    .atMost(Cluster.TIMEOUT)
+            await("the space is gone and its room zeroed", Deadlines.LONG)
                     .until(() -> cluster.client().space(id).isEmpty() && free("b") == home + (long) PAGES * PAGE);
             // The same name again, with fewer pages than the guest has.
             cluster.makeSpace("doomed", 8, PAGE, "b");
@@ -137,8 +135,7 @@ class SpaceLockTest {
                 .rest()
                 .send("DELETE", "/api/v1/spaces/early?force=true", "", new byte[0])
                 .expect(204);
-        await("the space is gone")
-                .atMost(Cluster.TIMEOUT)
+        await("the space is gone", Deadlines.LONG)
                 .until(() -> cluster.client().space("early").isEmpty());
         guests.awaitEnded("early");
         guests.attach("early", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);

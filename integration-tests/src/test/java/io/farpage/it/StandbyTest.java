@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
 import io.farpage.agent.control.keeper.Standby;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -98,8 +99,7 @@ class StandbyTest {
     }
 
     private static void awaitLog(ChildJvm process, String text) {
-        await(text)
-                .atMost(Cluster.TIMEOUT.multipliedBy(3))
+        await(text, Deadlines.LONG.multipliedBy(3))
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> process.err().contains(text) || !process.isAlive());
         assertTrue(process.err().contains(text), process.err());
@@ -115,8 +115,7 @@ class StandbyTest {
 
     private static void awaitOperations(ShadowedRam ram, long more) {
         long target = ram.operations() + more;
-        await(more + " operations")
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+        await(more + " operations", Deadlines.LONG.multipliedBy(2))
                 .pollInterval(Duration.ofMillis(5))
                 .until(() -> ram.operations() > target);
     }
@@ -162,8 +161,7 @@ class StandbyTest {
                 awaitOperations(ram, 300 + random.nextInt(300));
                 Pause pause = Pause.begin(ram);
                 active.kill();
-                await("a standby adopts the guest")
-                        .atMost(Cluster.TIMEOUT.multipliedBy(3))
+                await("a standby adopts the guest", Deadlines.LONG.multipliedBy(3))
                         .until(() -> standbys.stream().anyMatch(one -> one.err().contains("adopted, ")));
                 System.out.println(pause.await());
                 pauses.add(pause);
@@ -214,8 +212,7 @@ class StandbyTest {
     }
 
     private static void awaitOut(ChildJvm process, String text) {
-        await(text)
-                .atMost(Cluster.TIMEOUT.multipliedBy(3))
+        await(text, Deadlines.LONG.multipliedBy(3))
                 .pollInterval(Duration.ofMillis(2))
                 .until(() -> process.out().contains(text) || !process.isAlive());
     }
@@ -268,7 +265,7 @@ class StandbyTest {
         Map<String, String> other = new HashMap<>(settings);
         other.put("pool.exported", "16MiB");
         ChildJvm refused = cluster.launchAgent("a", other).process();
-        await("its end").atMost(Cluster.TIMEOUT.multipliedBy(2)).until(() -> !refused.isAlive());
+        await("its end", Deadlines.LONG.multipliedBy(2)).until(() -> !refused.isAlive());
         assertEquals(1, refused.awaitEnd());
         assertTrue(refused.err().contains("set both as the agent has them"), refused.err());
         assertTrue(active.isAlive());

@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -131,7 +132,7 @@ class StrangersTest {
     /** Repeats the noise, since only some refusals of each second are logged, those at other doors included. */
     private static void awaitRefusedHandshake(ChildJvm process, Door door, SplittableRandom random) {
         String line = "refused: TLS handshake from 127.0.0.1, a client without identity:";
-        await("'" + line + "' in the log").atMost(Cluster.TIMEOUT).until(() -> {
+        await("'" + line + "' in the log", Deadlines.LONG).until(() -> {
             sayNoise(door, random);
             return logOf(process).contains(line);
         });

@@ -1,12 +1,13 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -86,8 +87,7 @@ class TakeoverTest {
                 assertEquals(List.of(), wrong(ram));
 
                 cluster.agent("a").process().resume();
-                await("a has cut its guest off")
-                        .atMost(Cluster.TIMEOUT)
+                await("a has cut its guest off", Deadlines.LONG)
                         .until(() -> cluster.coordinator()
                                 .rest()
                                 .get("/api/v1/nodes/b/fences")
@@ -158,8 +158,7 @@ class TakeoverTest {
     }
 
     private void awaitStatus(String node, NodeStatus status) {
-        await(node + " " + status)
-                .atMost(Cluster.TIMEOUT)
+        await(node + " " + status, Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(100))
                 .until(() -> cluster.client().node(node).orElseThrow().status() == status);
     }

@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -103,7 +103,7 @@ class TracedLeaderTest {
                 ChildJvm _ = coordinator(etcd, urls.getLast().getPort(), collector.url())) {
             URI leader;
             try (CoordinatorClient both = client(urls)) {
-                await("a leader").atMost(PATIENCE).until(() -> answers(both));
+                await("a leader", PATIENCE).until(() -> answers(both));
                 leader = both.base();
             }
             URI follower = leader.equals(urls.getFirst()) ? urls.getLast() : urls.getFirst();
@@ -119,7 +119,7 @@ class TracedLeaderTest {
     private static void check(TraceCollector collector, TraceContext root) {
         String trace = HexFormat.of().toHexDigits(root.high()) + HexFormat.of().toHexDigits(root.low());
         List<Received> spans = new ArrayList<>();
-        await("four spans").atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+        await("four spans", Duration.ofSeconds(20)).untilAsserted(() -> {
             spans.clear();
             collector.spans().stream()
                     .filter(each -> each.trace().equals(trace))

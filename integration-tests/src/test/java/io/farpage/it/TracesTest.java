@@ -1,11 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -100,7 +101,7 @@ class TracesTest {
             create(two, Map.of("FARPAGE_TRACE_OTLP_ENDPOINT", collector.url().toString(), "TRACEPARENT", parent));
             String trace = parent.substring(3, 35);
             List<Received> chain = new ArrayList<>();
-            await("the coordinator's span").atMost(Cluster.TIMEOUT).untilAsserted(() -> {
+            await("the coordinator's span", Deadlines.LONG).untilAsserted(() -> {
                 chain.clear();
                 collector.spans().stream()
                         .filter(each -> each.trace().equals(trace))
@@ -152,12 +153,10 @@ class TracesTest {
                             "trace.requests.one_in",
                             "1000000000"));
             long faults = fault(two);
-            await("spans of faults")
-                    .atMost(Cluster.TIMEOUT)
+            await("spans of faults", Deadlines.LONG)
                     .until(() -> collector.spans("page-agent", "fault").size() >= faults / 10 / 2);
             for (Received fault : collector.spans("page-agent", "fault")) {
-                await("its phases")
-                        .atMost(Cluster.TIMEOUT)
+                await("its phases", Deadlines.LONG)
                         .until(() -> below(collector, fault).size() == 2);
                 List<Received> phases = below(collector, fault);
                 Received fetch = only(phases, "page-agent", "fetch");
@@ -226,13 +225,13 @@ class TracesTest {
         try (TraceCollector collector = new TraceCollector(manner)) {
             Map<String, String> traces = Map.of(ENDPOINT, collector.url().toString());
             Cluster two = start(traces, Map.of(ENDPOINT, collector.url().toString(), "trace.faults.one_in", "1"));
-            await("the collector is called").atMost(Cluster.TIMEOUT).until(() -> collector.requests() > 0);
+            await("the collector is called", Deadlines.LONG).until(() -> collector.requests() > 0);
             long began = System.nanoTime();
             create(two, Map.of("FARPAGE_TRACE_OTLP_ENDPOINT", collector.url().toString()));
             Duration took = Duration.ofNanos(System.nanoTime() - began);
             assertTrue(took.compareTo(Duration.ofSeconds(15)) < 0, "a command took " + took);
             fault(two);
-            await("dropped spans").atMost(Duration.ofMinutes(1)).until(() -> dropped(two) > 0);
+            await("dropped spans", Duration.ofMinutes(1)).until(() -> dropped(two) > 0);
             assertEquals(
                     1,
                     two.agent("a")

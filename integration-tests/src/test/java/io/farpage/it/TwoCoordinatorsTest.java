@@ -1,12 +1,12 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
-import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.CoordinatorProcess;
 import io.farpage.it.harness.Directories;
 import io.farpage.it.harness.Guests;
@@ -117,8 +117,7 @@ class TwoCoordinatorsTest extends GuestUnderCoordinators {
     }
 
     private static void awaitNodeStatus(CoordinatorProcess at, String node, String status) {
-        await(node + " is " + status)
-                .atMost(Cluster.TIMEOUT)
+        await(node + " is " + status, Deadlines.LONG)
                 .ignoreExceptions()
                 .until(() -> at.rest()
                         .get("/api/v1/nodes/" + node)

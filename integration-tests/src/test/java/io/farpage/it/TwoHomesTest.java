@@ -1,10 +1,11 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -104,8 +105,7 @@ class TwoHomesTest {
             cluster.agent("b").process().kill();
             cluster.startAgent("b", SMALL);
             cluster.awaitActive("b", before);
-            await("pages without a living home")
-                    .atMost(Cluster.TIMEOUT)
+            await("pages without a living home", Deadlines.LONG)
                     .until(() -> guests.status(SPACE).path("strandedPages").asInt() > 0);
             BitSet resident = FilePages.resident(ram.file(), PAGES_OF_B, PAGE);
             assertTrue(resident.get(59) && resident.get(89), resident.toString());
@@ -150,7 +150,9 @@ class TwoHomesTest {
         }
         try {
             // Time alone: several deadlines of what the agent writes to b pass.
-            await().pollDelay(Duration.ofSeconds(3)).until(() -> true);
+            await("time passes", Deadlines.SHORT)
+                    .pollDelay(Duration.ofSeconds(3))
+                    .until(() -> true);
         } finally {
             cluster.agent("b").process().resume();
         }
@@ -184,7 +186,9 @@ class TwoHomesTest {
                         count++;
                     }
                 }
-                await().pollDelay(Duration.ofMillis(300)).until(() -> true);
+                await("time passes", Deadlines.SHORT)
+                        .pollDelay(Duration.ofMillis(300))
+                        .until(() -> true);
                 // In a thread of its own: if b holds it up, b must go on before it can end.
                 AtomicReference<String> wrong = new AtomicReference<>("");
                 Thread reader = Thread.ofPlatform().daemon().start(() -> wrong.set(goThroughPagesOfC(ram)));
@@ -198,7 +202,7 @@ class TwoHomesTest {
                 cluster.agent("b").process().resume();
                 // Before the memory goes: none of them may touch it any more.
                 for (Thread thread : stuck) {
-                    assertTrue(thread.join(Cluster.TIMEOUT), "a page of b never came");
+                    assertTrue(thread.join(Deadlines.LONG), "a page of b never came");
                 }
             }
             assertArrayEquals(Pages.of(SEED, 0, PAGE), ram.read(0));

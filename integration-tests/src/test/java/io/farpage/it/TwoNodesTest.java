@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -160,7 +160,7 @@ class TwoNodesTest {
         int pages = 1024; // half the pool of b, so that every third space is on room that was used
         for (int round = 0; round < 4; round++) {
             String space = "room-" + round;
-            await("room on b").atMost(Duration.ofSeconds(20)).ignoreExceptions().until(() -> {
+            await("room on b", Duration.ofSeconds(20)).ignoreExceptions().until(() -> {
                 cluster.makeSpace(space, pages, 4096, "b");
                 return true;
             });

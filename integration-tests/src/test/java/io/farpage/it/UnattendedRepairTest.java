@@ -1,6 +1,6 @@
 package io.farpage.it;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Repair;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -126,22 +127,19 @@ class UnattendedRepairTest {
     }
 
     private void awaitHomes(String... homes) {
-        await("homes " + List.of(homes))
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+        await("homes " + List.of(homes), Deadlines.LONG.multipliedBy(2))
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> extents().stream().allMatch(extent -> names(extent).equals(Set.of(homes))));
     }
 
     private void awaitDrained(String node) {
-        await("the drain of " + node)
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+        await("the drain of " + node, Deadlines.LONG.multipliedBy(2))
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.client().drained(node).drained());
     }
 
     private String awaitPulling() {
-        return await("a home that joins")
-                .atMost(Cluster.TIMEOUT)
+        return await("a home that joins", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(5))
                 .until(
                         () -> extents().stream()
@@ -196,8 +194,7 @@ class UnattendedRepairTest {
         create(1, "b");
         assertTrue(cluster.client().repair(VM).orElseThrow().whole());
         cluster.client().drain("b");
-        await("a part that is copied")
-                .atMost(Cluster.TIMEOUT)
+        await("a part that is copied", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> {
                     Repair repair = cluster.client().repair(VM).orElseThrow();

@@ -4,7 +4,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionEvaluationListener;
 import org.awaitility.core.ConditionFactory;
@@ -24,7 +25,6 @@ public final class Deadlines {
     private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(1);
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(100);
     private static final int READINGS = 4;
-    private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
     private static final CpuProbe PROBE = new CpuProbe();
 
     private Deadlines() {}
@@ -44,37 +44,45 @@ public final class Deadlines {
                 .conditionEvaluationListener(wait.listener());
     }
 
-    /** Waits for a result, which an exception of the task's is too. */
+    /** A wait that the caller does by itself, between calls of {@link Wait#check}. */
+    public static Wait begin(String what, Duration quiet) {
+        return new Wait(what, quiet);
+    }
+
+    /** Waits for the result of a task, or for its failure. */
     public static <T> T get(String what, Duration quiet, Future<T> task)
             throws InterruptedException, ExecutionException {
-        until(what, quiet, task::isDone);
-        return task.get();
+        for (Wait wait = begin(what, quiet); ; wait.check()) {
+            try {
+                return task.get(wait.intervalNanos, TimeUnit.NANOSECONDS);
+            } catch (TimeoutException e) {
+                // Not yet.
+            }
+        }
     }
 
     /** Waits for the end of a process and gives its exit code. */
-    public static int exit(String what, Duration quiet, Process process) {
-        until(what, quiet, () -> !process.isAlive());
+    public static int exit(String what, Duration quiet, Process process) throws InterruptedException {
+        for (Wait wait = begin(what, quiet);
+                !process.waitFor(wait.intervalNanos, TimeUnit.NANOSECONDS);
+                wait.check()) {}
         return process.exitValue();
     }
 
     /** Waits for the end of a thread. */
-    public static void join(String what, Duration quiet, Thread thread) {
-        until(what, quiet, () -> !thread.isAlive());
+    public static void join(String what, Duration quiet, Thread thread) throws InterruptedException {
+        for (Wait wait = begin(what, quiet); !thread.join(Duration.ofNanos(wait.intervalNanos)); wait.check()) {}
     }
 
-    private static void until(String what, Duration quiet, BooleanSupplier condition) {
-        await(what, quiet).pollDelay(Duration.ZERO).pollInterval(POLL_INTERVAL).until(condition::getAsBoolean);
-    }
-
-    /** A wait that is under way, and reads the machine now and then. */
-    private static final class Wait {
+    /** A wait that is under way, and reads the machine now and then. Used by one thread. */
+    public static final class Wait {
         private final Deadline deadline;
         private final long intervalNanos;
         private long readNanos;
         private volatile Optional<String> mismatch = Optional.empty();
         private boolean said;
 
-        Wait(String what, Duration quiet) {
+        private Wait(String what, Duration quiet) {
             intervalNanos =
                     Math.clamp(quiet.toNanos() / READINGS, SHORTEST_INTERVAL.toNanos(), LONGEST_INTERVAL.toNanos());
             Reading first = PROBE.recent(LONGEST_INTERVAL.toNanos());
@@ -82,7 +90,8 @@ public final class Deadlines {
             readNanos = first.nanos();
         }
 
-        void check() {
+        /** Fails if the deadline is over. */
+        public void check() {
             if (System.nanoTime() - readNanos < intervalNanos) {
                 return;
             }
@@ -99,7 +108,7 @@ public final class Deadlines {
             }
         }
 
-        ConditionEvaluationListener<Object> listener() {
+        private ConditionEvaluationListener<Object> listener() {
             return condition -> mismatch = Optional.ofNullable(condition.getDescription());
         }
     }

@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.DocumentedRefusals.Port;
 import java.io.IOException;
 import java.net.Socket;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -76,9 +76,7 @@ public final class Attempts {
                 .toList();
         Process curl = new ProcessBuilder(command).redirectErrorStream(true).start();
         String said = new String(curl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        if (!curl.waitFor(20, TimeUnit.SECONDS)) {
-            throw new AssertionError("curl does not end: " + said);
-        }
+        Deadlines.exit("the end of curl, after " + said, Deadlines.SHORT, curl);
         return said;
     }
 }

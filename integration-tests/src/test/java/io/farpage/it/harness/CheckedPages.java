@@ -1,8 +1,9 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.uffd.MemoryFile;
@@ -181,7 +182,7 @@ public final class CheckedPages implements AutoCloseable {
     /** Waits for so many more accesses, none of which may find a fault. */
     public void awaitAccesses(long more) {
         long goal = sum() + more;
-        await(more + " more accesses").atMost(Cluster.TIMEOUT).until(() -> sum() >= goal || !faults().isEmpty());
+        await(more + " more accesses", Deadlines.LONG).until(() -> sum() >= goal || !faults().isEmpty());
         assertEquals(List.of(), faults());
     }
 
@@ -189,8 +190,7 @@ public final class CheckedPages implements AutoCloseable {
     public void awaitEachThread(long more) {
         long[] goals =
                 LongStream.range(0, step).map(i -> accesses.get((int) i) + more).toArray();
-        await(more + " more accesses of each thread")
-                .atMost(Cluster.TIMEOUT)
+        await(more + " more accesses of each thread", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(5))
                 .until(() -> !wrong.isEmpty()
                         || IntStream.range(0, step).allMatch(thread -> accesses.get(thread) >= goals[thread]));
@@ -200,8 +200,7 @@ public final class CheckedPages implements AutoCloseable {
     /** Waits until so many more pages have been compared; pages may be lost. */
     public void awaitCompared(long more) {
         long goal = compared() + more;
-        await(more + " more pages compared")
-                .atMost(Cluster.TIMEOUT.multipliedBy(4))
+        await(more + " more pages compared", Deadlines.LONG.multipliedBy(4))
                 .until(() -> !wrong.isEmpty() || compared() >= goal);
         assertEquals(List.of(), wrong());
     }
@@ -233,8 +232,7 @@ public final class CheckedPages implements AutoCloseable {
     /** Stops the threads. */
     public void stop() {
         cease();
-        await("the end of the threads")
-                .atMost(Cluster.TIMEOUT)
+        await("the end of the threads", Deadlines.LONG)
                 .until(() -> threads.stream().noneMatch(Thread::isAlive));
     }
 

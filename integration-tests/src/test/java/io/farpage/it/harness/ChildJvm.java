@@ -1,7 +1,8 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -13,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -179,8 +179,7 @@ public final class ChildJvm implements AutoCloseable {
     public void stop() {
         Signals.send(pid(), Signals.STOP);
         stopped = true;
-        await(name + " stops")
-                .atMost(END_TIMEOUT)
+        await(name + " stops", END_TIMEOUT)
                 .pollDelay(Duration.ZERO)
                 .pollInterval(Duration.ofMillis(2))
                 .until(() -> ProcFs.isStopped(pid()));
@@ -205,15 +204,15 @@ public final class ChildJvm implements AutoCloseable {
     /** Waits for the end and gives the exit code. */
     public int awaitEnd() {
         try {
-            if (!process.waitFor(END_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
-                throw new AssertionError(name + " has not ended within " + END_TIMEOUT + "\n" + describe());
-            }
+            int code = Deadlines.exit("the end of " + name, END_TIMEOUT, process);
+            Reaper.forget(pid());
+            return code;
+        } catch (AssertionError e) {
+            throw new AssertionError(e.getMessage() + "\n" + describe(), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
         }
-        Reaper.forget(pid());
-        return process.exitValue();
     }
 
     /** Standard output so far. */

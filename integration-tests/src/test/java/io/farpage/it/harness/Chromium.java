@@ -1,8 +1,9 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,8 +23,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -79,7 +78,7 @@ public final class Chromium implements AutoCloseable {
                 Map.of("HOME", profile.toString()),
                 Path.of(""));
         Matcher listening =
-                await("Chromium listens").atMost(TIMEOUT).until(() -> LISTENING.matcher(process.err()), Matcher::find);
+                await("Chromium listens", TIMEOUT).until(() -> LISTENING.matcher(process.err()), Matcher::find);
         socket = client.newWebSocketBuilder()
                 .connectTimeout(TIMEOUT)
                 .buildAsync(URI.create(listening.group(1)), new Messages())
@@ -141,7 +140,7 @@ public final class Chromium implements AutoCloseable {
         }
         socket.sendText(Json.LENIENT.writeValueAsString(message), true).join();
         try {
-            JsonNode came = answer.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+            JsonNode came = Deadlines.get("the answer to " + method, TIMEOUT, answer);
             if (came.has("error")) {
                 throw new AssertionError(method + ": " + came.get("error"));
             }
@@ -149,8 +148,8 @@ public final class Chromium implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
-        } catch (ExecutionException | TimeoutException e) {
-            throw new AssertionError(method + " was not answered within " + TIMEOUT, e);
+        } catch (ExecutionException e) {
+            throw new AssertionError(method + " was not answered", e);
         }
     }
 
@@ -183,8 +182,7 @@ public final class Chromium implements AutoCloseable {
 
     /** Waits until an expression holds. */
     public void awaitTrue(String expression, Duration atMost) {
-        await(expression)
-                .atMost(atMost)
+        await(expression, atMost)
                 .pollInterval(Duration.ofMillis(50))
                 .until(() -> evaluate("!!(" + expression + ")").asBoolean());
     }
@@ -242,9 +240,7 @@ public final class Chromium implements AutoCloseable {
         process.terminate();
         process.awaitEnd();
         children.forEach(ProcessHandle::destroyForcibly); // they outlive it for a moment, and write to the profile
-        await("Chromium's children end")
-                .atMost(TIMEOUT)
-                .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
+        await("Chromium's children end", TIMEOUT).until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
         Directories.delete(profile);
     }
 }

@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
@@ -10,12 +11,13 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ExecutionException;
 
 /**
  * Cloud Hypervisor as it receives a migration of mode postcopy without memory descriptors, written from {@code vm-migration/src/protocol.rs},
@@ -217,8 +219,8 @@ public final class CloudHypervisorPeer implements AutoCloseable {
     }
 
     /** How it ended: {@code received}, or why not. Waits for that. */
-    public String result() {
-        return result.orTimeout(60, TimeUnit.SECONDS).join();
+    public String result() throws InterruptedException, ExecutionException {
+        return Deadlines.get("the end of the restore", Duration.ofSeconds(60), result);
     }
 
     /** The content of all pages, in the order of their addresses, once it has received. */

@@ -1,12 +1,13 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -23,9 +24,6 @@ import java.util.stream.Collectors;
 
 /** A coordinator and its agents, by node id. */
 public final class Cluster implements AutoCloseable {
-    /** How long anything may take that is not under test, on a loaded machine. */
-    public static final Duration TIMEOUT = Duration.ofSeconds(30);
-
     private static final Map<String, String> SHORT_LEASES =
             Map.of("lease.duration", "4s", "lease.heartbeat_interval", "300ms");
 
@@ -160,8 +158,7 @@ public final class Cluster implements AutoCloseable {
 
     /** Waits until every agent's link to every other is up. */
     public void awaitAllLinks() {
-        await("all links up")
-                .atMost(TIMEOUT)
+        await("all links up", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(50))
                 .untilAsserted(() -> {
                     for (AgentProcess from : agents.values()) {
@@ -177,8 +174,7 @@ public final class Cluster implements AutoCloseable {
 
     /** Waits until the coordinator has a node as active, and in another incarnation than {@code before}. */
     public void awaitActive(String node, String before) {
-        await(node + " active")
-                .atMost(TIMEOUT)
+        await(node + " active", Deadlines.LONG)
                 .ignoreExceptions()
                 .until(() -> client().node(node)
                         .filter(n -> n.status() == NodeStatus.ACTIVE)

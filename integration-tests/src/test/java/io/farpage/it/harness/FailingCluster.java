@@ -1,10 +1,11 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,7 +26,7 @@ public final class FailingCluster implements AutoCloseable {
     public static final String AGENT = "a";
 
     /** How long it may take until the cluster is whole after the last failure has ended. */
-    private static final Duration TIMEOUT = Cluster.TIMEOUT.multipliedBy(3);
+    private static final Duration TIMEOUT = Deadlines.LONG.multipliedBy(3);
 
     private final Cluster cluster = Cluster.start();
     private final List<String> homes;
@@ -169,12 +170,11 @@ public final class FailingCluster implements AutoCloseable {
     /** Waits until all agents listen, are active and linked, and no home has frames to release. */
     public void awaitWhole() {
         cluster.agents().forEach(AgentProcess::awaitListening);
-        await("all nodes active")
-                .atMost(TIMEOUT)
+        await("all nodes active", TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> cluster.client().nodes().stream().allMatch(node -> node.status() == NodeStatus.ACTIVE));
         cluster.awaitAllLinks();
-        await("free memory of the homes").atMost(TIMEOUT).until(() -> {
+        await("free memory of the homes", TIMEOUT).until(() -> {
             for (String home : homes) {
                 if (!cluster.client().releases(home).isEmpty()) {
                     return false;
@@ -186,8 +186,7 @@ public final class FailingCluster implements AutoCloseable {
 
     /** Waits until a space has its copies, and nothing of it moves. Extents that are lost stay as they are. */
     public void awaitRepaired(String space, int replicas) {
-        await("the repair of " + space)
-                .atMost(TIMEOUT)
+        await("the repair of " + space, TIMEOUT)
                 .ignoreExceptions()
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.client().extents(space).orElseThrow().extents().stream()

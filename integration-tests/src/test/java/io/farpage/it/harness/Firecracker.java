@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
@@ -42,7 +42,7 @@ public final class Firecracker implements AutoCloseable {
         Path socket = directory.resolve(name + ".sock");
         ChildJvm process = ChildJvm.launch(
                 name, List.of(program.toString(), "--api-sock", socket.toString(), "--id", name), Map.of(), directory);
-        await(name + " listens").atMost(TIMEOUT).until(() -> Files.exists(socket) || !process.isAlive());
+        await(name + " listens", TIMEOUT).until(() -> Files.exists(socket) || !process.isAlive());
         return new Firecracker(process, socket);
     }
 

@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -250,9 +251,7 @@ public final class Flood implements AutoCloseable {
         boolean interrupted = false;
         for (Thread thread : threads) {
             try {
-                if (!thread.join(Duration.ofSeconds(JOIN_SECONDS))) {
-                    throw new AssertionError(thread + " does not end");
-                }
+                Deadlines.join("the end of " + thread, Duration.ofSeconds(JOIN_SECONDS), thread);
             } catch (InterruptedException e) {
                 interrupted = true;
             }

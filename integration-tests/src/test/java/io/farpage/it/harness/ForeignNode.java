@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import io.farpage.agent.control.LinkKeys;
 import io.farpage.agent.control.grant.GrantContent;
@@ -27,6 +27,7 @@ import io.farpage.coordinator.model.RegionRequest;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.RemoteAddress;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.tls.Tls;
 import io.farpage.verbs.AccessFlag;
@@ -155,8 +156,7 @@ public final class ForeignNode implements AutoCloseable {
 
     /** Waits for what a home grants of a space, and opens it. */
     public GrantContent.Range awaitGrant(String home, long space) throws CoordinatorException, GrantException {
-        await("a grant of " + home)
-                .atMost(Cluster.TIMEOUT)
+        await("a grant of " + home, Deadlines.LONG)
                 .until(() -> coordinator.grant(home, space, node).isPresent());
         Grant grant = coordinator.grant(home, space, node).orElseThrow();
         Node homeNode = coordinator.node(home).orElseThrow();
@@ -182,8 +182,7 @@ public final class ForeignNode implements AutoCloseable {
     public void link(String home, OptionalInt port) throws CoordinatorException {
         QueuePair fresh = linkLater(home);
         Attempt attempt = offer(fresh, home);
-        await("the answer of " + home)
-                .atMost(Cluster.TIMEOUT)
+        await("the answer of " + home, Deadlines.LONG)
                 .until(() -> answer(home)
                         .filter(e -> e.answers().equals(Optional.of(attempt)))
                         .isPresent());
@@ -275,11 +274,9 @@ public final class ForeignNode implements AutoCloseable {
 
     private WcStatus completion() {
         WorkCompletion[] one = WorkCompletion.array(1);
-        long deadline = System.nanoTime() + Cluster.TIMEOUT.toNanos();
+        Deadlines.Wait wait = Deadlines.begin("a completion", Deadlines.LONG);
         while (completions.poll(one) == 0) {
-            if (System.nanoTime() - deadline > 0) {
-                throw new IllegalStateException("no completion within " + Cluster.TIMEOUT);
-            }
+            wait.check();
             Thread.onSpinWait();
         }
         return one[0].status();

@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,8 +65,7 @@ public final class Guests {
     }
 
     private JsonNode awaitState(String space, String state) {
-        return await(space + " " + state)
-                .atMost(TIMEOUT)
+        return await(space + " " + state, TIMEOUT)
                 .pollInterval(Duration.ofMillis(5))
                 .until(() -> status(space), now -> now.get("state").asString().equals(state));
     }
@@ -74,8 +73,7 @@ public final class Guests {
     /** Waits until so many more pages were fetched. */
     public void awaitFaults(String space, int more) {
         int before = status(space).get("fetchedFaults").asInt();
-        await(more + " more faults")
-                .atMost(TIMEOUT)
+        await(more + " more faults", TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> status(space).get("fetchedFaults").asInt() >= before + more);
     }
@@ -83,8 +81,7 @@ public final class Guests {
     /** Waits until so many more pages were evicted, and then for a moment that is random. */
     public void awaitEvictions(String space, int more, SplittableRandom random) {
         int before = evictions(space);
-        await(more + " evictions")
-                .atMost(TIMEOUT.multipliedBy(2))
+        await(more + " evictions", TIMEOUT.multipliedBy(2))
                 .pollInterval(Duration.ofMillis(1 + random.nextInt(15)))
                 .until(() -> evictions(space) > before + more);
     }

@@ -2,6 +2,7 @@ package io.farpage.it.harness;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Sockets;
@@ -104,7 +105,7 @@ public final class HandoffListener implements AutoCloseable {
         listening = Sockets.openUnix(errno);
         UnixSockets.bind(errno, listening, socket);
         Sockets.listen(errno, listening, 1);
-        Sockets.setReceiveTimeout(errno, listening, TIMEOUT);
+        Sockets.setReceiveTimeout(errno, listening, Deadlines.of(TIMEOUT));
     }
 
     /** Waits for a VMM and its message, and takes it: the connection is closed without a word. */
@@ -123,7 +124,7 @@ public final class HandoffListener implements AutoCloseable {
             throw new AssertionError("nobody connected: error " + -connection);
         }
         try (Arena arena = Arena.ofConfined()) {
-            Sockets.setReceiveTimeout(errno, connection, TIMEOUT);
+            Sockets.setReceiveTimeout(errno, connection, Deadlines.of(TIMEOUT));
             MemorySegment text = arena.allocate(MAX_BYTES);
             UnixSockets.Received received = UnixSockets.receive(errno, connection, text, MAX_DESCRIPTORS);
             if (received.bytes() <= 0) {

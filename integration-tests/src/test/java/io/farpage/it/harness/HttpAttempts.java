@@ -1,9 +1,10 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import io.farpage.access.Role;
 import io.farpage.certs.Subject;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Attempts.Attempt;
 import io.farpage.it.harness.DocumentedRefusals.Port;
 import java.io.IOException;
@@ -63,7 +64,8 @@ public final class HttpAttempts {
                 "no certificate, no token",
                 () -> status(rest.with(certificates.anonymous()).get("/metrics")));
         add(at, "expired certificate", () -> {
-            await().until(() -> certificates.isOver("late")); // certificates count seconds
+            await("the end of the certificate", Deadlines.SHORT)
+                    .until(() -> certificates.isOver("late")); // certificates count seconds
             return handshake(port, certificates.insisting(certificates, "late"));
         });
         add(at, "certificate of another CA", () -> handshake(port, certificates.insisting(foreign, "intruder")));
@@ -234,7 +236,7 @@ public final class HttpAttempts {
             for (int i = 0; i <= connections; i++) {
                 held.add(new Socket(InetAddress.getLoopbackAddress(), port, from, 0));
             }
-            held.getLast().setSoTimeout(10_000);
+            held.getLast().setSoTimeout((int) Deadlines.of(Deadlines.SHORT).toMillis());
             return Attempts.end(held.getLast());
         } finally {
             for (Socket socket : held) {

@@ -1,13 +1,11 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 
 /** What jcmd does to another JVM. */
 public final class JvmCommands {
-    private static final int PATIENCE_SECONDS = 20;
-
     private JvmCommands() {}
 
     /**
@@ -22,11 +20,10 @@ public final class JvmCommands {
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+        try {
+            return Deadlines.exit("a collection in process " + pid, Deadlines.LONG, process) == 0;
+        } finally {
             process.destroyForcibly();
-            throw new AssertionError(
-                    "a collection in process " + pid + " did not end within " + PATIENCE_SECONDS + " s");
         }
-        return process.exitValue() == 0;
     }
 }

@@ -1,8 +1,9 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import io.farpage.agent.Main;
+import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -30,8 +31,7 @@ public final class KeeperProcess implements AutoCloseable {
                 "keeper-" + node,
                 Main.class,
                 List.of("keeper", "--set", "node.id=" + node, "--set", "keeper.socket=" + socket));
-        await("the keeper of " + node)
-                .atMost(Cluster.TIMEOUT)
+        await("the keeper of " + node, Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> process.out().contains("listening") || !process.isAlive());
         if (!process.isAlive()) {

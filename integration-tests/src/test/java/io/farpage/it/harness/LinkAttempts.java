@@ -3,6 +3,7 @@ package io.farpage.it.harness;
 import io.farpage.agent.control.grant.GrantContent;
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.DocumentedRefusals.Port;
 import io.farpage.tls.Credentials;
 import io.farpage.tls.Tls;
@@ -210,7 +211,7 @@ public final class LinkAttempts implements AutoCloseable {
             for (int i = 0; i <= HANDSHAKES; i++) {
                 held.add(new Socket(InetAddress.getLoopbackAddress(), port, InetAddress.getByName("127.0.0.5"), 0));
             }
-            held.getFirst().setSoTimeout(3_000);
+            held.getFirst().setSoTimeout((int) Deadlines.of(Deadlines.SHORT).toMillis());
             return Attempts.end(held.getFirst());
         } finally {
             for (Socket socket : held) {

@@ -1,9 +1,9 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import org.awaitility.Awaitility;
 
 /** How long threads of a guest stand still: the longest time in which one of them finishes no operation, looked at every millisecond. */
 public final class Pause {
@@ -81,9 +81,7 @@ public final class Pause {
 
     /** Waits until every thread has paused and goes on. */
     public Pause await() throws InterruptedException {
-        Awaitility.await("the guest goes on")
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
-                .until(this::isOver);
+        Deadlines.await("the guest goes on", Deadlines.LONG.multipliedBy(2)).until(this::isOver);
         over = true;
         watch.join();
         return this;

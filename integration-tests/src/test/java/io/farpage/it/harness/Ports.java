@@ -1,6 +1,6 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -36,8 +36,7 @@ public final class Ports {
     }
 
     static int of(ChildJvm child, Path portFile) {
-        await("the port of " + child.name())
-                .atMost(START_TIMEOUT)
+        await("the port of " + child.name(), START_TIMEOUT)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> Files.exists(portFile) || !child.isAlive());
         if (!Files.exists(portFile)) {

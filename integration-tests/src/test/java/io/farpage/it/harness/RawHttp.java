@@ -1,17 +1,19 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 
 /** Requests exactly as written, such as no client would send them. */
 public final class RawHttp {
-    private static final int TIMEOUT_MILLIS = 20_000;
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
     private RawHttp() {}
 
@@ -26,7 +28,7 @@ public final class RawHttp {
     /** Sends text as Latin-1, and reads the answer, which may be missing: then its status is 0. */
     public static Answer exchange(Rest rest, String request) {
         try (Socket socket = new Socket(rest.base().getHost(), rest.base().getPort())) {
-            socket.setSoTimeout(TIMEOUT_MILLIS);
+            socket.setSoTimeout((int) Deadlines.of(TIMEOUT).toMillis());
             socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
             socket.shutdownOutput();
             return parse(readAll(socket.getInputStream()));

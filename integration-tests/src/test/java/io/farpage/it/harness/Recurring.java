@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -11,7 +12,7 @@ final class Recurring implements AutoCloseable {
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Thread thread;
 
-    /** @param action ends within ten seconds */
+    /** @param action ends within ten seconds, on a quiet machine */
     Recurring(String name, Duration pause, Runnable action) {
         thread = Thread.ofPlatform().daemon().name(name).start(() -> run(pause, action));
     }
@@ -31,9 +32,7 @@ final class Recurring implements AutoCloseable {
     public void close() {
         ended.countDown();
         try {
-            if (!thread.join(LONGEST)) {
-                throw new AssertionError(thread.getName() + " has not ended within " + LONGEST);
-            }
+            Deadlines.join("the end of " + thread.getName(), LONGEST, thread);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.tls.Tls;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -17,10 +18,8 @@ import javax.net.ssl.SSLContext;
 /** A REST interface of a child. Any thread. */
 public final class Rest {
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
-    private static final HttpClient CLIENT = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(TIMEOUT)
-            .build();
+    private static final HttpClient CLIENT =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     private final URI base;
     private final HttpClient client;
@@ -56,7 +55,6 @@ public final class Rest {
     public Rest with(SSLContext context) {
         HttpClient secure = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
-                .connectTimeout(TIMEOUT)
                 .sslContext(context)
                 .build();
         return new Rest(URI.create("https://" + base.getAuthority()), secure, headers);
@@ -89,7 +87,7 @@ public final class Rest {
      */
     public Answer send(String method, String path, String contentType, byte[] body) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path))
-                .timeout(TIMEOUT)
+                .timeout(Deadlines.of(TIMEOUT))
                 .method(method, body.length == 0 ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body));
         if (!contentType.isEmpty()) {
             request.header("Content-Type", contentType);

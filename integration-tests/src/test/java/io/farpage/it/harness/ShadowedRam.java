@@ -1,11 +1,12 @@
 package io.farpage.it.harness;
 
+import static io.farpage.it.deadlines.Deadlines.await;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static org.awaitility.Awaitility.await;
 
 import io.farpage.guest.vmm.GuestMemory;
 import io.farpage.guest.vmm.Handoff;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.Libc;
 import io.farpage.linux.uffd.MemoryFile;
@@ -141,8 +142,7 @@ public final class ShadowedRam implements AutoCloseable {
      */
     public long awaitProgress(long since) {
         List<Long> before = operationsOfThreads();
-        return await("the guest goes on")
-                .atMost(Cluster.TIMEOUT.multipliedBy(2))
+        return await("the guest goes on", Deadlines.LONG.multipliedBy(2))
                 .pollInterval(Duration.ofMillis(5))
                 .until(
                         () -> {
@@ -164,8 +164,7 @@ public final class ShadowedRam implements AutoCloseable {
             Thread thread = threads.get(i);
             AtomicLong operations = workers.get(i).operations;
             AtomicLong before = new AtomicLong(-1);
-            await("a guest's thread stands still")
-                    .atMost(TIMEOUT)
+            await("a guest's thread stands still", TIMEOUT)
                     .pollInterval(STILL)
                     .until(() -> !thread.isAlive() || before.getAndSet(operations.get()) == operations.get());
         }
@@ -208,9 +207,7 @@ public final class ShadowedRam implements AutoCloseable {
         handoff.close();
         try {
             for (Thread thread : Stream.concat(threads.stream(), mover.stream()).toList()) {
-                if (!thread.join(TIMEOUT)) {
-                    throw new IllegalStateException("a guest's thread does not end");
-                }
+                Deadlines.join("the end of a guest's thread", TIMEOUT, thread);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -1,10 +1,11 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.tls.Credentials;
 import java.net.URI;
 import java.nio.file.Files;
@@ -22,7 +23,7 @@ import java.util.stream.Collectors;
  * One thread.
  */
 public final class SharedCluster implements AutoCloseable {
-    private static final Duration TIMEOUT = Cluster.TIMEOUT.multipliedBy(3);
+    private static final Duration TIMEOUT = Deadlines.LONG.multipliedBy(3);
     private static final List<String> MEMBERS = List.of("e1", "e2", "e3");
     private static final List<String> COORDINATORS = List.of("c1", "c2", "c3");
     private static final Path ROOT =
@@ -231,8 +232,7 @@ public final class SharedCluster implements AutoCloseable {
 
     /** Waits until all members of etcd agree on a leader, and returns it. */
     private String awaitEtcd() {
-        return await("etcd has a leader")
-                .atMost(TIMEOUT)
+        return await("etcd has a leader", TIMEOUT)
                 .pollInterval(Duration.ofMillis(50))
                 .until(
                         () -> {
@@ -252,8 +252,7 @@ public final class SharedCluster implements AutoCloseable {
     }
 
     private String awaitLeader() {
-        return await("a coordinator leads")
-                .atMost(TIMEOUT)
+        return await("a coordinator leads", TIMEOUT)
                 .pollInterval(Duration.ofMillis(50))
                 .until(this::leader, Optional::isPresent)
                 .orElseThrow();
@@ -262,8 +261,7 @@ public final class SharedCluster implements AutoCloseable {
     /** Waits until every process does its part: etcd has one leader, one coordinator leads and the others follow it, and all nodes are active. */
     public void awaitWhole() {
         awaitEtcd();
-        await("one coordinator leads and the others name it")
-                .atMost(TIMEOUT)
+        await("one coordinator leads and the others name it", TIMEOUT)
                 .pollInterval(Duration.ofMillis(50))
                 .until(() -> {
                     Optional<String> leader = leader().map(name -> url(name).toString());
@@ -271,15 +269,13 @@ public final class SharedCluster implements AutoCloseable {
                             && COORDINATORS.stream()
                                     .allMatch(name -> health(name, "leader").equals(leader));
                 });
-        await("all nodes active")
-                .atMost(TIMEOUT)
+        await("all nodes active", TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> client().nodes().stream().allMatch(node -> node.status() == NodeStatus.ACTIVE));
     }
 
     private void awaitLinks() {
-        await("all links up")
-                .atMost(TIMEOUT)
+        await("all links up", TIMEOUT)
                 .pollInterval(Duration.ofMillis(50))
                 .until(() -> agents.values().stream()
                         .allMatch(from ->

@@ -3,6 +3,7 @@ package io.farpage.it.harness;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.QpEntry;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -16,7 +17,6 @@ import java.nio.ByteBuffer;
 public record StolenEndpoint(QpEntry victim, QpEntry stolen) {
     private static final int MAGIC = 0x46505631;
     private static final int HELLO_SIZE = 32;
-    private static final int TIMEOUT_MILLIS = 10_000;
 
     /** Learns the numbers of a link from the coordinator. */
     public static StolenEndpoint of(CoordinatorClient client, String called, String inTheNameOf)
@@ -29,7 +29,7 @@ public record StolenEndpoint(QpEntry victim, QpEntry stolen) {
     /** Connects to the called node. */
     public Socket connect() throws IOException {
         Socket socket = new Socket(victim.host().orElseThrow(), victim.port().orElseThrow());
-        socket.setSoTimeout(TIMEOUT_MILLIS);
+        socket.setSoTimeout((int) Deadlines.of(Deadlines.SHORT).toMillis());
         return socket;
     }
 

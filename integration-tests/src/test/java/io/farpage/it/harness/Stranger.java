@@ -1,5 +1,6 @@
 package io.farpage.it.harness;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -20,7 +21,6 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.X509TrustManager;
@@ -135,9 +135,7 @@ public final class Stranger implements AutoCloseable {
             end.complete(null);
         });
         try {
-            end.get(within.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            throw new AssertionError("the server keeps the connection for more than " + within, e);
+            Deadlines.get("the end of the connection, by the server", within, end);
         } catch (ExecutionException e) {
             throw new AssertionError(e);
         }

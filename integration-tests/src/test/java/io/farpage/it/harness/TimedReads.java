@@ -1,7 +1,8 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -110,8 +111,7 @@ public final class TimedReads implements AutoCloseable {
     @Override
     public void close() {
         over = true;
-        await("the end of the reads")
-                .atMost(Cluster.TIMEOUT)
+        await("the end of the reads", Deadlines.LONG)
                 .until(() -> threads.stream().noneMatch(Thread::isAlive));
     }
 }

@@ -1,8 +1,9 @@
 package io.farpage.it.harness;
 
-import static org.awaitility.Awaitility.await;
+import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.uffd.MemoryFile;
@@ -71,13 +72,12 @@ public final class UniformPages implements AutoCloseable {
 
     /** Waits until all pages were written so many times. */
     public void awaitRounds(int rounds) {
-        await(rounds + " rounds").atMost(Cluster.TIMEOUT).until(() -> written.get() >= (long) rounds * pages);
+        await(rounds + " rounds", Deadlines.LONG).until(() -> written.get() >= (long) rounds * pages);
     }
 
     /** Waits until the kernel has refused a page, as one that is lost. */
     public void awaitRefusal() {
-        await("a page that is lost")
-                .atMost(Cluster.TIMEOUT)
+        await("a page that is lost", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> refusal == -Errno.EFAULT);
     }
@@ -86,7 +86,7 @@ public final class UniformPages implements AutoCloseable {
     @Override
     public void close() {
         stopping = true;
-        await("the end of the thread that writes").atMost(Cluster.TIMEOUT).until(() -> !thread.isAlive());
+        await("the end of the thread that writes", Deadlines.LONG).until(() -> !thread.isAlive());
         source.close();
     }
 }

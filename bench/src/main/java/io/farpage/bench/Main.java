@@ -8,11 +8,13 @@ import io.farpage.bench.fetch.FetchCommand;
 import io.farpage.bench.install.InstallCommand;
 import io.farpage.bench.node.FetchNodeCommand;
 import io.farpage.config.ExitCodes;
+import io.farpage.config.Subcommands;
 import io.farpage.config.Version;
 import io.farpage.guest.command.CommandException;
 import io.farpage.guest.command.UsageException;
 import io.farpage.guest.stress.StressCommand;
 import io.farpage.guest.vmm.GuestVmCommand;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -24,8 +26,9 @@ import picocli.CommandLine.ParameterException;
         name = "page-bench",
         description = "Measures farpage.",
         mixinStandardHelpOptions = true,
-        versionProvider = Main.VersionText.class,
-        subcommands = {
+        versionProvider = Main.VersionText.class)
+public final class Main implements Callable<Integer> {
+    private static final List<Class<?>> COMMANDS = List.of(
             FetchCommand.class,
             FaultCommand.class,
             ClusterCommand.class,
@@ -33,9 +36,7 @@ import picocli.CommandLine.ParameterException;
             FetchNodeCommand.class,
             GuestVmCommand.class,
             InstallCommand.class,
-            StressCommand.class
-        })
-public final class Main implements Callable<Integer> {
+            StressCommand.class);
     private static final int COULD_NOT = 1;
     private static final int USAGE = 2;
 
@@ -47,12 +48,17 @@ public final class Main implements Callable<Integer> {
     }
 
     static int execute(String... args) {
-        return commandLine().execute(args);
+        return commandLine(args).execute(args);
     }
 
-    /** The program's commands and options. */
-    public static CommandLine commandLine() {
+    /**
+     * The program's options, and those commands that the arguments need.
+     *
+     * @param args of the program; none: all commands
+     */
+    public static CommandLine commandLine(String... args) {
         CommandLine program = new CommandLine(new Main());
+        Subcommands.add(program, COMMANDS, args);
         ExitCodes.describe(program);
         return program.setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::refuse)

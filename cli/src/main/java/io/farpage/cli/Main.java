@@ -4,6 +4,7 @@ import io.farpage.cli.local.DownCommand;
 import io.farpage.cli.local.UpCommand;
 import io.farpage.config.ConfigException;
 import io.farpage.config.ExitCodes;
+import io.farpage.config.Subcommands;
 import io.farpage.config.Version;
 import io.farpage.log.Printable;
 import io.farpage.trace.TracedCommands;
@@ -26,13 +27,15 @@ import picocli.CommandLine.Spec;
         description =
                 "Memory of other machines for virtual machines: all programs and the operator's commands under one name.",
         mixinStandardHelpOptions = true,
-        versionProvider = Main.VersionText.class,
-        subcommands = {UpCommand.class, DownCommand.class, CompletionCommand.class, ManPageCommand.class})
+        versionProvider = Main.VersionText.class)
 public final class Main implements Callable<Integer> {
 
     /** Commands of the coordinator that an operator gives most; {@code bin/farpage} has the same list. */
     static final List<String> OPERATOR =
             List.of("status", "nodes", "spaces", "guests", "links", "events", "drain", "space");
+
+    private static final List<Class<?>> OWN =
+            List.of(UpCommand.class, DownCommand.class, CompletionCommand.class, ManPageCommand.class, TrainCommand.class);
 
     private static final int COULD_NOT = 1;
 
@@ -43,12 +46,26 @@ public final class Main implements Callable<Integer> {
 
     /** Runs the program and exits with its code. */
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        System.exit(commandLine(args).execute(args));
     }
 
-    /** All programs and commands. */
-    static CommandLine commandLine() {
+    /**
+     * Those programs and commands that the arguments need.
+     *
+     * @param args of the program; none: all programs and commands
+     */
+    static CommandLine commandLine(String... args) {
         CommandLine program = new CommandLine(new Main());
+        if (Subcommands.add(program, OWN, args)) {
+            addPrograms(program);
+        }
+        ExitCodes.describe(program);
+        TracedCommands.install(program, "farpage", Set.of("run", "keeper", "coordinator"));
+        return program.setCaseInsensitiveEnumValuesAllowed(true)
+                .setExecutionExceptionHandler((e, command, parsed) -> report(command.getErr(), e));
+    }
+
+    private static void addPrograms(CommandLine program) {
         program.addSubcommand("coordinator", io.farpage.coordinator.Main.commandLine());
         program.addSubcommand("agent", io.farpage.agent.Main.commandLine());
         program.addSubcommand("bench", io.farpage.bench.Main.commandLine());
@@ -56,10 +73,6 @@ public final class Main implements Callable<Integer> {
         CommandLine again = io.farpage.coordinator.Main.commandLine();
         OPERATOR.forEach(
                 name -> program.addSubcommand(name, again.getSubcommands().get(name)));
-        ExitCodes.describe(program);
-        TracedCommands.install(program, "farpage", Set.of("run", "keeper", "coordinator"));
-        return program.setCaseInsensitiveEnumValuesAllowed(true)
-                .setExecutionExceptionHandler((e, command, parsed) -> report(command.getErr(), e));
     }
 
     private static int report(PrintWriter err, Exception e) {

@@ -3,11 +3,13 @@ package io.farpage.coordinator;
 import io.farpage.config.ConfigException;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
+import io.farpage.config.Subcommands;
 import io.farpage.config.Version;
 import io.farpage.log.Printable;
 import io.farpage.rest.MetricsPage;
 import io.farpage.trace.TracedCommands;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -22,8 +24,13 @@ import picocli.CommandLine.Spec;
         name = "coordinator",
         description = "Keeps the nodes, links and spaces of a farpage cluster.",
         mixinStandardHelpOptions = true,
-        versionProvider = Main.VersionText.class,
-        subcommands = {
+        versionProvider = Main.VersionText.class)
+public final class Main implements Callable<Integer> {
+
+    /** Exit code when the configuration or the environment does not allow a start. */
+    static final int CANNOT_START = 1;
+
+    private static final List<Class<?>> COMMANDS = List.of(
             RunCommand.class,
             UpCommand.class,
             StatusCommand.class,
@@ -41,12 +48,7 @@ import picocli.CommandLine.Spec;
             TokenCommand.class,
             JoinTokenCommand.class,
             Main.ReferenceCommand.class,
-            Main.MetricsReferenceCommand.class
-        })
-public final class Main implements Callable<Integer> {
-
-    /** Exit code when the configuration or the environment does not allow a start. */
-    static final int CANNOT_START = 1;
+            Main.MetricsReferenceCommand.class);
 
     @CommandLine.Mixin
     private final RunOptions options = new RunOptions();
@@ -65,12 +67,17 @@ public final class Main implements Callable<Integer> {
     }
 
     static int execute(String... args) {
-        return commandLine().execute(args);
+        return commandLine(args).execute(args);
     }
 
-    /** The program's commands and options. */
-    public static CommandLine commandLine() {
+    /**
+     * The program's options, and those commands that the arguments need.
+     *
+     * @param args of the program; none: all commands
+     */
+    public static CommandLine commandLine(String... args) {
         CommandLine program = new CommandLine(new Main());
+        Subcommands.add(program, COMMANDS, args);
         ExitCodes.describe(program);
         TracedCommands.install(program, "coordinator", Set.of("run"));
         return program.setCaseInsensitiveEnumValuesAllowed(true).setExecutionExceptionHandler((e, command, parsed) -> {

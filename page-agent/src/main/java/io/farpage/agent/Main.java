@@ -4,8 +4,10 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.rest.DescribedMetrics;
 import io.farpage.config.ExitCodes;
 import io.farpage.config.ReferencePage;
+import io.farpage.config.Subcommands;
 import io.farpage.rest.MetricsPage;
 import io.farpage.trace.TracedCommands;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -19,8 +21,9 @@ import picocli.CommandLine.Spec;
         name = "page-agent",
         version = "page-agent 0.1.0",
         mixinStandardHelpOptions = true,
-        description = "The farpage daemon of one node: exports memory to its peers and fetches pages from theirs.",
-        subcommands = {
+        description = "The farpage daemon of one node: exports memory to its peers and fetches pages from theirs.")
+public final class Main implements Callable<Integer> {
+    private static final List<Class<?>> COMMANDS = List.of(
             RunCommand.class,
             JoinCommand.class,
             GuestCommands.Attach.class,
@@ -39,9 +42,8 @@ import picocli.CommandLine.Spec;
             KeeperCommands.Run.class,
             KeeperCommands.Drop.class,
             Main.ConfigReference.class,
-            Main.MetricsReference.class
-        })
-public final class Main implements Callable<Integer> {
+            Main.MetricsReference.class);
+
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
@@ -50,12 +52,17 @@ public final class Main implements Callable<Integer> {
 
     /** Runs the program. */
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        System.exit(commandLine(args).execute(args));
     }
 
-    /** The program's commands and options. */
-    public static CommandLine commandLine() {
+    /**
+     * The program's options, and those commands that the arguments need.
+     *
+     * @param args of the program; none: all commands
+     */
+    public static CommandLine commandLine(String... args) {
         CommandLine program = new CommandLine(new Main());
+        Subcommands.add(program, COMMANDS, args);
         ExitCodes.describe(program);
         TracedCommands.install(program, "page-agent", Set.of("run", "keeper"));
         return program;

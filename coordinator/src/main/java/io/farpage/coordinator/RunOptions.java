@@ -29,8 +29,6 @@ import picocli.CommandLine.Option;
 /** The options of {@code run}, and running until a signal ends it. */
 final class RunOptions {
 
-    private static final Logger LOG = LoggerFactory.getLogger(RunOptions.class);
-
     @Mixin
     private final ConfigOptions options = new ConfigOptions();
 
@@ -58,7 +56,9 @@ final class RunOptions {
     int run(PrintWriter out) throws IOException, InterruptedException {
         Config config = options.load();
         LogKeys.apply(config);
-        config.warnings().forEach(LOG::warn);
+        // Not a constant: every command of the program has these options, and few log.
+        Logger log = LoggerFactory.getLogger(RunOptions.class);
+        config.warnings().forEach(log::warn);
         var _ = TraceKeys.begin(
                 config, "coordinator", config.get(Settings.LISTEN).toString());
         if (config.get(Settings.STORE_KIND) == Settings.StoreKind.ETCD) {
@@ -91,7 +91,7 @@ final class RunOptions {
         out.println("coordinator listening on " + coordinator.url());
         out.flush();
         supervision.ready("listening on " + coordinator.url());
-        LOG.debug("{}", coordinator.standing());
+        log.debug("{}", coordinator.standing());
         ended.await();
         return 0;
     }

@@ -31,6 +31,11 @@ final class Addresses {
         return current;
     }
 
+    /** Whether all are plain HTTP. Then so is every leader that is followed. */
+    boolean arePlain() {
+        return all.stream().allMatch(base -> "http".equals(base.getScheme()));
+    }
+
     int size() {
         return all.size();
     }

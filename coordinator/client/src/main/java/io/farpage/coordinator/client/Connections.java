@@ -2,6 +2,7 @@ package io.farpage.coordinator.client;
 
 import io.farpage.tls.Credentials;
 import io.farpage.tls.Peer;
+import io.farpage.tls.Tls;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Optional;
@@ -12,6 +13,7 @@ final class Connections implements AutoCloseable {
 
     private final Duration deadline;
     private final Credentials credentials;
+    private final boolean arePlain;
     private final boolean areOwn;
     private volatile Generation latest;
     private volatile boolean closed;
@@ -24,10 +26,16 @@ final class Connections implements AutoCloseable {
      */
     private record Generation(HttpClient http, Optional<SSLContext> context, Optional<HttpClient> earlier) {}
 
-    /** @param deadline of connecting */
-    Connections(Credentials credentials, Duration deadline) {
+    /**
+     * Connections of this client alone.
+     *
+     * @param deadline of connecting
+     * @param arePlain whether all will be plain HTTP
+     */
+    Connections(Credentials credentials, Duration deadline, boolean arePlain) {
         this.deadline = deadline;
         this.credentials = credentials;
+        this.arePlain = arePlain;
         this.areOwn = true;
         this.latest = connect(credentials.context(Peer.COORDINATOR), Optional.empty());
     }
@@ -36,6 +44,7 @@ final class Connections implements AutoCloseable {
     Connections(HttpClient shared) {
         this.deadline = Duration.ZERO;
         this.credentials = Credentials.NONE;
+        this.arePlain = true;
         this.areOwn = false;
         this.latest = new Generation(shared, Optional.empty(), Optional.empty());
     }
@@ -47,7 +56,11 @@ final class Connections implements AutoCloseable {
                 .connectTimeout(deadline)
                 .executor(task -> Thread.ofVirtual().name("coordinator-client").start(task))
                 .followRedirects(HttpClient.Redirect.NEVER);
-        context.ifPresent(builder::sslContext);
+        if (arePlain) {
+            builder.sslContext(Tls.unused());
+        } else {
+            context.ifPresent(builder::sslContext);
+        }
         return new Generation(builder.build(), context, earlier);
     }
 

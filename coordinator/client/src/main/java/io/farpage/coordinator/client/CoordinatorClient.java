@@ -118,8 +118,8 @@ public final class CoordinatorClient implements AutoCloseable {
             throw new IllegalArgumentException("deadline " + deadline + " is not positive");
         }
         this.allegiance = allegiance;
-        this.transport =
-                new Transport(addresses, deadline, new Connections(credentials, deadline), allegiance, credentials);
+        Connections connections = new Connections(credentials, deadline, addresses.arePlain());
+        this.transport = new Transport(addresses, deadline, connections, allegiance, credentials);
     }
 
     /**

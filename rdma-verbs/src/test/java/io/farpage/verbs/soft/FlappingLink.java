@@ -32,6 +32,7 @@ final class FlappingLink implements AutoCloseable {
     }
 
     void flap() {
+        long before = taken();
         try (QueuePair a = pair.callerDomain.createQueuePair(pair.callerQueue, pair.callerQueue, OPTIONS);
                 QueuePair b = pair.serverDomain.createQueuePair(pair.serverQueue, pair.serverQueue, OPTIONS)) {
             prepare(a);
@@ -42,6 +43,18 @@ final class FlappingLink implements AutoCloseable {
             b.modifyToRts();
             read(a, pair.callerMemory, pair.callerRegion, pair.serverMemory, pair.serverRegion, pair.callerQueue);
             read(b, pair.serverMemory, pair.serverRegion, pair.callerMemory, pair.callerRegion, pair.serverQueue);
+        }
+        awaitGivenBack(before);
+    }
+
+    /** The thread of a responder gives its buffers back when it ends, which may be after the queue pair was closed. */
+    private void awaitGivenBack(long before) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (taken() != before) {
+            assertTrue(
+                    System.nanoTime() - deadline < 0,
+                    () -> "after 20 s " + taken() + " bytes are taken, before the link " + before);
+            Thread.onSpinWait();
         }
     }
 

@@ -142,6 +142,8 @@ class InstallerTest {
         assertEquals(1, installer.copy(PAGE, 1, 0, false));
         assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertFalse(installer.hostMemory().isPaused());
+        assertEquals(
+                1, kernel.calls.stream().filter(call -> call.startsWith("continue")).count(), "it is asked once");
     }
 
     /** The second number is what UFFDIO_CONTINUE answers of a large page: 0 maps it. */

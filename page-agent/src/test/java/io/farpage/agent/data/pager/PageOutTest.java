@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Pages of a huge page that the kernel cannot split: their holes stay in the file as zeros. */
+/** Pages that do not leave the memory file: those of a huge page that the kernel cannot split, and those of a file without holes. */
 class PageOutTest {
     private static final int BYTES = 4096;
     private static final int PAGES = 8;
@@ -41,6 +41,7 @@ class PageOutTest {
         private int attempts = Integer.MAX_VALUE;
         private byte content;
         private int punched;
+        private int refusal;
 
         @Override
         @SuppressWarnings("restricted") // SAFETY: the caller owns these bytes of its staging memory.
@@ -52,7 +53,7 @@ class PageOutTest {
         @Override
         public int punchHole(long offset, long length) {
             punched++;
-            return 0;
+            return refusal;
         }
 
         @Override
@@ -102,6 +103,14 @@ class PageOutTest {
         file.left.add((long) LEFT * BYTES);
         assertEquals(List.of(PageTable.ZERO, PageTable.DIRTY, PageTable.ZERO), evict(PageTable.DIRTY, 4));
         assertEquals(0, memory.context().counters().lost().get());
+    }
+
+    /** The guest stores to them without a fault as long as they are in the file. */
+    @Test
+    void shouldKeepPagesOfZerosResidentWhenTheyCannotBePunchedOut() {
+        file.refusal = -Errno.EPERM;
+        assertEquals(List.of(PageTable.DIRTY, PageTable.DIRTY, PageTable.DIRTY), evict(PageTable.DIRTY, 4));
+        assertFalse(residency.isEvictable());
     }
 
     @Test

@@ -75,22 +75,27 @@ class RepairTest {
         assertEquals(written.size(), joining.left());
     }
 
-    /** It joins with empty frames. No WRITE brings it a page that is clean or not resident, and nothing is copied before the link to the other home is up. */
+    /**
+     * It joins with empty frames. No WRITE brings it a page that is clean or not resident, a page that is being written home is looked at again after
+     * that, and nothing is copied before the link to the other home is up.
+     */
     @Test
-    void shouldCountNoPageAsCopiedThatIsCleanOrNotResident() {
-        PageTable states = new PageTable(4, true);
+    void shouldCountNoPageAsCopiedThatIsCleanOrNotResidentOrBeingWritten() {
+        PageTable states = new PageTable(5, true);
         states.setState(0, PageTable.CLEAN);
         states.setState(1, PageTable.DIRTY);
         states.setState(2, PageTable.REMOTE);
         states.setState(3, PageTable.ZERO);
+        states.setState(4, PageTable.DIRTY);
+        states.set(4, PageTable.WRITING);
         SpaceMap map = new SpaceMap(
                 "vm",
                 1,
-                4,
+                5,
                 PAGE,
                 List.of(new SpaceMap.Extent(
                         0,
-                        4,
+                        5,
                         "b",
                         7,
                         0,
@@ -99,7 +104,7 @@ class RepairTest {
                         3,
                         Optional.of(new SpaceMap.Copy("a", 1, 0)),
                         SpaceMap.Pull.NONE)));
-        AddressSpace space = parts.memory(new RecordingKernel(), true, PagerParts.layout(4, PAGE), states, map);
+        AddressSpace space = parts.memory(new RecordingKernel(), true, PagerParts.layout(5, PAGE), states, map);
         space.context().homes().refresh();
         Repair copying = new Repair(space, new Children(space));
         for (int cycle = 0; cycle < 4; cycle++) {
@@ -107,7 +112,7 @@ class RepairTest {
         }
         Joining joining = space.context().homes().joinings().at(0);
         assertEquals(
-                List.of(true, false, true, false),
-                IntStream.range(0, 4).mapToObj(joining::lacks).toList());
+                List.of(true, false, true, false, true),
+                IntStream.range(0, 5).mapToObj(joining::lacks).toList());
     }
 }

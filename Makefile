@@ -15,26 +15,40 @@ ARGS ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build
-build: ## compile and assemble target/farpage (what the programs in bin/ run)
-	@$(JDK); $(MVN) $(MVN_FLAGS) package -DskipTests; build/preload-library
+# What target/farpage is made of. Directories are among them, so that a file that is gone counts as a change.
+SOURCES := $(shell cd "$(ROOT)" && find pom.xml bin build/aot-caches build/preload-library .mvn \
+    $(foreach m,rdma-verbs rdma-verbs/linux page-pool coordinator coordinator/service coordinator/client coordinator/etcd page-agent bench/guest bench cli,$m/pom.xml $m/src/main) \
+    bench/baseline)
+BUILT := $(ROOT)/target/farpage/.built
 
-.PHONY: aot
-aot: build ## record AOT caches, which halve the programs' time to start
-	@build/aot-caches
+.PHONY: build
+build: $(BUILT) ## compile and assemble target/farpage (what the programs in bin/ run)
+
+$(BUILT): $(addprefix $(ROOT)/,$(SOURCES))
+	@$(JDK); $(MVN) $(MVN_FLAGS) --threads=2 package -Dquick -Dmaven.test.skip=true -pl cli,coordinator/etcd -am; build/preload-library
+	@cd "$(ROOT)"; build/aot-caches || echo "make: without AOT caches the programs start more slowly, and are otherwise the same" >&2
+	@touch "$@"
+
+.PHONY: check
+check: ## compile everything with ErrorProne and NullAway, and compare the form of the sources
+	@$(JDK); $(MVN) $(MVN_FLAGS) --threads=2 test-compile -Dfarpage.target=target/check
 
 .PHONY: test
-test: ## build, run every test but the soaks, and count what ran and what was skipped
+test: build ## build, run every test but the soaks, and count what ran and what was skipped
 	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests quick
 
 .PHONY: test-soak
-test-soak: ## the tests that take long: the same under load, for longer, with more seeds; SOAK=checks: without those whose result is a figure
+test-soak: build ## the tests that take long: the same under load, for longer, with more seeds; SOAK=checks: without those whose result is a figure
 	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests $(or $(SOAK),soak)
 
 .PHONY: test-bare
-test-bare: ## make test as on a fresh machine: RDMA, compiler, QEMU, KVM, hugepages and userfaultfd are hidden from it
+test-bare: build ## make test as on a fresh machine: RDMA, compiler, QEMU, KVM, hugepages and userfaultfd are hidden from it
 	@status=0; build/bare env MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/run-tests bare || status=$$?; \
 	[ $$status = 77 ] || exit $$status # 77: this host hides nothing, and build/bare has said why
+
+.PHONY: nightly
+nightly: ## what is not run for every change: all soaks at a tenth, the rig with its measurements, packages, image, Kubernetes, adjacent releases, mutation
+	@build/nightly $(ARGS)
 
 .PHONY: mutation
 mutation: ## put one fault at a time into the sources and list those that the unit tests do not notice; ARGS='shard pager'
@@ -42,7 +56,7 @@ mutation: ## put one fault at a time into the sources and list those that the un
 
 .PHONY: test-direct-io
 test-direct-io: ## blocks read into guest RAM by direct I/O for long, and compared
-	@$(JDK); FARPAGE_FETCH_KERNEL=1 $(MVN) $(MVN_FLAGS) -pl integration-tests -am test -Dtest=DirectIoTest,QemuDirectIoTest -Dgroups=soak -Dsurefire.failIfNoSpecifiedTests=false
+	@$(JDK); FARPAGE_FETCH_KERNEL=1 $(MVN) $(MVN_FLAGS) -Dquick -pl integration-tests -am test -Dtest=DirectIoTest,QemuDirectIoTest -Dgroups=soak -Dsurefire.failIfNoSpecifiedTests=false
 
 .PHONY: bench
 bench: build ## fetch pages between two agents and compare with the C baseline; ARGS='--help' for options
@@ -61,11 +75,11 @@ clean: ## remove everything that was built
 	@$(JDK); $(MVN) $(MVN_FLAGS) clean; rm -rf target
 
 .PHONY: test-rdma
-test-rdma: ## run the verbs tests, two agents and the benchmark on SoftRoCE in a virtual machine; ARGS=--checks: without measurements
-	@$(MAKE) --no-print-directory build && integration-tests/rig/run $(ARGS)
+test-rdma: build ## run the verbs tests, two agents and the benchmark on SoftRoCE in a virtual machine; ARGS=--checks: without measurements
+	@integration-tests/rig/run $(ARGS)
 
 .PHONY: test-rdma-two-vms
-test-rdma-two-vms: ## the same between two virtual machines
+test-rdma-two-vms: build ## the same between two virtual machines
 	@integration-tests/rig/run --two-vms
 
 .PHONY: test-rdma-guests
@@ -114,23 +128,23 @@ demo-survive: build ## run such a guest with two copies of each page, and kill, 
 
 .PHONY: screenshots
 screenshots: ## run a guest under load and 40 pretended nodes, and take pictures of the dashboard in light and dark: target/screenshots
-	@$(JDK); $(MVN) $(MVN_FLAGS) -pl integration-tests -am test -Dtest=FaultsPageTest,GuestPageTest -DexcludedGroups= -Dfarpage.pictures="$(ROOT)/target/screenshots" -Dsurefire.failIfNoSpecifiedTests=false; ls target/screenshots
+	@$(JDK); $(MVN) $(MVN_FLAGS) -Dquick -pl integration-tests -am test -Dtest=FaultsPageTest,GuestPageTest -DexcludedGroups= -Dfarpage.pictures="$(ROOT)/target/screenshots" -Dsurefire.failIfNoSpecifiedTests=false; ls target/screenshots
 
 .PHONY: jcstress
 jcstress: ## stress the lock-free parts with jcstress
-	@$(JDK); $(MVN) $(MVN_FLAGS) -Pjcstress -pl page-pool verify
+	@$(JDK); $(MVN) $(MVN_FLAGS) -Dquick -Pjcstress -pl page-pool verify
 
 .PHONY: fuzz
 fuzz: ## fuzz whatever reads what others send, with Jazzer
-	@$(JDK); JAZZER_FUZZ=1 $(MVN) $(MVN_FLAGS) -pl rdma-verbs,page-agent -am test -Dtest="*FuzzTest" -Dsurefire.failIfNoSpecifiedTests=false
+	@$(JDK); JAZZER_FUZZ=1 $(MVN) $(MVN_FLAGS) -Dquick -pl rdma-verbs,page-agent -am test -Dtest="*FuzzTest" -Dsurefire.failIfNoSpecifiedTests=false
 
 .PHONY: jmh
 jmh: ## run the JMH benchmarks; ARGS='PageContentBenchmark -prof gc'
-	@$(JDK); $(MVN) $(MVN_FLAGS) verify -Pjmh -pl bench -am -DskipTests -Djmh.args="$(ARGS)"
+	@$(JDK); $(MVN) $(MVN_FLAGS) -Dquick verify -Pjmh -pl bench -am -DskipTests -Djmh.args="$(ARGS)"
 
 .PHONY: site
 site: ## make a static site of docs/ in target/site
-	@$(JDK); rm -rf target/site; $(MVN) $(MVN_FLAGS) -Psite -pl build/site package -DskipTests -Dsite.output="$(ROOT)/target/site"
+	@$(JDK); rm -rf target/site; $(MVN) $(MVN_FLAGS) -Dquick -Psite -pl build/site package -Dmaven.test.skip=true -Dsite.output="$(ROOT)/target/site"
 
 .PHONY: docs
 docs: build ## write docs/configuration.md and docs/metrics.md anew from the code

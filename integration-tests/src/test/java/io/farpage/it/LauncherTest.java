@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.spi.ToolProvider;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LauncherTest {
@@ -71,6 +73,33 @@ class LauncherTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "commands, farpage status, io.farpage.coordinator.StatusCommand",
+        "commands, coordinator nodes, io.farpage.coordinator.NodesCommand",
+        "commands, farpage up --help, io.farpage.cli.local.UpCommand",
+        "programs, coordinator run --set=store.directory=/dev/null/none, io.farpage.coordinator.RunCommand",
+        "programs, page-agent run --set=node.id=~, io.farpage.agent.RunCommand"
+    })
+    void shouldLoadClassesFromTheCacheOfItsKind(String kind, String call, String expected) throws Exception {
+        Path cache = ROOT.resolve("target/farpage/" + kind + ".aot");
+        assumeTrue(Files.exists(cache), cache + " does not exist; make build makes it and says why if it cannot");
+        Path log = elsewhere.resolve("loaded");
+        List<String> command = new ArrayList<>(List.of(call.split(" ")));
+        command.set(0, ROOT.resolve("bin").resolve(command.getFirst()).toString());
+        Map<String, String> environment = Map.of(
+                "FARPAGE_JAVA_OPTS", "-Xlog:class+load:file=" + log,
+                "FARPAGE_COORDINATOR_URL", "http://127.0.0.1:1");
+        try (ChildJvm child = ChildJvm.launch(kind, command, environment, elsewhere)) {
+            child.awaitEnd();
+        }
+        List<String> loaded = Files.readAllLines(log);
+        assertTrue(
+                loaded.stream().anyMatch(line -> line.contains(expected + " source: shared objects file")),
+                () -> expected + " was not loaded from " + cache + ": "
+                        + loaded.stream().filter(line -> line.contains(expected)).toList());
+    }
+
     /** The JVM itself goes on with the classes of a cache when the jar that they came from has changed. */
     @Test
     void shouldRunTheClassesOfANewBuildWhenTheCacheIsOfAnOlderOne() throws Exception {
@@ -84,7 +113,7 @@ class LauncherTest {
                 StandardOpenOption.CREATE_NEW);
         Files.setPosixFilePermissions(hello, PosixFilePermissions.fromString("rwxr-xr-x"));
         Path lib = Files.createDirectories(elsewhere.resolve("tree/target/farpage/lib"));
-        Path cache = elsewhere.resolve("tree/target/farpage/hello.aot");
+        Path cache = elsewhere.resolve("tree/target/farpage/commands.aot");
         build("old", lib.resolve("hello.jar"));
         assertEquals("old", run(hello, Map.of("FARPAGE_AOT_OUTPUT", cache.toString())));
         assertTrue(Files.isRegularFile(cache), "no cache was recorded");

@@ -15,10 +15,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A child JVM with this one's class path. Its output goes to files; closing it kills it. */
+/** A child JVM: with a program of target/farpage where Maven has packaged the modules, else with this one's class path. Its output goes to files; closing it kills it. */
 public final class ChildJvm implements AutoCloseable {
     /** Test JVMs that run side by side number their children alike. */
     private static final Path OUTPUT = Path.of(
@@ -44,15 +43,6 @@ public final class ChildJvm implements AutoCloseable {
                             .toString()),
                     FLAGS.stream())
             .toList();
-
-    /** What programs of packaged modules run with. Made when the first of them starts. */
-    private static final class Packaged {
-        static final String CLASS_PATH = Stream.of(
-                        System.getProperty("java.class.path").split(":"))
-                .filter(entry -> entry.endsWith(".jar"))
-                .collect(Collectors.joining(":"));
-        static final List<String> FLAGS = ClassArchive.record(OUTPUT, JAVA, CLASS_PATH);
-    }
 
     private static boolean isInJar(Class<?> main) {
         return main.getProtectionDomain()
@@ -90,8 +80,7 @@ public final class ChildJvm implements AutoCloseable {
             String name, Class<?> main, List<String> arguments, Map<String, String> environment, String input) {
         List<String> command = new ArrayList<>(JAVA);
         if (isInJar(main)) {
-            command.addAll(Packaged.FLAGS);
-            command.addAll(List.of("-cp", Packaged.CLASS_PATH));
+            command.addAll(AssembledPrograms.ARGUMENTS);
         } else {
             command.addAll(List.of("-cp", System.getProperty("java.class.path")));
         }

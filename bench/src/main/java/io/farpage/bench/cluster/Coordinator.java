@@ -2,11 +2,21 @@ package io.farpage.bench.cluster;
 
 import io.farpage.bench.process.Child;
 import io.farpage.bench.process.Children;
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.guest.command.CommandException;
+import java.net.URI;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 
 /** The coordinator of the benchmark's cluster, a process of its own. */
 public record Coordinator(Child child, String url) implements AutoCloseable {
+    private static final Duration ACTIVE = Duration.ofSeconds(60);
+    private static final Duration CALL = Duration.ofSeconds(10);
+    private static final long LOOK_MILLIS = 20;
+
     public static Coordinator start(Children children) throws InterruptedException {
         return start(children, "coordinator");
     }
@@ -31,6 +41,26 @@ public record Coordinator(Child child, String url) implements AutoCloseable {
                         "lease.duration=1h"),
                 false);
         return new Coordinator(child, "http://127.0.0.1:" + child.awaitFile(portFile));
+    }
+
+    /** Waits until nodes are active. One that serves its REST API may not be registered yet, and is no home before. */
+    public void awaitActive(List<String> nodes) throws InterruptedException {
+        long end = System.nanoTime() + ACTIVE.toNanos();
+        try (CoordinatorClient client = new CoordinatorClient(URI.create(url), CALL)) {
+            for (String node : nodes) {
+                while (client.node(node)
+                        .filter(known -> known.status() == NodeStatus.ACTIVE)
+                        .isEmpty()) {
+                    if (System.nanoTime() - end > 0) {
+                        throw new CommandException("node '%s' is not active after %d s: %s"
+                                .formatted(node, ACTIVE.toSeconds(), child.lastWords()));
+                    }
+                    Thread.sleep(LOOK_MILLIS);
+                }
+            }
+        } catch (CoordinatorException e) {
+            throw new CommandException(String.valueOf(e.getMessage()));
+        }
     }
 
     @Override

@@ -91,6 +91,9 @@ final class FaultAgents implements AutoCloseable {
         if (secondHome.isPresent()) {
             secondHome.get().awaitPort();
         }
+        running.coordinator()
+                .awaitActive(
+                        List.of(AgentFlags.HOME, AgentFlags.SECOND_HOME).subList(0, secondHome.isPresent() ? 2 : 1));
         for (FaultSpace space : plan.spaces()) {
             fill(space);
         }

@@ -34,8 +34,8 @@ public final class Main implements Callable<Integer> {
     static final List<String> OPERATOR =
             List.of("status", "nodes", "spaces", "guests", "links", "events", "drain", "space");
 
-    private static final List<Class<?>> OWN =
-            List.of(UpCommand.class, DownCommand.class, CompletionCommand.class, ManPageCommand.class, TrainCommand.class);
+    private static final List<Class<?>> OWN = List.of(
+            UpCommand.class, DownCommand.class, CompletionCommand.class, ManPageCommand.class, TrainCommand.class);
 
     private static final int COULD_NOT = 1;
 

@@ -128,7 +128,8 @@ final class TrainCommand implements Callable<Integer> {
             PrintWriter nowhere = new PrintWriter(Writer.nullWriter());
             int failed = 0;
             for (String name : List.of("status", "nodes", "spaces", "guests", "links", "events")) {
-                CommandLine program = io.farpage.coordinator.Main.commandLine(name).setOut(nowhere);
+                CommandLine program =
+                        io.farpage.coordinator.Main.commandLine(name).setOut(nowhere);
                 failed = Math.max(failed, program.execute(name, "--coordinator=" + coordinator));
             }
             Main.commandLine("up").setOut(nowhere).execute("up", "--local=1", "--dry-run");

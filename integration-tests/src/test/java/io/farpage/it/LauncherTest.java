@@ -88,8 +88,7 @@ class LauncherTest {
         List<String> command = new ArrayList<>(List.of(call.split(" ")));
         command.set(0, ROOT.resolve("bin").resolve(command.getFirst()).toString());
         Map<String, String> environment = Map.of(
-                "FARPAGE_JAVA_OPTS", "-Xlog:class+load:file=" + log,
-                "FARPAGE_COORDINATOR_URL", "http://127.0.0.1:1");
+                "FARPAGE_JAVA_OPTS", "-Xlog:class+load:file=" + log, "FARPAGE_COORDINATOR_URL", "http://127.0.0.1:1");
         try (ChildJvm child = ChildJvm.launch(kind, command, environment, elsewhere)) {
             child.awaitEnd();
         }
@@ -97,7 +96,9 @@ class LauncherTest {
         assertTrue(
                 loaded.stream().anyMatch(line -> line.contains(expected + " source: shared objects file")),
                 () -> expected + " was not loaded from " + cache + ": "
-                        + loaded.stream().filter(line -> line.contains(expected)).toList());
+                        + loaded.stream()
+                                .filter(line -> line.contains(expected))
+                                .toList());
     }
 
     /** The JVM itself goes on with the classes of a cache when the jar that they came from has changed. */

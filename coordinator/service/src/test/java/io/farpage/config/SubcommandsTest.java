@@ -61,7 +61,6 @@ class SubcommandsTest {
 
     @Test
     void shouldRefuseAClassThatIsNoCommand() {
-        assertThrows(
-                IllegalArgumentException.class, () -> Subcommands.add(program, List.of(String.class), "status"));
+        assertThrows(IllegalArgumentException.class, () -> Subcommands.add(program, List.of(String.class), "status"));
     }
 }

@@ -143,7 +143,11 @@ class InstallerTest {
         assertEquals(PageTable.DIRTY, table.state(PAGE));
         assertFalse(installer.hostMemory().isPaused());
         assertEquals(
-                1, kernel.calls.stream().filter(call -> call.startsWith("continue")).count(), "it is asked once");
+                1,
+                kernel.calls.stream()
+                        .filter(call -> call.startsWith("continue"))
+                        .count(),
+                "it is asked once");
     }
 
     /** The second number is what UFFDIO_CONTINUE answers of a large page: 0 maps it. */

@@ -37,14 +37,12 @@ class AdoptedGuestTest {
     private Path directory = Path.of("");
 
     @Test
-    @Timeout(120)
     void shouldGoOnWithItsGuestWhenTheAgentIsKilledAndStartedAgain() throws Exception {
         run(Ram.SMALL_PAGES, 1, List.of("b"), 2);
     }
 
     /** Fewer hugepages than the guest has: what the successor asks about must not take any. */
     @Test
-    @Timeout(120)
     void shouldGoOnWithAGuestOnHugepagesWhenTheAgentIsKilledAndStartedAgain() throws Exception {
         runOnHugepages(1, List.of("b"), 2);
     }
@@ -163,7 +161,6 @@ class AdoptedGuestTest {
 
     /** Without its space the guest cannot go on. It must not get zeros, and nothing else may begin on its memory. */
     @Test
-    @Timeout(120)
     void shouldLeaveTheThreadsOfTheGuestStoppedWhenItsSpaceIsGone() throws Exception {
         Path socket = directory.resolve("guest");
         try (Cluster cluster = Cluster.start();

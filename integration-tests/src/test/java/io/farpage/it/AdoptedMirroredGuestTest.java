@@ -83,7 +83,6 @@ class AdoptedMirroredGuestTest {
 
     /** The coordinator drops the home when its lease has run out: until then no process has the space, and could ask for that. */
     @Test
-    @Timeout(120)
     void shouldGoOnWithItsGuestWhenAHomeIsKilledWithTheAgent() throws Exception {
         Guests guests = attach("\"b\", \"c\"", "b", "c");
         try (ShadowedRam ram = ShadowedRam.start(directory.resolve("guest"), PAGES, 2, 11)) {

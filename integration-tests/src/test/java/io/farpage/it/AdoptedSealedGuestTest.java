@@ -108,7 +108,6 @@ class AdoptedSealedGuestTest {
 
     /** The second guest has pages of the first, of its own before and after the kill. The third opens all of them. */
     @Test
-    @Timeout(120)
     void shouldGoOnWithItsGuestAndLeaveTheNextOneWhatItCanOpen() throws Exception {
         goOn(2, 1);
     }
@@ -174,7 +173,6 @@ class AdoptedSealedGuestTest {
 
     /** Without the key the guest's threads wait; with it they go on. */
     @Test
-    @Timeout(120)
     void shouldWaitForTheKeyOfItsGuest() throws Exception {
         Path socket = attach();
         try (ShadowedRam ram = ShadowedRam.start(socket, PAGES, 2, 5)) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.BorrowedHugepages;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
@@ -90,7 +91,6 @@ class ChangingRamTest {
 
     @ParameterizedTest
     @CsvSource({"split, memfd, 512, 4096, 0", "split, hugetlb, 80, 2097152, 68"})
-    @Timeout(120)
     void shouldServeEveryPageWhenTheVmmSplitsItsMappings(
             String scenario, String backing, int pages, int pageSize, int hugepages) throws Exception {
         requireEveryPage(scenario, backing, pages, pageSize, hugepages);
@@ -99,7 +99,6 @@ class ChangingRamTest {
     @ParameterizedTest
     @Tag("soak")
     @ValueSource(strings = {"populate", "replace", "remap"})
-    @Timeout(120)
     void shouldServeEveryPageWhenTheVmmMapsItsMemoryAnew(String scenario) throws Exception {
         requireEveryPage(scenario, "memfd", 512, 4096, 0);
     }
@@ -122,7 +121,6 @@ class ChangingRamTest {
 
     /** The removal takes several turns of the pager, between which nothing of what it covers may come back. */
     @Test
-    @Timeout(120)
     void shouldFindZerosAndThenWhatIsWrittenWhenAllPagesAreRemovedAtOnce() throws Exception {
         space = "remove";
         int pages = 60_000;
@@ -133,7 +131,6 @@ class ChangingRamTest {
     }
 
     @Test
-    @Timeout(120)
     void shouldServeOtherGuestsWhenSixteenTebibytesAreUnmapped() throws Exception {
         fill("unmap", PAGES, 4096);
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "unmap")) {
@@ -150,7 +147,6 @@ class ChangingRamTest {
 
     @Test
     @Tag("soak")
-    @Timeout(120)
     void shouldServeOtherGuestsWhenAHundredThreadsRemovePages() throws Exception {
         fill("storm", PAGES, 4096);
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "storm")) {
@@ -188,7 +184,6 @@ class ChangingRamTest {
 
     /** The page arrives after its hole was punched and before the agent is told that it was given up. */
     @Test
-    @Timeout(120)
     void shouldLetTheGuestWriteToAPageThatArrivesInItsHole() throws Exception {
         fill("punch", PAGES, 4096);
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "punch")) {
@@ -212,7 +207,6 @@ class ChangingRamTest {
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({"0", "1"})
-    @Timeout(120)
     void shouldServeTheChildWhenTheAgentHadNoDescriptorForIt(int spare) throws Exception {
         fill("fork", PAGES, 4096);
         long agent = cluster.agent("a").process().pid();
@@ -257,13 +251,14 @@ class ChangingRamTest {
                 int page = i < PAGES ? i : i * 37 % PAGES;
                 byte[] expected = Pages.of(1, page, 4096);
                 long start = System.nanoTime();
+                Deadlines.Wait wait = Deadlines.begin("page " + page + " of another guest", LONGEST_FAULT);
                 if (i < PAGES) {
                     ram.write(page, expected);
                 } else {
                     assertArrayEquals(expected, ram.read(page));
                 }
                 longest = Math.max(longest, System.nanoTime() - start);
-                assertTrue(longest < LONGEST_FAULT.toNanos(), "a page took " + longest / 1_000_000 + " ms");
+                wait.check();
             }
             System.out.println(space + ": the longest fault of another guest took " + longest / 1_000 + " us");
         } finally {

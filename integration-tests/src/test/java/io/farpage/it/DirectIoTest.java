@@ -85,7 +85,6 @@ class DirectIoTest {
     /** Everything that is read stays, and the status says because of which descriptor. */
     @ParameterizedTest
     @CsvSource({"sync, 100", "libaio, 100", "io_uring, 100", "registered, 50", "hidden, 2000"})
-    @Timeout(120)
     void shouldEvictNothingThatWasWrittenWhileADescriptorMayPinIt(String mode, int runs) {
         JsonNode status = run(mode, Integer.toString(runs), runs);
         assertTrue(status.get("pins").get("held").asBoolean(), status.toString());
@@ -97,7 +96,6 @@ class DirectIoTest {
     }
 
     @Test
-    @Timeout(120)
     void shouldKeepToTheLimitWhileNoDescriptorHasDirectIo() {
         JsonNode status = run("buffered", "400", 400);
         assertFalse(status.get("pins").get("held").asBoolean(), status.toString());
@@ -109,7 +107,6 @@ class DirectIoTest {
     /** Pages are taken out in between, and none that was pinned when it was protected. */
     @ParameterizedTest
     @CsvSource({"gaps, 120", "reopen, 150", "later, 200", "bursts, 1000"})
-    @Timeout(120)
     void shouldLoseNoBlockWhenDescriptorsComeAndGo(String mode, int runs) {
         run(mode, Integer.toString(runs), runs);
     }
@@ -137,7 +134,6 @@ class DirectIoTest {
     }
 
     @Test
-    @Timeout(60)
     void shouldRefuseMemoryThatMayBePinnedIfToldTo() {
         space = "strict";
         strict.attach(space, socket(), MEMORY, LOCAL);

@@ -19,7 +19,6 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,7 +27,6 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** A program in C that resumes a snapshot as Firecracker's sources do; see {@code src/test/c/firecracker_peer.c}. {@link FirecrackerTest} has Firecracker itself. */
 @NeedsUserfaultfd
-@Timeout(120)
 class FirecrackerPeerTest {
     private static final int PAGE = 4096;
     private static final int HUGE = 2 << 20;

@@ -23,7 +23,6 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -39,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FlushDeadlineTest {
     private static final int PAGES = 512;
     private static final int LOCAL = 128;
-    private static final int DEADLINE_SECONDS = 5;
+    private final Duration deadline = Deadlines.of(Duration.ofSeconds(5));
     private static final String SPACE = "given-up";
 
     @RegisterExtension
@@ -61,7 +60,7 @@ class FlushDeadlineTest {
     @BeforeEach
     void start() {
         cluster = Cluster.of(
-                Map.of("guest.flush_deadline", DEADLINE_SECONDS + "s", "fetch.deadline", "500ms"), "a", "b", "c");
+                Map.of("guest.flush_deadline", deadline.toMillis() + "ms", "fetch.deadline", "500ms"), "a", "b", "c");
         guests = new Guests(cluster, "a", "b");
     }
 
@@ -112,17 +111,15 @@ class FlushDeadlineTest {
             blow.on(cluster.agent("b").process());
             ended = System.nanoTime();
         }
-        // Time alone: most of the deadline passes.
-        await("time passes", Deadlines.SHORT)
-                .pollDelay(Duration.ofSeconds(DEADLINE_SECONDS - 2))
-                .until(() -> true);
+        // Time alone: half of the deadline passes.
+        await("time passes", deadline).pollDelay(deadline.dividedBy(2)).until(() -> true);
         assertNotEquals("ended", guests.status(SPACE).get("state").asString());
         assertTrue(ProcFs.memoryFile(pid).toString().startsWith("/proc/"));
         assertEquals(Optional.empty(), torn());
 
         String detail = guests.awaitEnded(SPACE).get("detail").asString();
-        long took = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - ended);
-        assertTrue(took >= DEADLINE_SECONDS, took + " s");
+        Duration took = Duration.ofNanos(System.nanoTime() - ended);
+        assertTrue(took.compareTo(deadline) >= 0, () -> took + " of " + deadline);
         assertTrue(detail.contains("not at its homes"), detail);
         assertThrows(NoSuchElementException.class, () -> ProcFs.memoryFile(pid), "the memory file is closed");
         assertTrue(

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -17,11 +18,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Pages of the memory file that are not what the agent put there. */
@@ -55,7 +54,6 @@ class ForeignPagesTest {
 
     /** A second mapping that is read puts a page of zeros into the file; write(2) does the same. */
     @Test
-    @Timeout(120)
     void shouldReportPageThatWasPutIntoTheFileWhileItWasFetched() throws Exception {
         cluster.makeSpace("foreign", PAGES, PAGE, "b");
         for (int page = 0; page < 2; page++) {
@@ -76,7 +74,7 @@ class ForeignPagesTest {
             } finally {
                 cluster.agent("b").process().resume();
             }
-            load.get(60, TimeUnit.SECONDS);
+            Deadlines.get("the page that b has", Deadlines.LONG.multipliedBy(2), load);
             assertEquals(1, count("foreignPages"));
             assertTrue(cluster.agent("a").process().err().contains("page 0 is in the memory file"), "in the log");
             assertArrayEquals(new byte[PAGE], ram.read(0), "what the file has");

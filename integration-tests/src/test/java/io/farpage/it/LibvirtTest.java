@@ -96,8 +96,8 @@ class LibvirtTest {
         command.addAll(List.of(arguments));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(process.waitFor(60, TimeUnit.SECONDS), text);
-        return new Said(process.exitValue(), text);
+        return new Said(
+                Deadlines.exit("the end of virsh, after " + text, Deadlines.LONG.multipliedBy(2), process), text);
     }
 
     /** A domain; what is empty is left out. */
@@ -163,7 +163,6 @@ class LibvirtTest {
     }
 
     @Test
-    @Timeout(value = 120, unit = TimeUnit.SECONDS)
     void shouldNotStartADomainThatWouldNotBeOnRemoteMemory() throws Exception {
         Said refused = virsh("create", domain(guest("local='16MiB'"), "").toString());
         assertNotEquals(0, refused.code());

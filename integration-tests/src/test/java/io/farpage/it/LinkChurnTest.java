@@ -92,8 +92,8 @@ class LinkChurnTest {
                 }
                 Future<?> one = both.submit(() -> startLink(together, "a", "b"));
                 Future<?> other = both.submit(() -> startLink(together, "b", "a"));
-                one.get(30, TimeUnit.SECONDS);
-                other.get(30, TimeUnit.SECONDS);
+                Deadlines.get("the link from a", Deadlines.LONG, one);
+                Deadlines.get("the link from b", Deadlines.LONG, other);
                 int page = round % 16;
                 cluster.agent("a")
                         .putPage("churn-b", page, Pages.of(round, page, 4096))
@@ -113,7 +113,7 @@ class LinkChurnTest {
     }
 
     private static Object startLink(CyclicBarrier together, String from, String to) throws Exception {
-        together.await(30, TimeUnit.SECONDS);
+        together.await(Deadlines.of(Deadlines.LONG).toMillis(), TimeUnit.MILLISECONDS);
         return cluster.agent(from)
                 .rest()
                 .sendJson("POST", "/api/v1/links/" + to, "")

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -37,7 +36,6 @@ class LogTest {
     }
 
     @Test
-    @Timeout(60)
     void shouldLogObjectsFromTheLevelOnThatWasSetLast() {
         try (Cluster cluster = Cluster.start(
                 Map.of("log.format", "json", "lease.duration", "1s", "lease.heartbeat_interval", "300ms"))) {

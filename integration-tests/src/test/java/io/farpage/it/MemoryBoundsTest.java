@@ -30,7 +30,6 @@ class MemoryBoundsTest {
     private static final int MIB = 1 << 20;
 
     @Test
-    @Timeout(120)
     void shouldAnswerOthersWhileManyLongBodiesStayUnfinished() throws Exception {
         try (Cluster cluster = Cluster.start(LONG_LEASES)) {
             Rest coordinator = cluster.coordinator().rest();
@@ -63,7 +62,6 @@ class MemoryBoundsTest {
 
     @Test
     @Tag("soak")
-    @Timeout(120)
     void shouldBoundTheHeatOfAllSpacesTogether() throws Exception {
         try (Cluster cluster = Cluster.start(LONG_LEASES)) {
             Rest coordinator = cluster.coordinator().rest();
@@ -140,7 +138,6 @@ class MemoryBoundsTest {
     }
 
     @Test
-    @Timeout(120)
     void shouldReadAPageOnlyForASpaceThatIsThereAndOnlyOfItsLength() throws Exception {
         try (Cluster cluster = Cluster.of(Map.of(), "a", "b")) {
             cluster.makeSpace("there", 4, 4096, "b");

@@ -18,7 +18,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -153,8 +152,8 @@ class MonitoringTest {
                 .redirectErrorStream(true)
                 .start();
         String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(process.waitFor(30, TimeUnit.SECONDS), () -> String.join(" ", command) + " does not end");
-        assertEquals(0, process.exitValue(), () -> String.join(" ", command) + ": " + said);
+        int code = Deadlines.exit("the end of " + String.join(" ", command), Deadlines.LONG, process);
+        assertEquals(0, code, () -> String.join(" ", command) + ": " + said);
     }
 
     private static String metrics(byte[] body) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
@@ -191,22 +192,23 @@ class QemuDirectIoTest {
 
     /** Whether the guest has said that it reads, or has ended before. */
     private static boolean awaitStart(ChildJvm qemu) throws InterruptedException {
-        for (long end = System.nanoTime() + BOOT_TIMEOUT.toNanos(); qemu.isAlive(); Thread.sleep(50)) {
-            if (qemu.out().contains(STARTED)) {
-                return true;
-            }
-            if (System.nanoTime() - end > 0) {
+        Deadlines.Wait wait = Deadlines.begin("the first process of the guest", BOOT_TIMEOUT);
+        while (qemu.isAlive() && !qemu.out().contains(STARTED)) {
+            if (wait.isOver()) {
                 return false;
             }
+            Thread.sleep(50);
         }
         return true;
     }
 
     private static boolean awaitEnd(ChildJvm process, Duration timeout) throws InterruptedException {
-        for (long end = System.nanoTime() + timeout.toNanos(); process.isAlive(); Thread.sleep(50)) {
-            if (System.nanoTime() - end > 0) {
+        Deadlines.Wait wait = Deadlines.begin("the end of " + process.name(), timeout);
+        while (process.isAlive()) {
+            if (wait.isOver()) {
                 return false;
             }
+            Thread.sleep(50);
         }
         return true;
     }

@@ -42,7 +42,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,7 +54,6 @@ import tools.jackson.databind.json.JsonMapper;
  * and its audit has a line with the same reason. Attempts that meet deadlines of 5 and 10 s begin before all others and are waited for last.
  */
 @Tag("portable")
-@Timeout(120)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RefusalsTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();

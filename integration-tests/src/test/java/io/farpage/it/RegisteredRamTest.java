@@ -22,7 +22,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -70,7 +69,6 @@ class RegisteredRamTest {
     /** What is a child's own memory, as a page table of its own has it, however its parent goes on. */
     @ParameterizedTest
     @CsvSource({"anonymous, 1024, 4096, 0, b", "anonymous, 1024, 4096, 0, a", "hugetlb-anonymous, 16, 2097152, 200, b"})
-    @Timeout(120)
     void shouldGiveChildrenTheMemoryOfTheFork(String backing, int pages, int pageSize, int hugepages, String home)
             throws Exception {
         JsonNode status = run("private", backing, pages, pageSize, hugepages, home);
@@ -79,7 +77,6 @@ class RegisteredRamTest {
 
     @ParameterizedTest
     @CsvSource({"memfd, 512, 4096, 0", "hugetlb, 80, 2097152, 84"})
-    @Timeout(120)
     void shouldLoseNoStoreOfAChildThatSharesTheMemory(String backing, int pages, int pageSize, int hugepages)
             throws Exception {
         JsonNode status = run("shared", backing, pages, pageSize, hugepages);
@@ -90,7 +87,6 @@ class RegisteredRamTest {
     @ParameterizedTest
     @Tag("soak")
     @CsvSource({"memfd, 512, 4096, 0", "hugetlb, 80, 2097152, 84", "anonymous, 512, 4096, 0"})
-    @Timeout(120)
     void shouldServeAChildThatOutlivesItsParent(String backing, int pages, int pageSize, int hugepages)
             throws Exception {
         JsonNode status = run("heir", backing, pages, pageSize, hugepages);
@@ -111,7 +107,6 @@ class RegisteredRamTest {
 
     @ParameterizedTest
     @CsvSource({"memfd, 512, 4096, 0", "hugetlb, 80, 2097152, 68"})
-    @Timeout(120)
     void shouldMapWhatTheVmmWrotePastItsMapping(String backing, int pages, int pageSize, int hugepages)
             throws Exception {
         JsonNode status = run("minor", backing, pages, pageSize, hugepages);

@@ -28,7 +28,6 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,14 +74,12 @@ class ShardsTest {
 
     @NeedsUserfaultfd
     @Test
-    @Timeout(120)
     void shouldMovePagesThroughAllShardsAndGetAllLinksBack() {
         requireAllLinksBack(2, 2);
     }
 
     @ParameterizedTest
     @CsvSource({"3, 1", "1, 4"})
-    @Timeout(120)
     void shouldMovePagesThroughAllShardsWhenTheNodesHaveDifferentNumbers(int shardsOfA, int shardsOfB) {
         requireAllLinksBack(shardsOfA, shardsOfB);
     }
@@ -157,7 +154,6 @@ class ShardsTest {
 
     /** A node that starts anew, with another number of shards, is linked with again. */
     @Test
-    @Timeout(120)
     void shouldLinkWithAPeerThatComesBackWithMoreShards() throws Exception {
         start(2, 1);
         for (int shards : new int[] {4, 1, 3}) {
@@ -174,7 +170,6 @@ class ShardsTest {
     /** The part that faults gets the pages of the one that does not, and back; never do both together have more than the limit. */
     @NeedsUserfaultfd
     @Test
-    @Timeout(120)
     void shouldMoveTheLimitToWhereTheFaultsAre() {
         start(2, 1);
         Guests guests = new Guests(cluster, "a", "b");
@@ -217,7 +212,6 @@ class ShardsTest {
     /** What was here when a guest ended is fetched ahead for the next, however either of them was cut. */
     @NeedsUserfaultfd
     @Test
-    @Timeout(120)
     void shouldPrefetchFormerlyResidentPagesWhenTheNumberOfPagersChanges() {
         start(2, 1);
         Guests guests = new Guests(cluster, "a", "b");

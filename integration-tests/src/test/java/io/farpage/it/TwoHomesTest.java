@@ -192,17 +192,16 @@ class TwoHomesTest {
                 // In a thread of its own: if b holds it up, b must go on before it can end.
                 AtomicReference<String> wrong = new AtomicReference<>("");
                 Thread reader = Thread.ofPlatform().daemon().start(() -> wrong.set(goThroughPagesOfC(ram)));
-                boolean done = reader.join(Duration.ofSeconds(10));
-                boolean waits = stuck.stream().allMatch(Thread::isAlive);
+                List<Thread> waiting = List.copyOf(stuck);
                 stuck.add(reader);
-                assertTrue(done, () -> "pages of c wait for b: " + guests.status(SPACE));
+                Deadlines.join("pages of c, without b", Deadlines.SHORT, reader);
+                assertTrue(waiting.stream().allMatch(Thread::isAlive), "b answered although it was stopped");
                 assertEquals("", wrong.get());
-                assertTrue(waits, "b answered although it was stopped");
             } finally {
                 cluster.agent("b").process().resume();
                 // Before the memory goes: none of them may touch it any more.
                 for (Thread thread : stuck) {
-                    assertTrue(thread.join(Deadlines.LONG), "a page of b never came");
+                    Deadlines.join("a page of b", Deadlines.LONG, thread);
                 }
             }
             assertArrayEquals(Pages.of(SEED, 0, PAGE), ram.read(0));

@@ -92,20 +92,24 @@ public final class Deadlines {
 
         /** Fails if the deadline is over. */
         public void check() {
-            if (System.nanoTime() - readNanos < intervalNanos) {
-                return;
-            }
-            Reading now = PROBE.read();
-            readNanos = now.nanos();
-            deadline.onReading(now);
-            if (deadline.isOver()) {
+            if (isOver()) {
                 throw new AssertionError(
                         deadline.describe() + mismatch.map(last -> "\n" + last).orElse(""));
             }
-            if (deadline.isProlonged() && !said) {
-                said = true; // once: the time limit of the test may end this wait, and then nothing else tells
-                System.err.println(deadline.describe() + "; goes on");
+        }
+
+        /** Whether the deadline is over. */
+        public boolean isOver() {
+            if (System.nanoTime() - readNanos >= intervalNanos) {
+                Reading now = PROBE.read();
+                readNanos = now.nanos();
+                deadline.onReading(now);
+                if (deadline.isProlonged() && !said) {
+                    said = true; // once: the time limit of the test may end this wait, and then nothing else tells
+                    System.err.println(deadline.describe() + "; goes on");
+                }
             }
+            return deadline.isOver();
         }
 
         private ConditionEvaluationListener<Object> listener() {

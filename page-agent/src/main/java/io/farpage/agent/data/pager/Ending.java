@@ -37,13 +37,14 @@ final class Ending {
         return flush == null || flush.isBusy();
     }
 
-    /** Runs a duty cycle. Returns the amount of work. */
+    /** Runs a duty cycle. Returns how many pages were examined. */
     int doWork() {
         if (workingSet == null) {
-            if (scan.doWork(MAX_EXAMINED)) {
+            int examined = scan.doWork(MAX_EXAMINED);
+            if (scan.isDone()) {
                 workingSet = scan.found();
             }
-            return 1;
+            return examined;
         }
         return flush == null || flush.isDone() ? 0 : flush.doWork();
     }

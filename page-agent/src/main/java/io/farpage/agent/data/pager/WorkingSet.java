@@ -37,15 +37,21 @@ public final class WorkingSet {
          * Examines some pages more.
          *
          * @param most pages to examine
-         * @return whether all were examined
+         * @return how many were examined
          */
-        boolean doWork(int most) {
+        int doWork(int most) {
+            int from = page;
             int end = page + Math.min(most, table.pages() - page);
             for (int at = table.nextResident(page, end); at < end; at = table.nextResident(at + 1, end)) {
                 add(at);
             }
             page = end;
-            return end == table.pages();
+            return end - from;
+        }
+
+        /** Whether all pages were examined. */
+        boolean isDone() {
+            return page == table.pages();
         }
 
         private void add(int at) {

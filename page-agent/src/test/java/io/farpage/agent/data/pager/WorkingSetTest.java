@@ -52,8 +52,9 @@ class WorkingSetTest {
             table.setState(page, PageTable.DIRTY);
         }
         WorkingSet.Scan scan = new WorkingSet.Scan(table);
-        while (!scan.doWork(7)) {
-            // Goes on where it stopped.
+        while (!scan.isDone()) {
+            int examined = scan.doWork(7);
+            assertTrue(examined > 0 && examined <= 7, examined + " pages"); // goes on where it stopped
         }
         assertEquals(pages(all(table)), pages(scan.found()));
         assertEquals(10, scan.found().pages());
@@ -61,7 +62,8 @@ class WorkingSetTest {
 
     private static WorkingSet all(PageTable table) {
         WorkingSet.Scan scan = new WorkingSet.Scan(table);
-        assertTrue(scan.doWork(table.pages()));
+        assertEquals(table.pages(), scan.doWork(table.pages()));
+        assertTrue(scan.isDone());
         return scan.found();
     }
 

@@ -24,9 +24,14 @@ import java.lang.classfile.MethodModel;
 import java.lang.classfile.instruction.MonitorInstruction;
 import java.lang.reflect.AccessFlag;
 import java.net.URI;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -226,6 +231,25 @@ class ArchitectureTest {
     @Test
     void shouldHaveNoCyclesBetweenPackages() {
         slices().matching("io.farpage.(**)").should().beFreeOfCycles().check(ALL);
+    }
+
+    /** A wait of a fixed time, the same on a loaded machine, fails there. */
+    @Test
+    void shouldWaitInTheseTestsByDeadlinesThatScale() {
+        JavaClasses tests = new ClassFileImporter().importPackages("io.farpage.it");
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.farpage.it.deadlines")
+                .should()
+                .dependOnClassesThat()
+                .haveFullyQualifiedName("org.awaitility.Awaitility")
+                .orShould()
+                .callMethod(ConditionFactory.class, "atMost", Duration.class)
+                .orShould()
+                .callMethod(Future.class, "get", long.class, TimeUnit.class)
+                .orShould()
+                .callMethod(CompletableFuture.class, "get", long.class, TimeUnit.class)
+                .check(tests);
     }
 
     @Test

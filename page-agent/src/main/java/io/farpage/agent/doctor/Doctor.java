@@ -11,6 +11,7 @@ import io.farpage.linux.uffd.Userfaultfd;
 import io.farpage.verbs.VerbsProvider;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 
@@ -38,11 +39,21 @@ public final class Doctor {
      * @param rdma the provider that an agent with this configuration would use
      */
     public static Doctor of(Config config, Tree tree, VerbsProvider rdma) {
-        return new Doctor(config, tree, rdma, Doctor::userfaultfdFeatures, Commands::run);
+        return new Doctor(config, tree, rdma, () -> userfaultfd(0), Commands::run);
     }
 
-    private static long userfaultfdFeatures() {
-        try (Userfaultfd opened = Userfaultfd.open(0)) {
+    /**
+     * Opens a userfaultfd for a moment, as a guest's VMM does.
+     *
+     * @param features that it asks for, as {@link Userfaultfd#open} takes them
+     * @return the finding if this user may not have one; empty otherwise
+     */
+    public static Optional<Line> userfaultfdRefusal(long features) {
+        return HostChecks.userfaultfdRefusal(Tree.REAL, () -> userfaultfd(features));
+    }
+
+    private static long userfaultfd(long features) {
+        try (Userfaultfd opened = Userfaultfd.open(features)) {
             return opened.features();
         }
     }
@@ -72,7 +83,7 @@ public final class Doctor {
                 .one(MemoryChecks::transparentHugepages)
                 .one(MemoryChecks::swap)
                 .all(MemoryChecks::controlGroups)
-                .one(facts -> HostChecks.userfaultfd(facts, userfaultfd))
+                .one(facts -> HostChecks.userfaultfd(facts.tree(), userfaultfd))
                 .one(HostChecks::kvm)
                 .all(HostChecks::iommu)
                 .one(HostChecks::governor)

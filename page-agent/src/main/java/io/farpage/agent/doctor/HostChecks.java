@@ -4,6 +4,7 @@ import static io.farpage.agent.doctor.Line.check;
 
 import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.data.shard.IdleStrategy;
+import io.farpage.linux.Errno;
 import io.farpage.linux.ErrnoName;
 import io.farpage.linux.PosixException;
 import java.util.ArrayList;
@@ -33,39 +34,54 @@ final class HostChecks {
             new Feature(12, "WP_HUGETLBFS_SHMEM (eviction)"),
             new Feature(14, "POISON (poisoning of lost pages)"));
 
+    private static final Line.Check USERFAULTFD = check("paging.userfaultfd", "userfaultfd");
+
     private HostChecks() {}
 
     /** @param open as of {@link Doctor} */
-    static Line userfaultfd(Host host, LongSupplier open) {
-        Line.Check check = check("paging.userfaultfd", "userfaultfd");
-        long features;
+    static Line userfaultfd(Tree tree, LongSupplier open) {
         try {
-            features = open.getAsLong();
+            return opened(open.getAsLong());
         } catch (PosixException e) {
-            return refused(host.tree(), check, ErrnoName.of(e.errno()));
+            return refused(tree, e.errno());
         }
+    }
+
+    /** The line of {@link #userfaultfd} if {@code open} is refused; empty if it gets one, whatever features that has. */
+    static Optional<Line> userfaultfdRefusal(Tree tree, LongSupplier open) {
+        try {
+            long _ = open.getAsLong();
+            return Optional.empty();
+        } catch (PosixException e) {
+            return Optional.of(refused(tree, e.errno()));
+        }
+    }
+
+    private static Line opened(long features) {
         String missing = FEATURES.stream()
                 .filter(feature -> (features >>> feature.bit & 1) == 0)
                 .map(Feature::name)
                 .collect(Collectors.joining(", "));
         String detail = "can be opened, features 0x" + Long.toHexString(features);
         return missing.isEmpty()
-                ? check.ok(detail)
-                : check.warn(detail + ", without " + missing, "uname -r  # a newer kernel has them: Linux 6.6 has all");
+                ? USERFAULTFD.ok(detail)
+                : USERFAULTFD.warn(
+                        detail + ", without " + missing, "uname -r  # a newer kernel has them: Linux 6.6 has all");
     }
 
-    private static Line refused(Tree tree, Line.Check check, String errno) {
+    private static Line refused(Tree tree, int errno) {
+        String error = ErrnoName.of(errno);
         Optional<String> sysctl = tree.text("/proc/sys/vm/unprivileged_userfaultfd");
-        if (tree.isUsable("/dev/userfaultfd")) {
-            return check.ok("the system call gives " + errno + ", but /dev/userfaultfd may be opened");
+        if (errno == Errno.EINVAL) {
+            return USERFAULTFD.warn(error + ": this kernel lacks a feature", "uname -r  # Linux 6.6 has all");
         }
         if (sysctl.isEmpty()) {
-            return check.warn(
-                    errno + ": this kernel has none, or a container's seccomp profile forbids it",
+            return USERFAULTFD.warn(
+                    error + ": this kernel has none, or a container's seccomp profile forbids it",
                     "grep CONFIG_USERFAULTFD /boot/config-$(uname -r)");
         }
-        return check.warn(
-                errno + ": not permitted to this user, vm.unprivileged_userfaultfd is " + sysctl.get()
+        return USERFAULTFD.warn(
+                error + ": not permitted to this user, vm.unprivileged_userfaultfd is " + sysctl.get()
                         + "; the process whose memory is paged needs it",
                 "sysctl -w vm.unprivileged_userfaultfd=1");
     }

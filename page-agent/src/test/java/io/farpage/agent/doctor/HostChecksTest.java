@@ -244,12 +244,22 @@ final class HostChecksTest {
         };
 
         Line denied = line(host.examine(DEFAULTS, refused, Optional.empty()), "paging.userfaultfd");
-        host.write("/dev/userfaultfd", "");
-        Line byDevice = line(host.examine(DEFAULTS, refused, Optional.empty()), "paging.userfaultfd");
 
         assertEquals(Level.WARN, denied.level());
         assertEquals("sysctl -w vm.unprivileged_userfaultfd=1", denied.fix());
-        assertEquals(Level.OK, byDevice.level());
+        assertEquals(Optional.of(denied), HostChecks.userfaultfdRefusal(host.tree(), refused));
+    }
+
+    @Test
+    void shouldRefuseAGuestThatAsksForAFeatureThatTheKernelLacks() {
+        Tree tree = new FakeHost(directory).tree();
+        Line lacking = HostChecks.userfaultfdRefusal(tree, () -> {
+                    throw new PosixException("UFFDIO_API", Errno.EINVAL);
+                })
+                .orElseThrow();
+
+        assertTrue(lacking.detail().contains("lacks a feature"), lacking.detail());
+        assertEquals(Optional.empty(), HostChecks.userfaultfdRefusal(tree, () -> 0), "opened, with no feature");
     }
 
     @Test

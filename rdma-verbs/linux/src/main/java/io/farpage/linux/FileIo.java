@@ -1,12 +1,14 @@
 package io.farpage.linux;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.invoke.MethodHandle;
 
-/** Calls on any file descriptor (read(2), readv(2), write(2), fcntl(2), close(2)). */
+/** Calls on any file descriptor (open(2), read(2), readv(2), write(2), fcntl(2), close(2)). */
 public final class FileIo {
     private static final MethodHandle read$mh = ofBuffer("read");
     private static final MethodHandle write$mh = ofBuffer("write");
@@ -17,6 +19,8 @@ public final class FileIo {
     private static final int O_NONBLOCK = 0x800;
     private static final MethodHandle fcntl$mh =
             Libc.capturing("fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), 2);
+    private static final MethodHandle open$mh =
+            Libc.capturing("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT), 2);
     private static final MethodHandle close$mh = Libc.capturing("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private FileIo() {}
@@ -68,6 +72,20 @@ public final class FileIo {
                             ? flags
                             : errno.check((long) (int)
                                     fcntl$mh.invokeExact(errno.segment(), fd, F_SETFL, (int) flags | O_NONBLOCK)));
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /**
+     * Opens a file that exists.
+     *
+     * @param flags {@code O_}… of open(2)
+     * @return the descriptor, or a negative error number
+     */
+    public static int open(Errno errno, String path, int flags) {
+        try (Arena arena = Arena.ofConfined()) {
+            return errno.check((int) open$mh.invokeExact(errno.segment(), arena.allocateFrom(path), flags));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

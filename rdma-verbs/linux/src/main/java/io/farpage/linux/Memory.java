@@ -47,8 +47,6 @@ public final class Memory {
             Libc.capturing("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
     private static final MethodHandle mlock$mh =
             Libc.capturing("mlock", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle open$mh =
-            Libc.capturing("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT), 2);
     private static final MethodHandle mbind$mh = Libc.capturing(
             "syscall",
             FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG),
@@ -129,19 +127,14 @@ public final class Memory {
      */
     public static SystemCall touch(long address, long length, long pageBytes) {
         Errno errno = Errno.ofThread();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment path = arena.allocateFrom("/dev/zero");
-            int fd = (int) open$mh.invokeExact(errno.segment(), path, O_RDONLY_CLOEXEC);
-            if (fd < 0) {
-                return SystemCall.of(fd, errno);
-            }
-            try {
-                return fill(errno, fd, address, length, pageBytes);
-            } finally {
-                FileIo.close(errno, fd);
-            }
-        } catch (Throwable t) {
-            throw Libc.unexpected(t);
+        int fd = FileIo.open(errno, "/dev/zero", O_RDONLY_CLOEXEC);
+        if (fd < 0) {
+            return new SystemCall(-1, -fd);
+        }
+        try {
+            return fill(errno, fd, address, length, pageBytes);
+        } finally {
+            FileIo.close(errno, fd);
         }
     }
 

@@ -24,7 +24,8 @@ import java.util.List;
  * fill missing pages with zeros.
  */
 public final class Handoff implements AutoCloseable {
-    private static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
+    /** Features of userfaultfd that the memory of a guest needs. */
+    public static final long FEATURES = Userfaultfd.FEATURE_MISSING_SHMEM
             | Userfaultfd.FEATURE_MISSING_HUGETLBFS
             | Userfaultfd.FEATURE_PAGEFAULT_FLAG_WP
             | Userfaultfd.FEATURE_WP_HUGETLBFS_SHMEM
@@ -81,7 +82,8 @@ public final class Handoff implements AutoCloseable {
             throw new CommandException(
                     e.getMessage()
                             + (e.errno() == Errno.EPERM
-                                    ? "; allow it with sysctl vm.unprivileged_userfaultfd=1 or CAP_SYS_PTRACE"
+                                    ? "; allow one of: setfacl -m u:USER:rw /dev/userfaultfd,"
+                                            + " sysctl vm.unprivileged_userfaultfd=1, CAP_SYS_PTRACE"
                                     : ""),
                     e);
         } finally {

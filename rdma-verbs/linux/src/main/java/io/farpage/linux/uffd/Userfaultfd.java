@@ -47,7 +47,10 @@ public final class Userfaultfd implements PageFaults {
     private static final int O_CLOEXEC_NONBLOCK = 0x80800;
     private static final int UFFD_USER_MODE_ONLY = 1;
     private static final long UFFD_API = 0xaa;
+    private static final String DEVICE = "/dev/userfaultfd";
+    private static final int O_RDWR_CLOEXEC = 0x80002;
 
+    private static final long USERFAULTFD_IOC_NEW = 0xaa00L;
     private static final long UFFDIO_API = 0xc018aa3fL;
     private static final long UFFDIO_REGISTER = 0xc020aa00L;
     private static final long UFFDIO_WAKE = 0x8010aa02L;
@@ -80,11 +83,12 @@ public final class Userfaultfd implements PageFaults {
     }
 
     /**
-     * Opens one for this process's memory, non-blocking and closed on exec.
+     * Opens one for this process's memory, non-blocking and closed on exec: with the system call, or from {@code /dev/userfaultfd} if the call
+     * is refused.
      *
      * @param features {@code FEATURE_}… or-ed together
-     * @throws PosixException if it cannot be had: EPERM without CAP_SYS_PTRACE where vm.unprivileged_userfaultfd is 0, EINVAL if the
-     *     kernel lacks one of the features
+     * @throws PosixException EPERM without CAP_SYS_PTRACE where vm.unprivileged_userfaultfd is 0 and this user may not open the device, EINVAL
+     *     if the kernel lacks one of the features
      */
     public static Userfaultfd open(long features) {
         return open(features, O_CLOEXEC_NONBLOCK);
@@ -102,8 +106,15 @@ public final class Userfaultfd implements PageFaults {
     private static Userfaultfd open(long features, int flags) {
         Errno errno = Errno.create();
         try {
-            long fd = (long) syscall$mh.invokeExact(errno.segment(), SYS_USERFAULTFD, flags);
-            Userfaultfd opened = new Userfaultfd(errno.require((int) fd, "userfaultfd"));
+            long fd = errno.check((long) syscall$mh.invokeExact(errno.segment(), SYS_USERFAULTFD, flags));
+            // ENOSYS: a seccomp filter, as containers have it.
+            if (fd == -Errno.EPERM || fd == -Errno.ENOSYS) {
+                fd = ofDevice(errno, flags, fd);
+            }
+            if (fd < 0) {
+                throw new PosixException("userfaultfd", (int) -fd);
+            }
+            Userfaultfd opened = new Userfaultfd((int) fd);
             long have = opened.api(features);
             if (have < 0) {
                 opened.close();
@@ -113,6 +124,19 @@ public final class Userfaultfd implements PageFaults {
             return opened;
         } catch (Throwable t) {
             throw Libc.unexpected(t);
+        }
+    }
+
+    /** One from the device, whose permissions decide instead of the sysctl; {@code refused} if this user may not open that. */
+    private static long ofDevice(Errno errno, int flags, long refused) {
+        int device = FileIo.open(errno, DEVICE, O_RDWR_CLOEXEC);
+        if (device < 0) {
+            return refused;
+        }
+        try {
+            return ioctl(errno, device, USERFAULTFD_IOC_NEW, flags);
+        } finally {
+            FileIo.close(errno, device);
         }
     }
 
@@ -218,9 +242,13 @@ public final class Userfaultfd implements PageFaults {
     }
 
     private int ioctl(long request) {
+        // SAFETY: the argument is larger than any structure that these requests read or write.
+        return ioctl(errno, fd, request, argument.address());
+    }
+
+    private static int ioctl(Errno errno, int fd, long request, long argument) {
         try {
-            // SAFETY: the argument is larger than any structure that these requests read or write.
-            return errno.check((int) ioctl$mh.invokeExact(errno.segment(), fd, request, argument.address()));
+            return errno.check((int) ioctl$mh.invokeExact(errno.segment(), fd, request, argument));
         } catch (Throwable t) {
             throw Libc.unexpected(t);
         }

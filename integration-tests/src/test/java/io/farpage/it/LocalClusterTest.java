@@ -4,6 +4,7 @@ import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.deadlines.Deadlines;
@@ -17,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +28,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -39,6 +42,9 @@ class LocalClusterTest {
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath().normalize();
     private static final Path HUGEPAGES = Path.of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+
+    private static final List<String> NOBODY =
+            List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all");
 
     /** Five JVMs start, on a machine that may be busy. */
     private static final Duration DEADLINE = Duration.ofMinutes(3);
@@ -64,8 +70,12 @@ class LocalClusterTest {
     }
 
     private String run(int code, String command, String... more) {
-        List<String> line =
-                new ArrayList<>(List.of(ROOT.resolve("bin/farpage").toString(), command, "--state", state.toString()));
+        return run(code, List.of(), command, more);
+    }
+
+    private String run(int code, List<String> prefix, String command, String... more) {
+        List<String> line = new ArrayList<>(prefix);
+        line.addAll(List.of(ROOT.resolve("bin/farpage").toString(), command, "--state", state.toString()));
         line.addAll(List.of(more));
         try (ChildJvm child = ChildJvm.launch("farpage-" + command, line, Map.of(), scratch)) {
             await(String.join(" ", line), DEADLINE).until(() -> !child.isAlive());
@@ -145,6 +155,66 @@ class LocalClusterTest {
         assertTrue(Files.deleteIfExists(state.resolve("precious")));
         assertTrue(run(0, "down").contains("nothing of the cluster is left"));
         assertTrue(run(0, "down").contains("no cluster in"));
+    }
+
+    @Test
+    void shouldTellAnOrdinaryUserAllThatIsMissingBeforeItStartsAnything() throws Exception {
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can become another user");
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/setpriv")), "setpriv (package util-linux) is missing");
+        assumeTrue(
+                Files.readString(Path.of("/proc/sys/vm/unprivileged_userfaultfd"))
+                        .startsWith("0"),
+                "vm.unprivileged_userfaultfd is 1, so all users may have a userfaultfd");
+        assumeFalse(succeedsAsNobody("test", "-w", "/dev/userfaultfd"), "all users may open /dev/userfaultfd");
+        assumeTrue(
+                succeedsAsNobody(ROOT.resolve("bin/java-home").toString())
+                        && succeedsAsNobody(
+                                "test", "-r", ROOT.resolve("target/farpage/lib").toString()),
+                "user 65534 can run no program of " + ROOT);
+        Files.setPosixFilePermissions(scratch, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+        String said = run(1, NOBODY, "up", "--local", "2", "--guest", "--pool", "64TiB");
+
+        assertTrue(
+                said.contains("farpage: the guest needs a userfaultfd: EPERM: not permitted to this user,"
+                        + " vm.unprivileged_userfaultfd is 0"),
+                said);
+        assertTrue(said.contains("; fix: sysctl -w vm.unprivileged_userfaultfd=1, or run this as root"), said);
+        assertTrue(said.contains("farpage: the cluster needs "), said);
+        assertFalse(said.contains("reserve"), said);
+        assertEquals(Map.of(), members());
+        try (Stream<Path> left = Files.list(scratch)) {
+            assertEquals(List.of(), left.toList());
+        }
+    }
+
+    private boolean succeedsAsNobody(String... command) throws Exception {
+        List<String> line = new ArrayList<>(NOBODY);
+        line.addAll(List.of(command));
+        return new ProcessBuilder(line)
+                        .redirectErrorStream(true)
+                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                        .start()
+                        .waitFor()
+                == 0;
+    }
+
+    /** A process that is killed with SIGKILL gives nothing back itself. */
+    @Test
+    @Tag("soak")
+    void shouldGiveAllHugepagesBackThoughEveryProcessWasKilled() throws Exception {
+        boolean given = false;
+        for (int attempt = 0; attempt < ATTEMPTS && !given; attempt++) {
+            long before = hugepages();
+            String up = run(0, "up", "--local", "1", "--pool", "2MiB");
+            assumeTrue(up.contains("reserved 10 hugepages of 2MiB"), up);
+            kill("local-1");
+            kill("coordinator");
+            String down = run(0, "down");
+            assertTrue(down.contains("gave 10 hugepages back"), down);
+            given = hugepages() == before;
+        }
+        assertTrue(given, "hugepages stay reserved");
     }
 
     @Test

@@ -34,7 +34,7 @@ public final class DownCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-        StateFolder folder = state.open();
+        StateFolder folder = state.folder();
         LocalCluster cluster = new LocalCluster(folder, out);
         if (!Files.exists(folder.path()) && !cluster.isLeft()) {
             out.printf("no cluster in %s%n", folder.path());

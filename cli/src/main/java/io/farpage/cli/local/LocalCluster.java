@@ -13,8 +13,6 @@ import io.farpage.pool.hugepages.HugepageSize;
 import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +32,7 @@ final class LocalCluster {
     private static final Logger LOG = LoggerFactory.getLogger(LocalCluster.class);
 
     /** Where the commands of an operator look for a coordinator if they are told nothing. */
-    private static final int USUAL_PORT = 7400;
+    static final int USUAL_PORT = 7400;
 
     static final String USUAL_URL = "http://127.0.0.1:" + USUAL_PORT;
 
@@ -74,9 +72,9 @@ final class LocalCluster {
     }
 
     /** Starts it; returns the URL of the coordinator. If that fails, all is ended, and the logs stay. */
-    String start(Plan plan) throws IOException, InterruptedException {
+    String start(Plan plan, HostFacts facts) throws IOException, InterruptedException {
         try {
-            return startAll(plan);
+            return startAll(plan, facts);
         } catch (IOException | InterruptedException | RuntimeException e) {
             endProcesses();
             giveHugepagesBack();
@@ -85,10 +83,10 @@ final class LocalCluster {
         }
     }
 
-    private String startAll(Plan plan) throws IOException, InterruptedException {
-        Kept kept = reserve(plan);
+    private String startAll(Plan plan, HostFacts facts) throws IOException, InterruptedException {
+        Kept kept = reserve(plan, facts.hugepagesToReserve(plan));
         Processes processes = new Processes(folder.path());
-        processes.start(Plan.COORDINATOR, "coordinator", plan.coordinatorArguments(freePort()));
+        processes.start(Plan.COORDINATOR, "coordinator", plan.coordinatorArguments(facts.port()));
         Path port = folder.file("coordinator.port");
         processes.await("the coordinator listens", START_DEADLINE, () -> Files.exists(port));
         String url = "http://127.0.0.1:" + Files.readString(port).strip();
@@ -108,15 +106,30 @@ final class LocalCluster {
         return url;
     }
 
-    private Kept reserve(Plan plan) throws IOException {
-        HugepageReservation reservation = HugepageReservation.additional(HugepageSize.TWO_MIB, plan.hugepages());
-        Kept kept = new Kept(StateFolder.boot(), reservation.keep(), plan.agents(), Optional.empty());
-        folder.write(kept);
-        if (kept.hugepages() > 0) {
-            out.printf("reserved %d hugepages of 2MiB%n", kept.hugepages());
-        } else {
-            out.printf("pools of small pages, unless hugepages are free: %s%n", reservation.description());
+    private Kept reserve(Plan plan, long pages) throws IOException {
+        if (pages == 0) {
+            return record(plan, 0, "pools of the hugepages that are free");
         }
+        HugepageReservation reservation = HugepageReservation.additional(HugepageSize.TWO_MIB, pages);
+        long kept = reservation.keep();
+        try {
+            return record(
+                    plan,
+                    kept,
+                    kept > 0
+                            ? "reserved %d hugepages of 2MiB".formatted(kept)
+                            : "pools of small pages, unless hugepages are free: " + reservation.description());
+        } catch (IOException e) {
+            // No record will tell 'down' of them.
+            HugepageReservation.giveBack(HugepageSize.TWO_MIB, kept);
+            throw e;
+        }
+    }
+
+    private Kept record(Plan plan, long hugepages, String message) throws IOException {
+        Kept kept = new Kept(StateFolder.boot(), hugepages, plan.agents(), Optional.empty());
+        folder.write(kept);
+        out.println(message);
         out.flush();
         return kept;
     }
@@ -154,15 +167,6 @@ final class LocalCluster {
         if (program.execute(arguments.toArray(String[]::new)) != 0) {
             throw new LocalClusterException(
                     "%s %s failed".formatted(program.getCommandName(), String.join(" ", arguments)));
-        }
-    }
-
-    /** The usual port, or 0 for any if that is in use. */
-    private static int freePort() {
-        try (ServerSocket _ = new ServerSocket(USUAL_PORT, 1, InetAddress.getLoopbackAddress())) {
-            return USUAL_PORT;
-        } catch (IOException e) {
-            return 0;
         }
     }
 

@@ -76,9 +76,19 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
         return folder.resolve("guest.vmm");
     }
 
-    /** Hugepages of 2 MiB for all pools: what is exported, what fetched pages arrive in, and a header. */
-    long hugepages() {
-        return agents * (poolBytes + STAGING + UNIT) / UNIT;
+    /** Hugepages of 2 MiB for the pool of an agent: what is exported, what fetched pages arrive in, and a header. */
+    long hugepagesOfEach() {
+        return (poolBytes + STAGING + UNIT) / UNIT;
+    }
+
+    /** Processes that are started. */
+    int processes() {
+        return 1 + agents + (guestBytes.isPresent() ? 1 : 0);
+    }
+
+    /** Of the guest's memory, so much may be resident; 0 without a guest. */
+    long residentBytes() {
+        return guestBytes.orElse(0) / RESIDENT / PAGE * PAGE;
     }
 
     List<String> coordinatorArguments(int port) {
@@ -121,7 +131,7 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
                 "--size",
                 Long.toString(bytes),
                 "--local",
-                Long.toString(bytes / RESIDENT / PAGE * PAGE),
+                Long.toString(residentBytes()),
                 "--replicas",
                 Integer.toString(Math.min(2, agents - 1))));
         names().stream().skip(1).forEach(home -> arguments.addAll(List.of("--home", home)));
@@ -155,7 +165,8 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
     List<String> describe() {
         List<String> lines = new ArrayList<>();
         lines.add("files in %s".formatted(folder));
-        lines.add("reserve %d hugepages of 2MiB, or use small pages if they cannot be had".formatted(hugepages()));
+        lines.add("reserve %d hugepages of 2MiB, or use small pages if they cannot be had"
+                .formatted(agents * hugepagesOfEach()));
         lines.add("start %s: %s".formatted(COORDINATOR, String.join(" ", coordinatorArguments(0))));
         names().forEach(name -> lines.add(
                 "start %s: %s".formatted(name, String.join(" ", agentArguments(name, "http://127.0.0.1:PORT")))));

@@ -1,5 +1,7 @@
 package io.farpage.cli.local;
 
+import io.farpage.agent.rest.SocketDirectory;
+import io.farpage.cli.local.HostFacts.Obstacle;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -19,6 +21,7 @@ import tools.jackson.core.JacksonException;
 final class StateFolder {
 
     private static final String RECORD = "cluster.json";
+    private static final String FRESH_RECORD = RECORD + ".tmp";
     private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");
 
     /** The address of a Unix socket has room for so many bytes, and the longest name in the folder is local-16.sock. */
@@ -62,7 +65,11 @@ final class StateFolder {
      * when the folder is deleted: of two processes that lock a file of one name, one may hold a lock on a file that was unlinked.
      */
     FileChannel lock() throws IOException {
-        Path beside = path.resolveSibling(".%s.lock".formatted(path.getFileName()));
+        require(unwritable());
+        Path beside = lockFile();
+        if (SocketDirectory.own().equals(beside.getParent())) {
+            SocketDirectory.makeOwn();
+        }
         Files.createDirectories(beside.getParent());
         FileChannel channel = FileChannel.open(beside, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         try {
@@ -70,13 +77,19 @@ final class StateFolder {
                 throw new LocalClusterException(
                         "another 'farpage up' or 'farpage down' is at work in %s; wait for its end".formatted(path));
             }
-            requireOwn();
+            require(foreign());
             make();
             return channel;
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
         }
+    }
+
+    private static void require(Optional<Obstacle> none) {
+        none.ifPresent(obstacle -> {
+            throw new LocalClusterException(obstacle.toString());
+        });
     }
 
     private static boolean isTaken(FileChannel channel) throws IOException {
@@ -91,18 +104,60 @@ final class StateFolder {
         Files.createDirectories(path);
     }
 
-    private void requireOwn() throws IOException {
-        if (Files.isDirectory(path) && !Files.exists(file(RECORD))) {
-            try (Stream<Path> found = Files.list(path)) {
-                // An earlier version had its lock file in the folder.
-                Optional<Path> other =
-                        found.filter(file -> !file.endsWith("lock")).findFirst();
-                if (other.isPresent()) {
-                    throw new LocalClusterException(
-                            "--state %s: has %s, which is not of a local cluster; give an empty or a new folder"
-                                    .formatted(path, other.get().getFileName()));
-                }
-            }
+    private Path lockFile() {
+        return path.resolveSibling(".%s.lock".formatted(path.getFileName()));
+    }
+
+    /** Why the folder cannot have the files of a cluster; empty if it can. Makes nothing. */
+    Optional<Obstacle> obstacle() {
+        return unwritable().or(this::foreign);
+    }
+
+    private Optional<Obstacle> unwritable() {
+        return Stream.of(lockFile(), file(RECORD))
+                .filter(file -> !isWritable(file))
+                .findFirst()
+                .map(file -> new Obstacle(
+                        "--state %s: user %s cannot write to %s"
+                                .formatted(path, System.getProperty("user.name"), nearest(file)),
+                        "give a folder that this user can write to"));
+    }
+
+    private static boolean isWritable(Path file) {
+        Path there = nearest(file);
+        boolean isPlace = there.equals(file) || (Files.isDirectory(there) && Files.isExecutable(there));
+        return isPlace && Files.isWritable(there);
+    }
+
+    /** The file or the nearest directory above it that exists. */
+    private static Path nearest(Path file) {
+        Path there = file;
+        while (!Files.exists(there)) {
+            there = Optional.ofNullable(there.getParent()).orElseThrow();
+        }
+        return there;
+    }
+
+    /** Bytes that are free where the folder is, or will be. */
+    long freeBytes() throws IOException {
+        return Files.getFileStore(nearest(path)).getUsableSpace();
+    }
+
+    private Optional<Obstacle> foreign() {
+        if (!Files.isDirectory(path) || Files.exists(file(RECORD))) {
+            return Optional.empty();
+        }
+        try (Stream<Path> found = Files.list(path)) {
+            // An earlier version had its lock file in the folder; an 'up' that has just begun has the record under its
+            // first name.
+            return found.filter(file -> !file.endsWith("lock") && !file.endsWith(FRESH_RECORD))
+                    .findFirst()
+                    .map(other -> new Obstacle(
+                            "--state %s: has %s, which is not of a local cluster".formatted(path, other.getFileName()),
+                            "give an empty or a new folder"));
+        } catch (IOException e) {
+            return Optional.of(
+                    new Obstacle("--state %s: cannot be read: %s".formatted(path, e), "give an empty or a new folder"));
         }
     }
 
@@ -122,7 +177,7 @@ final class StateFolder {
     }
 
     void write(Kept kept) throws IOException {
-        Path fresh = file(RECORD + ".tmp");
+        Path fresh = file(FRESH_RECORD);
         Files.writeString(fresh, Json.STRICT.writeValueAsString(kept));
         Files.move(fresh, file(RECORD), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }

@@ -1,7 +1,6 @@
 package io.farpage.cli.local;
 
 import io.farpage.agent.rest.SocketDirectory;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -23,10 +22,8 @@ final class StateOption {
         return folder == null;
     }
 
-    StateFolder open() throws IOException {
-        if (folder == null) {
-            SocketDirectory.makeOwn();
-        }
+    /** The folder, which need not exist. */
+    StateFolder folder() {
         return new StateFolder(Optional.ofNullable(folder)
                 .orElseGet(() -> SocketDirectory.own().resolve("local"))
                 .toAbsolutePath()

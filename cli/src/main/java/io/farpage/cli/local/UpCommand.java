@@ -1,10 +1,13 @@
 package io.farpage.cli.local;
 
 import io.farpage.bench.process.Programs;
+import io.farpage.cli.local.HostFacts.Obstacle;
 import io.farpage.config.BytesOption;
+import io.farpage.log.Printable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.channels.FileChannel;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -21,8 +24,9 @@ import picocli.CommandLine.Spec;
         name = "up",
         description = {
             "Starts a coordinator and agents on this host, and a guest if wanted; they run until 'farpage down'.",
-            "If the cluster runs already it says so; what a crash has left is ended first. Across hosts, 'coordinator"
-                    + " up INVENTORY' forms a cluster."
+            "Looks first whether this host has what the cluster needs, and if not names everything that is missing, with the fix, and starts"
+                    + " nothing. If the cluster runs already it says so; what a crash has left is ended first. Across hosts, 'coordinator up INVENTORY'"
+                    + " forms a cluster."
         },
         mixinStandardHelpOptions = true)
 public final class UpCommand implements Callable<Integer> {
@@ -64,7 +68,7 @@ public final class UpCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-        StateFolder folder = state.open();
+        StateFolder folder = state.folder();
         Plan plan =
                 new Plan(folder.path(), agents, pool, guest == null ? OptionalLong.empty() : OptionalLong.of(guest));
         if (dryRun) {
@@ -72,8 +76,13 @@ public final class UpCommand implements Callable<Integer> {
             out.flush();
             return 0;
         }
+        LocalCluster cluster = new LocalCluster(folder, out);
+        // Without the lock, so that a refusal leaves no lock file. What is left of a cluster may be what an obstacle is
+        // made of: it is ended first.
+        if (!cluster.isLeft() && isRefused(plan, HostFacts.read(plan, folder))) {
+            return 1;
+        }
         try (FileChannel _ = folder.lock()) {
-            LocalCluster cluster = new LocalCluster(folder, out);
             Optional<String> running = cluster.running();
             if (running.isPresent()) {
                 out.printf("the cluster runs already; 'farpage down' ends it%n");
@@ -85,9 +94,23 @@ public final class UpCommand implements Callable<Integer> {
                 cluster.end();
                 folder.make();
             }
-            printNext(out, plan, cluster.start(plan));
+            HostFacts facts = HostFacts.read(plan, folder);
+            if (isRefused(plan, facts)) {
+                folder.delete();
+                return 1;
+            }
+            printNext(out, plan, cluster.start(plan, facts));
         }
         return 0;
+    }
+
+    /** Whether the host lacks something; says all that it lacks. */
+    private boolean isRefused(Plan plan, HostFacts facts) {
+        PrintWriter err = Objects.requireNonNull(spec).commandLine().getErr();
+        List<Obstacle> obstacles = facts.obstacles(plan);
+        obstacles.forEach(obstacle -> err.println("farpage: " + Printable.of(obstacle.toString())));
+        err.flush();
+        return !obstacles.isEmpty();
     }
 
     private void printNext(PrintWriter out, Plan plan, String url) {

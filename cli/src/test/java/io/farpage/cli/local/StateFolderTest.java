@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -52,5 +54,23 @@ class StateFolderTest {
                 .contains("letter.txt"));
         Files.delete(foreign);
         folder().lock().close();
+    }
+
+    @Test
+    void shouldFindAnObstacleWhereNoFileCanBeMade() throws IOException {
+        assertEquals(Optional.empty(), folder().obstacle());
+        Path file = Files.createFile(directory.resolve("file"));
+        for (Path below : List.of(file.resolve("state"), file.resolve("deeper/state"))) {
+            String obstacle = new StateFolder(below).obstacle().orElseThrow().toString();
+            assertTrue(obstacle.contains("cannot write to " + file + "; fix: "), obstacle);
+        }
+        assertFalse(Files.exists(folder().path()));
+    }
+
+    @Test
+    void shouldSayHowManyBytesAreFreeWhereTheFolderWillBe() throws IOException {
+        long free = new StateFolder(directory.resolve("not/yet/made")).freeBytes();
+        assertTrue(free > 0, "free bytes: " + free);
+        assertFalse(Files.exists(directory.resolve("not")));
     }
 }

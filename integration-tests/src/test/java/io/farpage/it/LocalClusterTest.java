@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.NeedsUserfaultfd;
+import io.farpage.it.harness.ProcFs;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.Socket;
@@ -23,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -221,6 +223,10 @@ class LocalClusterTest {
     void shouldEndWhatACrashHasLeftAndStartAnew() throws Exception {
         URI first = url(run(0, "up", "--local", "1", "--pool", "2MiB"));
         assertEquals(Set.of("coordinator", "local-1"), members().keySet());
+        assertEquals(
+                List.of(),
+                ProcFs.realTimeThreads(
+                        Objects.requireNonNull(members().get("local-1")).pid()));
         assertTrue(run(0, "up", "--local", "1", "--pool", "2MiB").contains("runs already"));
         kill("coordinator");
         String again = run(0, "up", "--local", "1", "--pool", "2MiB");

@@ -112,6 +112,9 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
                         "api.socket=" + folder.resolve(name + ".sock"),
                         "pool.exported=" + poolBytes,
                         "pool.staging=" + STAGING,
+                        // Each agent has a budget of half of every CPU, so two of them could leave nothing to other
+                        // programs.
+                        "shard.realtime_priority=0",
                         "audit.file=off")
                 .forEach(setting -> arguments.addAll(List.of("--set", setting)));
         return arguments;

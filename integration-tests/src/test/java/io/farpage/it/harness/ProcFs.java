@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -15,6 +17,10 @@ import java.util.stream.Stream;
 public final class ProcFs {
     private static final int UTIME = 11;
     private static final int STIME = 12;
+    private static final int POLICY = 38;
+    /** SCHED_FIFO and SCHED_RR. */
+    private static final Set<String> REAL_TIME = Set.of("1", "2");
+
     private static final double TICKS_PER_SECOND = 100;
     private static final int BLOCKS_PER_PAGE = 8;
 
@@ -109,7 +115,7 @@ public final class ProcFs {
     public static double cpuSeconds(long pid) {
         try {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
-            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+            String[] fields = afterName(stat);
             return (Long.parseLong(fields[UTIME]) + Long.parseLong(fields[STIME])) / TICKS_PER_SECOND;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -172,6 +178,31 @@ public final class ProcFs {
             return blocks.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(blocks) / BLOCKS_PER_PAGE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Threads that the kernel schedules with a real-time priority at this moment, by their names. */
+    public static List<String> realTimeThreads(long pid) {
+        try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
+            return tasks.flatMap(task -> stat(task).stream())
+                    .filter(stat -> REAL_TIME.contains(afterName(stat)[POLICY]))
+                    .map(stat -> stat.substring(stat.indexOf('(') + 1, stat.lastIndexOf(')')))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The fields of a {@code stat} file from the third one on (proc_pid_stat(5)). */
+    private static String[] afterName(String stat) {
+        return stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+    }
+
+    private static Optional<String> stat(Path task) {
+        try {
+            return Optional.of(Files.readString(task.resolve("stat")));
+        } catch (IOException e) {
+            return Optional.empty(); // the thread has ended
         }
     }
 

@@ -153,7 +153,8 @@ public final class AgentKeys {
             "auto",
             "Real-time priority (SCHED_FIFO) of threads that move pages, which keeps faults short on a busy host. `auto`: 1 for"
                     + " threads that do not spin, where permitted. 0: none. Threads that do not spin leave half of every CPU to"
-                    + " others; a thread that spins takes the priority only if one is given.");
+                    + " others; a thread that spins takes the priority only if one is given. Several agents on one host have a budget each: set 0, as"
+                    + " `farpage up --local` does.");
 
     public static final Key<Integer> GUEST_DEPTH =
             Key.integer("guest.depth", 64, 4, 4096, "Transfers under way at once for each pager of a guest.");

@@ -10,6 +10,7 @@ import io.farpage.it.harness.DocumentedRefusals.Port;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -198,13 +199,21 @@ public final class HttpAttempts {
         }
     }
 
-    /** Nothing is sent after the handshake, so that no reset overtakes the alert. */
+    /**
+     * Nothing is sent after the handshake, so that no reset overtakes the alert. The server may close the connection while the client writes its last
+     * message: the alert is lost then, and the attempt is made again.
+     */
     private static String handshake(int port, SSLContext context) throws IOException {
-        try (SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket("127.0.0.1", port)) {
-            socket.startHandshake();
-            return "accepted: " + socket.getInputStream().read();
-        } catch (SSLException e) {
-            return String.valueOf(e.getMessage()).contains("Received fatal alert") ? "TLS alert" : e.toString();
+        Deadlines.Wait wait = Deadlines.begin("an alert, or none", Deadlines.SHORT);
+        while (true) {
+            try (SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket("127.0.0.1", port)) {
+                socket.startHandshake();
+                return "accepted: " + socket.getInputStream().read();
+            } catch (SSLException e) {
+                return String.valueOf(e.getMessage()).contains("Received fatal alert") ? "TLS alert" : e.toString();
+            } catch (SocketException e) {
+                wait.check();
+            }
         }
     }
 

@@ -61,9 +61,7 @@ class StandbyTest {
         settings.put("fetch.deadline", "60s");
         settings.put("api.socket", directory.resolve("a.sock").toString());
         active = cluster.launchAgent("a", settings).process();
-        // Its shard, which a host of its own would run, leaves the CPUs to others, as the one of "a" does for half of
-        // the time.
-        cluster.launchAgent("b", Map.of("shard.realtime_priority", "0"));
+        cluster.launchAgent("b", Map.of());
         cluster.agents().forEach(AgentProcess::awaitListening);
         cluster.awaitAllLinks();
     }
@@ -227,7 +225,8 @@ class StandbyTest {
                 "pool.exported", "8MiB",
                 "pool.staging", "4MiB",
                 "pool.hugepages", "off",
-                "shard.idle", "block"));
+                "shard.idle", "block",
+                "shard.realtime_priority", "0"));
         all.forEach((key, value) -> command.addAll(List.of("--set", key + "=" + value)));
         return ChildJvm.launch("upgrade", command, Map.of(), directory);
     }

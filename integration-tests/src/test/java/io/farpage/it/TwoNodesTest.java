@@ -13,6 +13,7 @@ import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.ProcFs;
 import io.farpage.it.harness.TwoNodes;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,6 +70,13 @@ class TwoNodesTest {
             assertArrayEquals(new byte[4096], a.page("zeros", 3).expect(200).body());
         } finally {
             cluster.client().deleteSpace("zeros");
+        }
+    }
+
+    @Test
+    void shouldRunAgentsOfTestsWithoutARealTimePriority(Cluster cluster) {
+        for (AgentProcess agent : cluster.agents()) {
+            assertEquals(List.of(), ProcFs.realTimeThreads(agent.process().pid()), agent.node());
         }
     }
 

@@ -17,7 +17,9 @@ public final class AgentProcess implements AutoCloseable {
             "pool.exported", "8MiB",
             "pool.staging", "4MiB",
             "pool.hugepages", "off",
-            "shard.idle", "block");
+            "shard.idle", "block",
+            // Each agent has a budget of half of every CPU, so two of them could leave nothing to the test.
+            "shard.realtime_priority", "0");
 
     private final String node;
     private final ChildJvm process;

@@ -194,7 +194,8 @@ class StandbyTest {
             awaitOperations(ram, 300);
 
             Path successor = directory.resolve("successor.log");
-            ChildJvm upgrade = upgrade("--log", successor.toString());
+            // On a loaded machine the start of a successor takes longer than the minute that an operator waits.
+            ChildJvm upgrade = upgrade("--log", successor.toString(), "--deadline", "180s");
             // Until then the start of a JVM takes the CPUs away from the guest, as any program does.
             awaitOut(upgrade, "hands over");
             Pause pause = Pause.begin(ram);

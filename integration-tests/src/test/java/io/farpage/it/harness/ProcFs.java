@@ -89,6 +89,19 @@ public final class ProcFs {
         }
     }
 
+    /** Whether a process ignores a signal. One that a shell started in the background has inherited that for SIGINT. */
+    public static boolean isIgnored(long pid, int signal) {
+        try {
+            return Files.readAllLines(Path.of("/proc", Long.toString(pid), "status")).stream()
+                    .filter(line -> line.startsWith("SigIgn:"))
+                    .map(line -> Long.parseUnsignedLong(
+                            line.substring("SigIgn:".length()).strip(), 16))
+                    .anyMatch(ignored -> (ignored >> (signal - 1) & 1) == 1);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Threads, the JVM's own included. */
     public static int threads(long pid) {
         return entries(Path.of("/proc", Long.toString(pid), "task"));

@@ -101,6 +101,32 @@ class LauncherTest {
                                 .toList());
     }
 
+    /** Each takes longer to load than the rest of a command. */
+    @Test
+    void shouldLoadNeitherTlsNorXmlNorTheLogForAStatusOverPlainHttp() throws Exception {
+        Path log = elsewhere.resolve("loaded");
+        Map<String, String> environment = Map.of(
+                "FARPAGE_AOT", "off",
+                "FARPAGE_JAVA_OPTS", "-Xlog:class+load:file=" + log,
+                "FARPAGE_COORDINATOR_URL", "http://127.0.0.1:1");
+        List<String> command = List.of(ROOT.resolve("bin/farpage").toString(), "status");
+        try (ChildJvm child = ChildJvm.launch("status", command, environment, elsewhere)) {
+            assertEquals(1, child.awaitEnd(), child.err());
+            assertTrue(child.err().contains("nothing listens there"), child.err());
+        }
+        List<String> loaded = Files.readAllLines(log);
+        assertTrue(loaded.stream().anyMatch(line -> line.contains("java.net.http.HttpClient ")), "the log of classes");
+        for (String needless : List.of(
+                "sun.security.ssl.SSLContextImpl ",
+                "com.sun.org.apache.xerces",
+                "org.eclipse.jetty",
+                "ch.qos.logback.core.ConsoleAppender ")) {
+            assertEquals(
+                    List.of(),
+                    loaded.stream().filter(line -> line.contains(needless)).toList());
+        }
+    }
+
     /** The JVM itself goes on with the classes of a cache when the jar that they came from has changed. */
     @Test
     void shouldRunTheClassesOfANewBuildWhenTheCacheIsOfAnOlderOne() throws Exception {

@@ -13,12 +13,12 @@ import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An SSL context for a client that never speaks TLS. The JDK's HTTP client wants a context all the same; the default one reads the certificates of all
- * public CAs, and any real one loads the whole of TLS.
+ * An SSL context for a client that never speaks TLS. The JDK's HTTP client needs a context in any case. The default one reads the certificates of all
+ * public CAs, and every other one loads the classes of TLS.
  */
-final class NoTls extends SSLContextSpi {
+public final class NoTls extends SSLContextSpi {
 
-    static final SSLContext CONTEXT = new Context();
+    private static final SSLContext CONTEXT = new Context();
 
     private static final class Context extends SSLContext {
         @SuppressWarnings("NullAway") // no provider has made it, and none is asked for
@@ -28,6 +28,11 @@ final class NoTls extends SSLContextSpi {
     }
 
     private NoTls() {}
+
+    /** The context. A connection over TLS with it ends with {@link UnsupportedOperationException}. Thread-safe. */
+    public static SSLContext context() {
+        return CONTEXT;
+    }
 
     private static UnsupportedOperationException refusal() {
         return new UnsupportedOperationException("a client of plain HTTP speaks no TLS");

@@ -53,11 +53,6 @@ public final class Tls implements AutoCloseable {
         this.watch = Thread.ofVirtual().name("certificates").unstarted(() -> watch(every));
     }
 
-    /** What a client connects with that never speaks TLS. */
-    public static SSLContext unused() {
-        return NoTls.CONTEXT;
-    }
-
     /**
      * Reads the files and goes on to watch them.
      *

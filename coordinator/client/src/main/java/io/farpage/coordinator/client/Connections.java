@@ -1,8 +1,8 @@
 package io.farpage.coordinator.client;
 
 import io.farpage.tls.Credentials;
+import io.farpage.tls.NoTls;
 import io.farpage.tls.Peer;
-import io.farpage.tls.Tls;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Optional;
@@ -57,7 +57,7 @@ final class Connections implements AutoCloseable {
                 .executor(task -> Thread.ofVirtual().name("coordinator-client").start(task))
                 .followRedirects(HttpClient.Redirect.NEVER);
         if (arePlain) {
-            builder.sslContext(Tls.unused());
+            builder.sslContext(NoTls.context());
         } else {
             context.ifPresent(builder::sslContext);
         }

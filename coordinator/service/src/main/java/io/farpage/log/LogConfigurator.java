@@ -11,8 +11,8 @@ import ch.qos.logback.core.spi.ContextAwareBase;
 import org.slf4j.Logger;
 
 /**
- * Configures logback before the first entry; logback finds this class by its name in META-INF/services. A file of logback's would do the same, and
- * the XML parser that reads it takes longer to load than a short command runs.
+ * Configures logback before the first entry. Logback finds this class by its name in META-INF/services. A logback.xml would do the same, but the
+ * XML parser takes longer to load than a short command runs.
  */
 public final class LogConfigurator extends ContextAwareBase implements Configurator {
 
@@ -40,7 +40,7 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
         appender.setEncoder(encoder);
         appender.start();
         context.getLogger("org.eclipse.jetty").setLevel(Level.WARN);
-        // It logs what it throws; whoever catches it says it better.
+        // Javalin logs the exceptions that it throws; the code that catches them logs them with more detail.
         context.getLogger("io.javalin").setLevel(Level.OFF);
         context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.INFO);
         context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(appender);

@@ -179,12 +179,14 @@ class GuestPageTest {
     private static void showKilled(Chromium browser, Cluster three) throws Exception {
         browser.open(three.coordinator().rest().base().resolve("/"));
         browser.awaitTrue("document.querySelector('#state.live')", TIMEOUT);
+        Deadlines.Wait soon = Deadlines.begin("a node that was killed is shown as failed", Duration.ofSeconds(8));
         long killed = System.nanoTime();
         three.agent("c").process().kill();
         browser.awaitTrue("document.querySelector('#attention')?.textContent.includes('node c')", TIMEOUT);
         Duration until = Duration.ofNanos(System.nanoTime() - killed);
         System.out.printf(
                 "a node was shown as failed %.1f s after it was killed, with a lease of 4 s%n", until.toMillis() / 1e3);
+        soon.check();
         check(browser, "dashboard with a failed node");
         Pictures.take(browser, "node-failed");
     }

@@ -20,6 +20,9 @@ SOURCES := $(shell cd "$(ROOT)" && find pom.xml bin build/aot-caches build/prelo
     $(foreach m,rdma-verbs rdma-verbs/linux page-pool coordinator coordinator/service coordinator/client coordinator/etcd page-agent bench/guest bench cli,$m/pom.xml $m/src/main) \
     bench/baseline)
 BUILT := $(ROOT)/target/farpage/.built
+ifeq ($(wildcard $(ROOT)/target/farpage/lib/cli-*.jar),)
+.PHONY: $(BUILT)
+endif
 
 .PHONY: build
 build: $(BUILT) ## compile and assemble target/farpage (what the programs in bin/ run)

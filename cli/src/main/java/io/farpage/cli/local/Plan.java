@@ -168,7 +168,7 @@ record Plan(Path folder, int agents, long poolBytes, OptionalLong guestBytes) {
     List<String> describe() {
         List<String> lines = new ArrayList<>();
         lines.add("files in %s".formatted(folder));
-        lines.add("reserve %d hugepages of 2MiB, or use small pages if they cannot be had"
+        lines.add("reserve %d hugepages of 2MiB, or use small pages if the kernel cannot reserve them"
                 .formatted(agents * hugepagesOfEach()));
         lines.add("start %s: %s".formatted(COORDINATOR, String.join(" ", coordinatorArguments(0))));
         names().forEach(name -> lines.add(

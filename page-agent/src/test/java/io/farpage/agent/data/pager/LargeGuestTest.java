@@ -116,7 +116,7 @@ class LargeGuestTest {
         return ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
     }
 
-    /** Runs duty cycles, none of which may examine too many pages. */
+    /** Runs duty cycles to the end and fails if one of them examines more pages than a duty cycle may. */
     private void runUntil(BooleanSupplier done, IntSupplier cycle) {
         while (!done.getAsBoolean()) {
             int examined = cycle.getAsInt();

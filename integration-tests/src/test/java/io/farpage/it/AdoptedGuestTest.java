@@ -120,8 +120,7 @@ class AdoptedGuestTest {
             Map<String, String> room = Map.of("pool.exported", "512MiB", "pool.staging", "32MiB");
             kept.putAll(kind == Ram.HUGEPAGES ? room : Map.of());
             cluster.launchAgent("a", kept);
-            cluster.launchAgent("b", kind == Ram.HUGEPAGES ? room : Map.of());
-            cluster.agents().forEach(AgentProcess::awaitListening);
+            cluster.openAgent("b", kind == Ram.HUGEPAGES ? room : Map.of());
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
             guests.tryAttach("vm", """
@@ -136,7 +135,7 @@ class AdoptedGuestTest {
                 for (int kill = 0; kill < kills; kill++) {
                     guests.awaitEvictions("vm", kind.pages / 4 + random.nextInt(kind.pages), random);
                     String incarnation = cluster.incarnation("a");
-                    cluster.agent("a").process().kill();
+                    cluster.process("a").process().kill();
                     long killed = System.nanoTime();
                     cluster.startAgent("a", kept);
                     cluster.awaitActive("a", incarnation);
@@ -166,8 +165,7 @@ class AdoptedGuestTest {
         try (Cluster cluster = Cluster.start();
                 KeeperProcess keeper = KeeperProcess.start("a", directory.resolve("a.keeper"))) {
             cluster.launchAgent("a", keeper.settings());
-            cluster.launchAgent("b", Map.of());
-            cluster.agents().forEach(AgentProcess::awaitListening);
+            cluster.openAgent("b", Map.of());
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
             guests.attach("vm", socket, (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
@@ -175,7 +173,7 @@ class AdoptedGuestTest {
                 ram.forgetUserfaultfd();
                 guests.awaitAttached("vm");
                 guests.awaitEvictions("vm", PAGES, new SplittableRandom(7));
-                cluster.agent("a").process().kill();
+                cluster.process("a").process().kill();
                 cluster.coordinator().rest().send("DELETE", "/api/v1/spaces/vm?force=true", "", new byte[0]);
                 AgentProcess successor = cluster.startAgent("a", keeper.settings());
                 await("the refusal", Deadlines.LONG)

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
@@ -72,7 +71,6 @@ class AdoptedMirroredGuestTest {
         for (String node : nodes) {
             cluster.launchAgent(node, HOME);
         }
-        cluster.agents().forEach(AgentProcess::awaitListening);
         cluster.awaitAllLinks();
         Guests guests = new Guests(cluster, "a", "b");
         guests.tryAttach("vm", """
@@ -90,9 +88,9 @@ class AdoptedMirroredGuestTest {
             guests.awaitAttached("vm");
             guests.awaitEvictions("vm", PAGES, new SplittableRandom(11));
             String before = cluster.incarnation("a");
-            cluster.agent("a").process().kill();
+            cluster.process("a").process().kill();
             long killed = System.nanoTime();
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             goOn(ram, before, killed);
             guests.awaitEvictions("vm", PAGES, new SplittableRandom(12));
             finish(guests, ram);
@@ -140,7 +138,7 @@ class AdoptedMirroredGuestTest {
         String home = List.of("b", "c", "d").get(random.nextInt(3));
         String before = cluster.incarnation(home);
         System.out.println("home " + home + " is killed");
-        cluster.agent(home).process().kill();
+        cluster.process(home).process().kill();
         TimeUnit.MILLISECONDS.sleep(random.nextBoolean() ? 0 : random.nextInt(1500));
         if (random.nextBoolean()) {
             cluster.startAgent(home, HOME);
@@ -163,7 +161,7 @@ class AdoptedMirroredGuestTest {
 
     private void succeed(ShadowedRam ram) throws Exception {
         String incarnation = cluster.incarnation("a");
-        cluster.agent("a").process().kill();
+        cluster.process("a").process().kill();
         goOn(ram, incarnation, System.nanoTime());
     }
 

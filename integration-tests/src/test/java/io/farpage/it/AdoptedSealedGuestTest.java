@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
@@ -70,8 +69,7 @@ class AdoptedSealedGuestTest {
         settings.put("seal.directory", directory.resolve("seal").toString());
         settings.put("fetch.deadline", "60s");
         cluster.launchAgent("a", settings);
-        cluster.launchAgent("b", Map.of());
-        cluster.agents().forEach(AgentProcess::awaitListening);
+        cluster.openAgent("b", Map.of());
         cluster.awaitAllLinks();
     }
 
@@ -147,7 +145,7 @@ class AdoptedSealedGuestTest {
     /** Kills the agent and starts it again. */
     private void succeed(ShadowedRam ram) throws CoordinatorException {
         String before = cluster.incarnation("a");
-        cluster.agent("a").process().kill();
+        cluster.process("a").process().kill();
         long killed = System.nanoTime();
         cluster.startAgent("a", settings);
         cluster.awaitActive("a", before);
@@ -181,11 +179,11 @@ class AdoptedSealedGuestTest {
             guests().awaitEvictions("vm", PAGES, new SplittableRandom(5));
             String before = cluster.incarnation("a");
             Path hidden = Files.move(key, directory.resolve("hidden.key"));
-            cluster.agent("a").process().kill();
+            cluster.process("a").process().kill();
             cluster.startAgent("a", settings);
             cluster.awaitActive("a", before);
             await("the reason in the log", Deadlines.LONG)
-                    .until(() -> cluster.agent("a").process().err().contains("its guest waits: "));
+                    .until(() -> cluster.process("a").process().err().contains("its guest waits: "));
             assertTrue(cluster.client().space("vm").orElseThrow().torn().isEmpty());
             Files.move(hidden, key);
             ram.awaitProgress(System.nanoTime());

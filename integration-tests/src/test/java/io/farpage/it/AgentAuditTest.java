@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.Pages;
@@ -63,9 +63,9 @@ class AgentAuditTest {
     void shouldTellOfLinksHandoffsConnectionsAndPages() throws Exception {
         int port = Ports.free();
         try (Cluster cluster = Cluster.start()) {
-            AgentProcess a = cluster.startAgent(
-                    "a", Map.of("audit.file", file().toString(), "tcp.port", Integer.toString(port)));
-            AgentProcess b = cluster.startAgent("b", Map.of());
+            Agent a =
+                    cluster.openAgent("a", Map.of("audit.file", file().toString(), "tcp.port", Integer.toString(port)));
+            Agent b = cluster.openAgent("b", Map.of());
             cluster.awaitAllLinks();
             JsonNode up = awaitLine("link.up", "ok", line -> true);
             assertEquals("b", up.get("target").asString());

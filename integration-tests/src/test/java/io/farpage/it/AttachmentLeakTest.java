@@ -64,7 +64,7 @@ class AttachmentLeakTest {
         HttpServer proxy = proxy(broken);
         try {
             String url = "http://127.0.0.1:" + proxy.getAddress().getPort();
-            cluster.startAgent("c", Map.of("coordinator.url", url));
+            cluster.openAgent("c", Map.of("coordinator.url", url));
             cluster.awaitActive("c", "");
             cluster.makeSpace("leak", PAGES, PAGE, "b");
             broken.set(true);

@@ -105,8 +105,8 @@ class CertificateReloadTest {
     }
 
     private static boolean logged(Cluster cluster, String text) {
-        return (cluster.agent("a").process().out()
-                        + cluster.agent("a").process().err())
+        return (cluster.process("a").process().out()
+                        + cluster.process("a").process().err())
                 .contains(text);
     }
 

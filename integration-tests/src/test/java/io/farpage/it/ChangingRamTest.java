@@ -78,7 +78,7 @@ class ChangingRamTest {
     /** So that one failure is not that of every test behind it. */
     @BeforeEach
     void restoreAgent() {
-        if (!cluster.agent("a").process().isAlive()) {
+        if (!cluster.process("a").process().isAlive()) {
             cluster.startAgent("a", PAGER);
             cluster.awaitAllLinks();
         }
@@ -165,7 +165,7 @@ class ChangingRamTest {
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "lost")) {
             awaitReady(vmm);
             String before = cluster.incarnation("b");
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             cluster.startAgent("b", HOME);
             cluster.awaitActive("b", before);
             say();
@@ -188,12 +188,12 @@ class ChangingRamTest {
         fill("punch", PAGES, 4096);
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "punch")) {
             awaitReady(vmm);
-            cluster.agent("b").process().stop();
+            cluster.process("b").process().stop();
             try {
                 say();
                 await("the hole", Duration.ofSeconds(60)).until(() -> vmm.out().contains("punched"));
             } finally {
-                cluster.agent("b").process().resume();
+                cluster.process("b").process().resume();
             }
             assertSucceeds(vmm);
         } finally {
@@ -209,7 +209,7 @@ class ChangingRamTest {
     @CsvSource({"0", "1"})
     void shouldServeTheChildWhenTheAgentHadNoDescriptorForIt(int spare) throws Exception {
         fill("fork", PAGES, 4096);
-        long agent = cluster.agent("a").process().pid();
+        long agent = cluster.process("a").process().pid();
         try (ChildJvm vmm = launch("memfd", PAGES, 4096, "fork")) {
             awaitReady(vmm);
             guests.awaitAttached(space);
@@ -219,7 +219,7 @@ class ChangingRamTest {
                 say();
                 await("the child is served, or waits for a descriptor", Duration.ofSeconds(4))
                         .during(Duration.ofSeconds(2))
-                        .until(() -> cluster.agent("a").process().isAlive());
+                        .until(() -> cluster.process("a").process().isAlive());
             } finally {
                 limitDescriptors(agent, before);
             }

@@ -10,7 +10,7 @@ import io.farpage.agent.Main;
 import io.farpage.agent.cloudhypervisor.PageSource;
 import io.farpage.agent.cloudhypervisor.Restore;
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.CloudHypervisorPeer;
 import io.farpage.it.harness.CloudHypervisorPeer.Manner;
@@ -191,7 +191,7 @@ class CloudHypervisorTest {
     @Test
     void shouldRestoreFromASpaceWhosePagesAreOnAnotherNode() throws Exception {
         try (Cluster two = Cluster.of(Map.of("pool.exported", "32MiB"), "a", "b")) {
-            AgentProcess agent = two.agent("a");
+            Agent agent = two.agent("a");
             two.makeSpace("vm1", BYTES / SMALL, SMALL, "b");
             agent.rest()
                     .send("PUT", "/api/v1/spaces/vm1/memory", "application/octet-stream", memory)
@@ -221,7 +221,7 @@ class CloudHypervisorTest {
         }
     }
 
-    private ChildJvm restore(AgentProcess agent, String space, Path socket) {
+    private ChildJvm restore(Agent agent, String space, Path socket) {
         return ChildJvm.start(
                 "restore",
                 Main.class,

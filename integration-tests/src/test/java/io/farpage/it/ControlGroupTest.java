@@ -34,8 +34,8 @@ class ControlGroupTest {
         SharedRam program = SharedRam.compile(directory);
         Path group = makeGroup();
         try (Cluster cluster = Cluster.start()) {
-            cluster.launchAgent("a", Map.of("pool.exported", "8MiB")).awaitListening();
-            cluster.launchAgent("b", Map.of("pool.exported", "48MiB")).awaitListening();
+            cluster.openAgent("a", Map.of("pool.exported", "8MiB"));
+            cluster.openAgent("b", Map.of("pool.exported", "48MiB"));
             cluster.awaitAllLinks();
             runIn(group, program, cluster);
         } finally {

@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Space;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -45,7 +46,7 @@ class CoordinatorAwayTest {
 
     @BeforeAll
     static void start() {
-        cluster = Cluster.start();
+        cluster = Cluster.startProcess();
     }
 
     @AfterAll
@@ -56,17 +57,16 @@ class CoordinatorAwayTest {
     @Test
     @Order(1)
     void shouldWaitForACoordinatorThatIsAwayAtStartAndThenRegister() {
-        cluster.coordinator().process().kill();
+        cluster.coordinatorProcess().process().kill();
         cluster.launchAgent("a", Map.of());
-        cluster.launchAgent("b", Map.of());
-        await("both say that they wait", Deadlines.LONG)
-                .until(() -> cluster.agents().stream()
+        cluster.openAgent("b", Map.of());
+        await("it says that it waits", Deadlines.LONG)
+                .until(() -> cluster.processes().stream()
                         .allMatch(agent -> agent.process().err().contains("coordinator is away")));
-        cluster.agents().forEach(AgentProcess::awaitListening);
         assertEquals("false", registered(cluster.agent("a")));
         assertEquals(503, cluster.agent("a").page("nowhere", 0).status());
 
-        cluster.coordinator().restart();
+        cluster.coordinatorProcess().restart();
         cluster.awaitAllLinks();
         cluster.agents().forEach(agent -> assertEquals("true", registered(agent)));
     }
@@ -74,16 +74,16 @@ class CoordinatorAwayTest {
     @Test
     @Order(2)
     void shouldFailNoFetchWhileTheCoordinatorIsKilledAndRestarted() throws Exception {
-        AgentProcess a = cluster.agent("a");
+        AgentProcess a = cluster.process("a");
         fill("kept", 1);
         List<Endpoint> endpoints = cluster.client().endpoints("a");
         List<Space> spaces = cluster.client().spaces();
         String incarnation = cluster.incarnation("b");
         try (Load load = Load.start(a, "kept", PAGES, 4096, 1, 4)) {
             awaitReads(load, 300);
-            cluster.coordinator().process().kill();
+            cluster.coordinatorProcess().process().kill();
             awaitReads(load, 1000);
-            cluster.coordinator().restart();
+            cluster.coordinatorProcess().restart();
             Instant restarted = Instant.now();
             awaitReads(load, 300);
 
@@ -122,9 +122,9 @@ class CoordinatorAwayTest {
         fill("remembered", 3);
         String before = cluster.incarnation("b");
         Path kept = cluster.directory().resolve("kept-store");
-        cluster.coordinator().process().kill();
+        cluster.coordinatorProcess().process().kill();
         Files.move(cluster.coordinator().store(), kept);
-        cluster.coordinator().restart();
+        cluster.coordinatorProcess().restart();
         await("both say that they do not obey", Deadlines.LONG)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed: it keeps cluster")));
@@ -133,10 +133,10 @@ class CoordinatorAwayTest {
         assertEquals(before, detail(cluster.agent("b"), "incarnation"));
         assertEquals(503, cluster.agent("a").page("nowhere", 0).status(), "nothing is concluded from its answers");
 
-        cluster.coordinator().process().kill();
+        cluster.coordinatorProcess().process().kill();
         Directories.delete(cluster.coordinator().store());
         Files.move(kept, cluster.coordinator().store());
-        cluster.coordinator().restart();
+        cluster.coordinatorProcess().restart();
         await("both registered", Deadlines.LONG)
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> registered(agent).equals("true")
@@ -155,11 +155,11 @@ class CoordinatorAwayTest {
         }
     }
 
-    private static String registered(AgentProcess agent) {
+    private static String registered(Agent agent) {
         return detail(agent, "registered");
     }
 
-    private static String detail(AgentProcess agent, String name) {
+    private static String detail(Agent agent, String name) {
         return agent.rest()
                 .get("/health")
                 .expect(200)

@@ -40,7 +40,7 @@ class DescriptorExhaustionTest {
         int port = Ports.free();
         try (Cluster cluster = Cluster.start()) {
             cluster.startAgent("a", Map.of("pool.exported", "16MiB", "tcp.port", Integer.toString(port)));
-            cluster.startAgent("b", Map.of("pool.exported", "16MiB"));
+            cluster.openAgent("b", Map.of("pool.exported", "16MiB"));
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
             Path socket = directory.resolve("socket");
@@ -50,14 +50,14 @@ class DescriptorExhaustionTest {
                 for (int page = 0; page < PAGES; page++) {
                     ram.write(page, Pages.of(1, page, 4096));
                 }
-                long agent = cluster.agent("a").process().pid();
+                long agent = cluster.process("a").process().pid();
                 int limit = ProcFs.descriptors(agent) + 120;
                 limitDescriptors(agent, limit);
                 for (int i = 0; i < 200; i++) {
                     idle.add(connect(port));
                     idle.add(connect(cluster.agent("a").rest().base().getPort()));
                 }
-                int logged = cluster.agent("a").process().err().length();
+                int logged = cluster.process("a").process().err().length();
                 long begun = System.nanoTime();
                 long end = begun + TimeUnit.SECONDS.toNanos(SECONDS);
                 while (System.nanoTime() < end) {
@@ -70,11 +70,11 @@ class DescriptorExhaustionTest {
                         used < limit - limit / 16,
                         () -> "half of the reserve is used up: " + used + " of " + limit + ", "
                                 + ProcFs.descriptorKinds(agent));
-                cluster.startAgent("c", Map.of("pool.exported", "16MiB"));
+                cluster.openAgent("c", Map.of("pool.exported", "16MiB"));
                 await("a link comes up on the reserve", Deadlines.LONG)
                         .ignoreExceptions()
                         .until(() -> cluster.agent("c").isLinkedTo("a"));
-                int more = cluster.agent("a").process().err().length() - logged;
+                int more = cluster.process("a").process().err().length() - logged;
                 double seconds = (System.nanoTime() - begun) / 1e9;
                 assertTrue(
                         more < seconds * LOG_BYTES_PER_SECOND,

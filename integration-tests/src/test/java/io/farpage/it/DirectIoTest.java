@@ -65,12 +65,9 @@ class DirectIoTest {
     static void start() {
         program = Optional.of(SharedRam.compileDirect(built));
         cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.staging", "32MiB", "guest.pin_linger", "100ms"))
-                .awaitListening();
-        cluster.launchAgent("b", Map.of("pool.exported", "256MiB", "pool.staging", "32MiB"))
-                .awaitListening();
-        cluster.launchAgent("c", Map.of("pool.staging", "32MiB", "guest.pins", "refuse"))
-                .awaitListening();
+        cluster.openAgent("a", Map.of("pool.staging", "32MiB", "guest.pin_linger", "100ms"));
+        cluster.openAgent("b", Map.of("pool.exported", "256MiB", "pool.staging", "32MiB"));
+        cluster.openAgent("c", Map.of("pool.staging", "32MiB", "guest.pins", "refuse"));
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
         strict = new Guests(cluster, "c", "b");

@@ -81,8 +81,8 @@ class EncryptedSpaceTest {
         Path key = Files.writeString(keys.resolve("default.key"), "c0ffee00".repeat(8));
         Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-------"));
         cluster = Cluster.start();
-        List.of("a", "b", "c").forEach(node -> cluster.launchAgent(node, settings(node)));
-        cluster.agents().forEach(agent -> agent.awaitListening());
+        List.of("a", "b").forEach(node -> cluster.launchAgent(node, settings(node)));
+        cluster.openAgent("c", settings("c"));
         cluster.awaitAllLinks();
     }
 
@@ -182,8 +182,8 @@ class EncryptedSpaceTest {
     void shouldOpenTheSpaceAgainInAnotherProcessOfTheAgent() throws Exception {
         fill();
         String before = cluster.incarnation("a");
-        cluster.agent("a").process().terminate();
-        cluster.agent("a").process().awaitEnd();
+        cluster.process("a").process().terminate();
+        cluster.process("a").process().awaitEnd();
         cluster.startAgent("a", settings("a"));
         cluster.awaitActive("a", before);
         cluster.awaitAllLinks();
@@ -234,7 +234,7 @@ class EncryptedSpaceTest {
             write(ram, 1);
         } finally {
             String before = cluster.incarnation("a");
-            cluster.agent("a").process().kill();
+            cluster.process("a").process().kill();
             ram.closeWithoutAgent();
             cluster.startAgent("a", settings("a"));
             cluster.awaitActive("a", before);

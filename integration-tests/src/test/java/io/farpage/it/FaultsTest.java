@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Cluster;
@@ -41,7 +42,7 @@ class FaultsTest {
 
     @BeforeAll
     static void start() {
-        cluster = Cluster.of(SETTINGS, "a", "b");
+        cluster = Cluster.ofProcesses(SETTINGS, "a", "b");
     }
 
     @AfterAll
@@ -51,7 +52,7 @@ class FaultsTest {
 
     @BeforeEach
     void linksAreUp() {
-        cluster.agents().stream()
+        cluster.processes().stream()
                 .filter(agent -> !agent.process().isAlive())
                 .toList()
                 .forEach(dead -> cluster.startAgent(dead.node(), SETTINGS));
@@ -60,12 +61,12 @@ class FaultsTest {
 
     @Test
     void shouldAnswerWithinTheDeadlineWhenHomeIsKilledAndRecoverWhenItReturns() throws Exception {
-        AgentProcess a = cluster.agent("a");
+        AgentProcess a = cluster.process("a");
         fill("killed", 1);
         String before = cluster.incarnation("b");
         try (Load load = Load.start(a, "killed", PAGES, 4096, 1, READERS)) {
             awaitReads(load, 500);
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             await("refusals", Deadlines.LONG).until(() -> load.refusals().size() >= 2 * READERS);
             assertAllInTime(load, List.of(504));
 
@@ -98,16 +99,16 @@ class FaultsTest {
     @Test
     @Tag("soak")
     void shouldAnswerWithinTheDeadlineWhileHomeIsStoppedAndRecoverWhenItGoesOn() throws Exception {
-        AgentProcess a = cluster.agent("a");
+        AgentProcess a = cluster.process("a");
         fill("stopped", 3);
         try (Load load = Load.start(a, "stopped", PAGES, 4096, 3, READERS)) {
             awaitReads(load, 500);
-            cluster.agent("b").process().stop();
+            cluster.process("b").process().stop();
             try {
                 await("refusals", Deadlines.LONG).until(() -> load.refusals().size() >= 3 * READERS);
                 assertAllInTime(load, List.of(504));
             } finally {
-                cluster.agent("b").process().resume();
+                cluster.process("b").process().resume();
             }
             awaitReads(load, 500);
             load.end();
@@ -120,7 +121,7 @@ class FaultsTest {
 
     @Test
     void shouldNotLoseAFetchWhenTheFetchingAgentIsStoppedForAMoment() throws Exception {
-        AgentProcess a = cluster.agent("a");
+        AgentProcess a = cluster.process("a");
         fill("paused", 4);
         try (Load load = Load.start(a, "paused", PAGES, 4096, 4, READERS)) {
             awaitReads(load, 200);
@@ -142,8 +143,8 @@ class FaultsTest {
     @Tag("soak")
     void shouldSayThatPagesAreLostWhenHomeHasLeft() throws Exception {
         fill("left", 5);
-        cluster.agent("b").process().terminate();
-        assertEquals(0, cluster.agent("b").process().awaitEnd());
+        cluster.process("b").process().terminate();
+        assertEquals(0, cluster.process("b").process().awaitEnd());
         assertTrue(cluster.client().node("b").isEmpty());
         await("pages known to be lost", Deadlines.LONG)
                 .until(() -> cluster.agent("a").page("left", 0).status() == 410);
@@ -162,7 +163,7 @@ class FaultsTest {
                         .expect(204));
     }
 
-    private static void checkAll(AgentProcess reader, String space, long seed) {
+    private static void checkAll(Agent reader, String space, long seed) {
         for (long page = 0; page < PAGES; page++) {
             assertArrayEquals(
                     Pages.of(seed, page, 4096),

@@ -48,7 +48,7 @@ class FencingTest {
 
     @BeforeEach
     void start() {
-        cluster = Cluster.of(Map.of("fetch.deadline", "1s"), "a", "b", "c");
+        cluster = Cluster.ofProcesses(Map.of("fetch.deadline", "1s"), "a", "b", "c");
     }
 
     @AfterEach
@@ -58,11 +58,11 @@ class FencingTest {
 
     @Test
     void shouldPassASpaceOnOnlyWhenItsHomeHasCutTheSupersededAgentOff() throws Exception {
-        AgentProcess first = cluster.agent("a");
+        AgentProcess first = cluster.process("a");
         String before = cluster.incarnation("a");
         PagedRam ram = startGuest();
         try {
-            AgentProcess home = cluster.agent("b");
+            AgentProcess home = cluster.process("b");
             home.process().stop();
             cluster.startAgent("a", Map.of());
             cluster.awaitActive("a", before);
@@ -94,7 +94,7 @@ class FencingTest {
 
     @Test
     void shouldDeregisterOnlyWhenNoShardRunsAnyMore() throws Exception {
-        AgentProcess agent = cluster.agent("a");
+        AgentProcess agent = cluster.process("a");
         PagedRam ram = startGuest();
         try {
             agent.process().terminate();
@@ -114,15 +114,15 @@ class FencingTest {
 
     @Test
     void shouldDeregisterAnAgentWhoseHomeDoesNotAnswer() throws Exception {
-        AgentProcess agent = cluster.agent("a");
+        AgentProcess agent = cluster.process("a");
         PagedRam ram = startGuest();
         try {
-            cluster.agent("b").process().stop();
+            cluster.process("b").process().stop();
             agent.process().terminate();
             assertEquals(0, agent.process().awaitEnd());
             assertTrue(cluster.client().node("a").isEmpty());
         } finally {
-            cluster.agent("b").process().resume();
+            cluster.process("b").process().resume();
             ram.closeWithoutAgent();
         }
     }
@@ -132,7 +132,7 @@ class FencingTest {
         String before = cluster.incarnation("a");
         PagedRam ram = startGuest();
         try {
-            cluster.agent("a").process().kill();
+            cluster.process("a").process().kill();
             cluster.startAgent("a", Map.of());
             cluster.awaitActive("a", before);
         } finally {
@@ -157,7 +157,7 @@ class FencingTest {
         String before = cluster.incarnation("b");
         PagedRam ram = startGuest();
         try {
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             cluster.startAgent("b", Map.of());
             cluster.awaitActive("b", before);
         } finally {

@@ -53,9 +53,8 @@ class FirecrackerPeerTest {
     static void start() {
         program = SharedRam.compileFirecrackerPeer(built);
         cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
-        cluster.launchAgent("b", Map.of("pool.exported", "64MiB", "pool.staging", "8MiB"))
-                .awaitListening();
+        cluster.openAgent("a", Map.of("pool.staging", "32MiB"));
+        cluster.openAgent("b", Map.of("pool.exported", "64MiB", "pool.staging", "8MiB"));
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
     }

@@ -72,9 +72,8 @@ class FirecrackerTest {
         prepare();
         int saved = save(program);
         try (Cluster cluster = Cluster.start()) {
-            cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
-            cluster.launchAgent("b", Map.of("pool.exported", "300MiB", "pool.staging", "32MiB"))
-                    .awaitListening();
+            cluster.openAgent("a", Map.of("pool.staging", "32MiB"));
+            cluster.openAgent("b", Map.of("pool.exported", "300MiB", "pool.staging", "32MiB"));
             cluster.awaitAllLinks();
             cluster.makeSpace("microvm", RAM / 4096, 4096, "b");
             load(cluster);

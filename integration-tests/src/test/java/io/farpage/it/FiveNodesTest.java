@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.Node;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -40,7 +41,10 @@ class FiveNodesTest {
 
     @BeforeAll
     static void start() {
-        cluster = Cluster.of(Map.of("fetch.deadline", "3s", "pool.exported", "2MiB"), NODES);
+        Map<String, String> settings = Map.of("fetch.deadline", "3s", "pool.exported", "2MiB");
+        cluster = Cluster.of(settings, "n1", "n2", "n3", "n4");
+        cluster.startAgent("n5", settings);
+        cluster.awaitAllLinks();
     }
 
     @AfterAll
@@ -80,7 +84,7 @@ class FiveNodesTest {
                         writer(page + 1).page("spread", page).expect(200).body(), 5, page, 4096));
         for (var extent : cluster.client().extents("spread").orElseThrow().extents()) {
             for (long page : List.of(extent.firstPage(), extent.firstPage() + extent.count() - 1)) {
-                for (AgentProcess reader : cluster.agents()) {
+                for (Agent reader : cluster.agents()) {
                     Pages.check(reader.page("spread", page).expect(200).body(), 5, page, 4096);
                 }
             }
@@ -88,14 +92,14 @@ class FiveNodesTest {
         cluster.client().deleteSpace("spread");
     }
 
-    private static AgentProcess writer(long page) {
+    private static Agent writer(long page) {
         return cluster.agent(NODES[(int) (page % NODES.length)]);
     }
 
     @Test
     @Order(3)
     void shouldDrainAndDeregisterOnSigtermWithoutLosingAFetchUnderWay() throws Exception {
-        AgentProcess leaving = cluster.agent("n5");
+        AgentProcess leaving = cluster.process("n5");
         await("room on n1", Deadlines.LONG).ignoreExceptions().until(() -> {
             cluster.makeSpace("elsewhere", 64, 4096, "n1");
             return true;

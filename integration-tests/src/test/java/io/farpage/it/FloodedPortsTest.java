@@ -80,7 +80,7 @@ class FloodedPortsTest {
     FloodedPortsTest(@TempDir Path directory) {
         this.directory = directory;
         certificates = new Certificates(directory.resolve("ca"));
-        cluster = Cluster.start(settings(
+        cluster = Cluster.startProcess(settings(
                 certificates.settings("coordinator"),
                 "limits.address_connections",
                 Integer.toString(ADDRESS_CONNECTIONS)));
@@ -127,7 +127,6 @@ class FloodedPortsTest {
                             "audit.file",
                             audit(node).toString()));
         }
-        cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
         cluster.makeSpace("s", 16, PAGE, "b");
         cluster.agent("a").putPage("s", 3, Pages.of(1, 3, PAGE)).expect(204);
@@ -153,9 +152,9 @@ class FloodedPortsTest {
 
     private ChildJvm process(Door door) {
         return switch (door) {
-            case COORDINATOR -> cluster.coordinator().process();
-            case AGENT, AGENT_SOCKET, HANDOFF -> cluster.agent("a").process();
-            case PAGES -> cluster.agent("b").process();
+            case COORDINATOR -> cluster.coordinatorProcess().process();
+            case AGENT, AGENT_SOCKET, HANDOFF -> cluster.process("a").process();
+            case PAGES -> cluster.process("b").process();
         };
     }
 
@@ -177,7 +176,7 @@ class FloodedPortsTest {
             case AGENT -> tls(cluster.agent("a").rest());
             case AGENT_SOCKET ->
                 new Flood.Target(
-                        Flood.unix(cluster.agent("a").process().socket()),
+                        Flood.unix(cluster.process("a").process().socket()),
                         "GET /health HTTP/1.1\r\nHost: localhost\r\nX: y",
                         spaces,
                         20);
@@ -197,7 +196,7 @@ class FloodedPortsTest {
             case AGENT -> cluster.agent("a").rest().get("/api/v1/links").expect(200);
             case AGENT_SOCKET -> {
                 String said = say(
-                        cluster.agent("a").process().socket(),
+                        cluster.process("a").process().socket(),
                         "GET /api/v1/links HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
                 assertTrue(said.startsWith("HTTP/1.1 200"), said);
             }

@@ -59,7 +59,7 @@ class FlushDeadlineTest {
 
     @BeforeEach
     void start() {
-        cluster = Cluster.of(
+        cluster = Cluster.ofProcesses(
                 Map.of("guest.flush_deadline", deadline.toMillis() + "ms", "fetch.deadline", "500ms"), "a", "b", "c");
         guests = new Guests(cluster, "a", "b");
     }
@@ -72,7 +72,7 @@ class FlushDeadlineTest {
     @Test
     void shouldKeepTheMemoryFileUntilTheDeadlineAndThenTearTheSpaceWhenTheHomeIsStopped() throws Exception {
         endGuestWithout(ChildJvm::stop);
-        cluster.agent("b").process().resume();
+        cluster.process("b").process().resume();
         assertAttachedByForceOnly();
         // Torn: a page is as it was at its last eviction, or zeros if it was never evicted, but never anything else.
         for (int page = 0; page < PAGES; page += 37) {
@@ -99,7 +99,7 @@ class FlushDeadlineTest {
     private void endGuestWithout(Blow blow) throws Exception {
         Path socket = directory.resolve("socket");
         guests.attach(SPACE, socket, PAGES * 4096L, LOCAL * 4096L);
-        long pid = cluster.agent("a").process().pid();
+        long pid = cluster.process("a").process().pid();
         long ended;
         try (PagedRam ram = PagedRam.handOver(socket, PAGES)) {
             guests.awaitAttached(SPACE);
@@ -108,7 +108,7 @@ class FlushDeadlineTest {
                     ram.write(page, Pages.of(seed, page, 4096));
                 }
             }
-            blow.on(cluster.agent("b").process());
+            blow.on(cluster.process("b").process());
             ended = System.nanoTime();
         }
         // Time alone: half of the deadline passes.
@@ -123,8 +123,8 @@ class FlushDeadlineTest {
         assertTrue(detail.contains("not at its homes"), detail);
         assertThrows(NoSuchElementException.class, () -> ProcFs.memoryFile(pid), "the memory file is closed");
         assertTrue(
-                cluster.agent("a").process().err().contains("guest.flush_deadline"),
-                cluster.agent("a").process().err());
+                cluster.process("a").process().err().contains("guest.flush_deadline"),
+                cluster.process("a").process().err());
         await("the coordinator knows", Deadlines.LONG)
                 .until(() -> cluster.client().attachments(SPACE).isEmpty());
         assertTrue(torn().isPresent());

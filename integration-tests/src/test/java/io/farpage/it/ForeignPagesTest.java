@@ -64,7 +64,7 @@ class ForeignPagesTest {
         try (PagedRam ram = PagedRam.handOver(socket, PAGES);
                 Arena arena = Arena.ofConfined()) {
             guests.awaitAttached("foreign");
-            cluster.agent("b").process().stop();
+            cluster.process("b").process().stop();
             CompletableFuture<Void> load = CompletableFuture.runAsync(() -> ram.touch(0));
             try {
                 await("the fetch", Duration.ofSeconds(30)).until(() -> count("fetchedFaults") > 0);
@@ -72,11 +72,11 @@ class ForeignPagesTest {
                 long zeros = arena.allocate(PAGE, 8).address();
                 assertEquals(PAGE, FileIo.write(Errno.ofThread(), ram.file().fd(), zeros, PAGE));
             } finally {
-                cluster.agent("b").process().resume();
+                cluster.process("b").process().resume();
             }
             Deadlines.get("the page that b has", Deadlines.LONG.multipliedBy(2), load);
             assertEquals(1, count("foreignPages"));
-            assertTrue(cluster.agent("a").process().err().contains("page 0 is in the memory file"), "in the log");
+            assertTrue(cluster.process("a").process().err().contains("page 0 is in the memory file"), "in the log");
             assertArrayEquals(new byte[PAGE], ram.read(0), "what the file has");
             assertArrayEquals(Pages.of(1, 1, PAGE), ram.read(1));
             assertEquals(1, count("foreignPages"));

@@ -44,8 +44,8 @@ class ForeignVmmTest {
     private void run(int seconds, long seed) throws Exception {
         Path program = SharedRam.compileForeign(directory);
         SplittableRandom random = new SplittableRandom(seed);
-        try (Cluster cluster = Cluster.start()) {
-            cluster.launchAgent("a", Map.of("fetch.deadline", "1s")).awaitListening();
+        try (Cluster cluster = Cluster.startProcess()) {
+            cluster.openAgent("a", Map.of("fetch.deadline", "1s"));
             cluster.launchAgent("b", Map.of("fetch.deadline", "1s", "pool.exported", "128MiB"))
                     .awaitListening();
             cluster.awaitAllLinks();
@@ -99,13 +99,13 @@ class ForeignVmmTest {
         while (vmm.isAlive() && System.nanoTime() - end < 0) {
             Thread.sleep(random.nextInt(500, 2_000));
             if (random.nextBoolean()) {
-                cluster.coordinator().process().kill();
+                cluster.coordinatorProcess().process().kill();
                 Thread.sleep(random.nextInt(0, 1_500));
-                cluster.coordinator().restart();
+                cluster.coordinatorProcess().restart();
             } else {
-                cluster.agent("b").process().stop();
+                cluster.process("b").process().stop();
                 Thread.sleep(random.nextInt(100, 2_500));
-                cluster.agent("b").process().resume();
+                cluster.process("b").process().resume();
             }
             troubles++;
         }

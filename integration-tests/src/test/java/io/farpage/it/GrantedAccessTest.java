@@ -5,17 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.control.grant.GrantContent;
 import io.farpage.coordinator.client.CoordinatorClient;
-import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ForeignNode;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.TwoNodes;
 import io.farpage.verbs.WcStatus;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,11 +30,14 @@ import org.junit.jupiter.api.extension.ExtendWith;
 final class GrantedAccessTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 4;
+    /** Before the detachment. */
+    private static final int READS = 50;
+
     private static final int LENGTH = PAGES * PAGE;
 
     private static long makeSpace(Cluster cluster, String name, long seed) throws Exception {
         cluster.makeSpace(name, PAGES, PAGE, "b");
-        AgentProcess a = cluster.agent("a");
+        Agent a = cluster.agent("a");
         for (int page = 0; page < PAGES; page++) {
             a.putPage(name, page, Pages.of(seed, page, PAGE)).expect(204);
         }
@@ -156,22 +159,22 @@ final class GrantedAccessTest {
             int rkey = (int) range.keys().getFirst().rkey();
             node.link("b");
             byte[] secret = Pages.of(6, 0, PAGE);
+            CountDownLatch reading = new CountDownLatch(READS);
             FutureTask<Integer> detaching = new FutureTask<>(() -> {
-                Thread.sleep(300);
+                reading.await();
                 client.detach("under-way", "z-under-way", node.incarnation());
                 return cluster.agent("a").putPage("under-way", 0, secret).status();
             });
             Thread.ofPlatform().start(detaching);
             WcStatus status = WcStatus.SUCCESS;
-            long reads = 0;
             while (status == WcStatus.SUCCESS) {
                 status = node.read(range.address().value(), rkey, PAGE);
                 byte[] seen = node.memory().asSlice(0, PAGE).toArray(JAVA_BYTE);
                 assertFalse(java.util.Arrays.equals(secret, seen), "a page that was written after the detachment");
-                reads++;
+                reading.countDown();
             }
             assertEquals(WcStatus.REM_ACCESS_ERR, status);
-            assertTrue(reads > 100, "reads were under way: " + reads);
+            assertEquals(0, reading.getCount(), "READs that failed before the detachment");
             assertEquals(204, detaching.get());
         }
         client.deleteSpace("under-way");

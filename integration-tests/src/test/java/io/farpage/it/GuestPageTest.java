@@ -91,7 +91,9 @@ class GuestPageTest {
     @Timeout(1800)
     void shouldShowAGuestThatRunsAndANodeThatIsKilled() throws Exception {
         try (Chromium browser = Chromium.start();
-                Cluster three = Cluster.of(Map.of("pool.exported", "16MiB"), "a", "b", "c")) {
+                Cluster three = Cluster.of(Map.of("pool.exported", "16MiB"), "a", "b")) {
+            three.startAgent("c", Map.of("pool.exported", "16MiB"));
+            three.awaitAllLinks();
             cluster = Optional.of(three);
             Guests guests = new Guests(three, "a", "b");
             Path socket = directory.resolve("vmm");
@@ -181,7 +183,7 @@ class GuestPageTest {
         browser.awaitTrue("document.querySelector('#state.live')", TIMEOUT);
         Deadlines.Wait soon = Deadlines.begin("a node that was killed is shown as failed", Duration.ofSeconds(8));
         long killed = System.nanoTime();
-        three.agent("c").process().kill();
+        three.process("c").process().kill();
         browser.awaitTrue("document.querySelector('#attention')?.textContent.includes('node c')", TIMEOUT);
         Duration until = Duration.ofNanos(System.nanoTime() - killed);
         System.out.printf(

@@ -41,7 +41,7 @@ class GuestStressTest {
     private static final long MIB = 1 << 20;
     private static final long MEMORY = 16 * MIB;
 
-    private static final Cluster cluster = Cluster.start();
+    private static final Cluster cluster = Cluster.startProcess();
 
     @TempDir
     private Path directory = Path.of("");
@@ -79,7 +79,7 @@ class GuestStressTest {
         SplittableRandom random = new SplittableRandom(1);
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("million", socket(), MEMORY, 4 * MIB);
-        long agent = cluster.agent("a").process().pid();
+        long agent = cluster.process("a").process().pid();
         try (ChildJvm stress = stress(pagers, operations)) {
             int collections = 0;
             guests.awaitAttached("million");
@@ -168,14 +168,14 @@ class GuestStressTest {
             guests.awaitAttached("faults");
             for (int round = 0; round < rounds; round++) {
                 guests.awaitFaults("faults", 500);
-                cluster.agent("b").process().stop();
+                cluster.process("b").process().stop();
                 Thread.sleep(Duration.ofMillis(2_500));
                 assertTrue(stress.isAlive(), "the guest went on without its home: " + stress.out());
-                cluster.agent("b").process().resume();
+                cluster.process("b").process().resume();
                 guests.awaitFaults("faults", 500);
-                cluster.coordinator().process().kill();
+                cluster.coordinatorProcess().process().kill();
                 guests.awaitFaults("faults", 500);
-                cluster.coordinator().restart();
+                cluster.coordinatorProcess().restart();
             }
             check(stress, operations);
             assertTrue(guests.awaitEnded("faults").get("evictions").asInt() > operations / 40);

@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -57,7 +58,10 @@ abstract class GuestUnderCoordinators {
 
     @BeforeEach
     void startGuest() throws Exception {
-        cluster = Cluster.of("a", "b", "c");
+        cluster = Cluster.startProcess();
+        List.of("a", "b").forEach(node -> cluster.openAgent(node, Map.of()));
+        cluster.launchAgent("c", Map.of());
+        cluster.awaitAllLinks();
         makeSpace("first", 1);
         guests = new Guests(cluster, "a", "b");
         guests.attach("vm", socket(), PAGES * 4096L, LOCAL_PAGES * 4096L);
@@ -112,7 +116,7 @@ abstract class GuestUnderCoordinators {
         }
     }
 
-    static String detail(AgentProcess agent, String name) {
+    static String detail(Agent agent, String name) {
         return agent.rest()
                 .get("/health")
                 .expect(200)
@@ -127,9 +131,14 @@ abstract class GuestUnderCoordinators {
                 .until(() -> cluster.agents().stream()
                         .allMatch(agent -> detail(agent, "coordinator").startsWith("not obeyed")
                                 && detail(agent, "coordinator").contains(reason)));
-        for (AgentProcess agent : cluster.agents()) {
+        for (Agent agent : cluster.agents()) {
             assertTrue(agent.rest().get("/metrics").text().contains("farpage_agent_coordinator_obeyed 0"));
-            assertTrue(agent.process().err().contains("is not obeyed"));
+        }
+        // Of those in this JVM the log is the test's.
+        for (AgentProcess agent : cluster.processes()) {
+            assertTrue(
+                    agent.process().err().contains("is not obeyed"),
+                    agent.process().err());
         }
     }
 
@@ -159,7 +168,7 @@ abstract class GuestUnderCoordinators {
     }
 
     final CoordinatorProcess coordinator() {
-        return cluster.coordinator();
+        return cluster.coordinatorProcess();
     }
 
     /** The guest's faults are served, and the pages of the other spaces are what was written. */

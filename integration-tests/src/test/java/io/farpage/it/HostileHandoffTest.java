@@ -59,9 +59,8 @@ class HostileHandoffTest {
 
     @BeforeAll
     static void startNodes() {
-        for (String node : List.of("a", "b")) {
-            cluster.launchAgent(node, Map.of("pool.exported", "16MiB")).awaitListening();
-        }
+        cluster.launchAgent("a", Map.of("pool.exported", "16MiB"));
+        cluster.openAgent("b", Map.of("pool.exported", "16MiB"));
         cluster.awaitAllLinks();
     }
 
@@ -202,7 +201,7 @@ class HostileHandoffTest {
                 String answer = sendAndReadAnswer(json.formatted(BYTES), List.of(uffd.fd(), file.fd()));
                 assertTrue(answer.contains("forged") && answer.strip().lines().count() == 1, answer);
             }
-            String log = cluster.agent("a").process().err();
+            String log = cluster.process("a").process().err();
             assertTrue(log.lines().noneMatch(l -> l.startsWith(line)), log);
             assertFalse(log.contains("\u001b"), log);
         } finally {
@@ -310,7 +309,7 @@ class HostileHandoffTest {
     }
 
     private long agent() {
-        return cluster.agent("a").process().pid();
+        return cluster.process("a").process().pid();
     }
 
     private Path socket() {

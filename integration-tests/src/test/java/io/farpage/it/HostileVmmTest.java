@@ -63,9 +63,8 @@ class HostileVmmTest {
 
     @BeforeAll
     static void startNodes() {
-        for (String node : List.of("a", "b")) {
-            cluster.launchAgent(node, Map.of("pool.exported", "64MiB")).awaitListening();
-        }
+        cluster.launchAgent("a", Map.of("pool.exported", "64MiB"));
+        cluster.openAgent("b", Map.of("pool.exported", "64MiB"));
         cluster.awaitAllLinks();
     }
 
@@ -350,7 +349,7 @@ class HostileVmmTest {
     }
 
     private long agent() {
-        return cluster.agent("a").process().pid();
+        return cluster.process("a").process().pid();
     }
 
     private Path socket() {

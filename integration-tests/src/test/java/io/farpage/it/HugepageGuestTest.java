@@ -56,10 +56,9 @@ class HugepageGuestTest {
     @BeforeAll
     static void startNodes() {
         cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
+        cluster.openAgent("a", Map.of("pool.staging", "32MiB"));
         // Room for two spaces: one is deleted some time after its last use.
-        cluster.launchAgent("b", Map.of("pool.exported", "512MiB", "pool.staging", "2MiB"))
-                .awaitListening();
+        cluster.openAgent("b", Map.of("pool.exported", "512MiB", "pool.staging", "2MiB"));
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
     }
@@ -217,7 +216,7 @@ class HugepageGuestTest {
     @Tag("soak")
     void shouldEvictWhenHugepagesRunOutAndEveryStagingFrameHasAPageThatWaits() {
         // Staging memory for two pages.
-        cluster.startAgent("c", Map.of("pool.staging", "4MiB"));
+        cluster.openAgent("c", Map.of("pool.staging", "4MiB"));
         cluster.awaitAllLinks();
         Guests small = new Guests(cluster, "c", "b");
         small.attach("staged", socket(), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE, PAGE);

@@ -39,7 +39,6 @@ class IdleTest {
         cluster = Cluster.start(Map.of());
         List<String> strategies = List.of("block", "adaptive");
         strategies.forEach(idle -> cluster.launchAgent(idle, Map.of("shard.idle", idle)));
-        cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
 
         Map<String, Double> used = measure(WINDOW);
@@ -65,7 +64,7 @@ class IdleTest {
 
     private Map<String, Double> cpuSeconds() {
         Map<String, Double> seconds = new LinkedHashMap<>();
-        cluster.agents()
+        cluster.processes()
                 .forEach(agent -> seconds.put(
                         agent.node(), ProcFs.cpuSeconds(agent.process().pid())));
         return seconds;

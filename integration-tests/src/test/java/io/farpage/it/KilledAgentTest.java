@@ -45,9 +45,8 @@ class KilledAgentTest {
 
     @BeforeAll
     static void startNodes() {
-        cluster.launchAgent(HOME, SETTINGS);
+        cluster.openAgent(HOME, SETTINGS);
         NODES.forEach(node -> cluster.launchAgent(node, SETTINGS));
-        cluster.agents().forEach(agent -> agent.awaitListening());
     }
 
     @AfterAll
@@ -85,7 +84,7 @@ class KilledAgentTest {
                 for (Victim victim : victims) {
                     awaitEvictions(victim);
                     Thread.sleep(random.nextInt(60));
-                    cluster.agent(victim.node()).process().kill();
+                    cluster.process(victim.node()).process().kill();
                     kills++;
                 }
                 victims.forEach(victim -> cluster.launchAgent(victim.node(), SETTINGS));
@@ -103,7 +102,6 @@ class KilledAgentTest {
     private Victim begin(String node, int round, long seed) throws Exception {
         String space = "killed-" + round + "-" + node;
         Path socket = directory.resolve(space);
-        cluster.agent(node).awaitListening();
         await(node + " linked", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(20))
                 .until(() -> cluster.agent(node).isLinkedTo(HOME));

@@ -58,8 +58,8 @@ class LibvirtTest {
         library = Optional.of(SharedRam.compile(directory));
         Cluster started = Cluster.start();
         cluster = Optional.of(started);
-        started.launchAgent("a", Map.of()).awaitListening();
-        started.launchAgent("b", Map.of("pool.exported", "128MiB")).awaitListening();
+        started.openAgent("a", Map.of());
+        started.openAgent("b", Map.of("pool.exported", "128MiB"));
         started.awaitAllLinks();
         String agent = started.agent("a").rest().base().toString();
         libvirt = Optional.of(ChildJvm.launch(

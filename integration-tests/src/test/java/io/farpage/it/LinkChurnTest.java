@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
@@ -44,7 +45,7 @@ class LinkChurnTest {
     static void start() {
         Optional<String> cannot = Net.cannotBreak();
         assumeTrue(cannot.isEmpty(), cannot.orElse(""));
-        cluster = Cluster.of(SETTINGS, "a", "b");
+        cluster = Cluster.ofProcesses(SETTINGS, "a", "b");
     }
 
     @AfterAll
@@ -176,12 +177,12 @@ class LinkChurnTest {
         for (long version = 1; System.nanoTime() - end < 0; version++) {
             String space = random.nextBoolean() ? "versions-a" : "versions-b";
             long page = worker * 4 + random.nextInt(4);
-            AgentProcess writer = cluster.agent(random.nextBoolean() ? "a" : "b");
+            AgentProcess writer = cluster.process(random.nextBoolean() ? "a" : "b");
             if (writer.putPage(space, page, Pages.of(version, page, 4096)).status() != 204) {
                 continue;
             }
             written++;
-            for (AgentProcess reader : cluster.agents()) {
+            for (Agent reader : cluster.agents()) {
                 var answer = reader.page(space, page);
                 if (answer.status() == 200) {
                     Pages.check(answer.body(), version, page, 4096);
@@ -210,8 +211,8 @@ class LinkChurnTest {
         private static final int SOME = 6;
 
         static Use of(Cluster cluster) {
-            long a = cluster.agent("a").process().pid();
-            long b = cluster.agent("b").process().pid();
+            long a = cluster.process("a").process().pid();
+            long b = cluster.process("b").process().pid();
             return new Use(ProcFs.descriptors(a), ProcFs.descriptors(b), ProcFs.threads(a), ProcFs.threads(b));
         }
 

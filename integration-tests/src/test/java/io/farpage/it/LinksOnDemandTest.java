@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.KeeperProcess;
@@ -62,17 +62,16 @@ class LinksOnDemandTest {
     private void start(String mode, String... nodes) throws Exception {
         Map<String, String> before = new HashMap<>();
         for (String node : nodes) {
-            before.put(node, known(node).map(AgentProcess::node).isPresent() ? cluster.incarnation(node) : "");
+            before.put(node, known(node).map(Agent::node).isPresent() ? cluster.incarnation(node) : "");
             if (known(node).isPresent()) {
-                cluster.agent(node).process().kill();
+                cluster.process(node).process().kill();
             }
         }
         Arrays.stream(nodes).forEach(node -> cluster.launchAgent(node, settings(mode)));
-        Arrays.stream(nodes).forEach(node -> cluster.agent(node).awaitListening());
         before.forEach(cluster::awaitActive);
     }
 
-    private Optional<AgentProcess> known(String node) {
+    private Optional<Agent> known(String node) {
         return cluster.agents().stream()
                 .filter(agent -> agent.node().equals(node))
                 .findFirst();
@@ -81,8 +80,8 @@ class LinksOnDemandTest {
     /** The links that are up, as {@code a-b}, each if either side has it. */
     private List<String> links() {
         TreeSet<String> links = new TreeSet<>();
-        for (AgentProcess from : cluster.agents()) {
-            for (AgentProcess to : cluster.agents()) {
+        for (Agent from : cluster.agents()) {
+            for (Agent to : cluster.agents()) {
                 if (from != to && from.isLinkedTo(to.node())) {
                     links.add(
                             from.node().compareTo(to.node()) < 0
@@ -146,7 +145,7 @@ class LinksOnDemandTest {
             assertEquals(List.of("a-b", "b-c"), links());
 
             String before = cluster.incarnation("b");
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             cluster.launchAgent("b", home).awaitListening();
             cluster.awaitActive("b", before);
             check("vm", "a", 2);

@@ -37,7 +37,7 @@ class LogTest {
 
     @Test
     void shouldLogObjectsFromTheLevelOnThatWasSetLast() {
-        try (Cluster cluster = Cluster.start(
+        try (Cluster cluster = Cluster.startProcess(
                 Map.of("log.format", "json", "lease.duration", "1s", "lease.heartbeat_interval", "300ms"))) {
             Rest coordinator = cluster.coordinator().rest();
             assertEquals(
@@ -70,6 +70,6 @@ class LogTest {
     }
 
     private static String log(Cluster cluster) {
-        return cluster.coordinator().process().err();
+        return cluster.coordinatorProcess().process().err();
     }
 }

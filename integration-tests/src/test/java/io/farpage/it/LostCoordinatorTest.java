@@ -94,10 +94,11 @@ class LostCoordinatorTest extends GuestUnderCoordinators {
         List<String> incarnations = incarnations();
         Path kept = directory.resolve("kept");
         Path others = directory.resolve("others");
-        try (Cluster other = Cluster.of("a")) {
+        try (Cluster other = Cluster.startProcess()) {
+            other.openAgent("a", Map.of());
             other.awaitActive("a", "");
             other.makeSpace("theirs", SPACE_PAGES, 4096, "a");
-            other.coordinator().process().kill();
+            other.coordinatorProcess().process().kill();
             Files.move(other.coordinator().store(), others);
         }
         coordinator().process().kill();

@@ -62,7 +62,7 @@ class LyingPeerTest {
 
     private static void requireRefusal(Lie lie, Cluster cluster) throws Exception {
         String node = "liar-" + lie.ordinal();
-        AgentProcess a = cluster.agent("a");
+        AgentProcess a = cluster.process("a");
         try (FakeAgent fake = new FakeAgent(cluster.client(), node, "a")) {
             lie.tell(fake, node);
             fake.start();

@@ -31,7 +31,7 @@ class MemoryBoundsTest {
 
     @Test
     void shouldAnswerOthersWhileManyLongBodiesStayUnfinished() throws Exception {
-        try (Cluster cluster = Cluster.start(LONG_LEASES)) {
+        try (Cluster cluster = Cluster.startProcess(LONG_LEASES)) {
             Rest coordinator = cluster.coordinator().rest();
             register(coordinator, "a", 1);
             space(coordinator, "there");
@@ -56,14 +56,14 @@ class MemoryBoundsTest {
                     .untilAsserted(() -> coordinator
                             .sendJson("POST", "/api/v1/spaces/there/heat", heat(0, 100) + " ".repeat(MIB))
                             .expect(204));
-            assertTrue(cluster.coordinator().process().isAlive(), cluster::describe);
+            assertTrue(cluster.coordinatorProcess().process().isAlive(), cluster::describe);
         }
     }
 
     @Test
     @Tag("soak")
     void shouldBoundTheHeatOfAllSpacesTogether() throws Exception {
-        try (Cluster cluster = Cluster.start(LONG_LEASES)) {
+        try (Cluster cluster = Cluster.startProcess(LONG_LEASES)) {
             Rest coordinator = cluster.coordinator().rest();
             register(coordinator, "a", 1);
             big(coordinator);
@@ -79,7 +79,7 @@ class MemoryBoundsTest {
                 }
             }
             assertTrue(refused > 0, "nothing was refused");
-            assertTrue(cluster.coordinator().process().isAlive(), cluster::describe);
+            assertTrue(cluster.coordinatorProcess().process().isAlive(), cluster::describe);
             coordinator.get("/api/v1/spaces/big-0/pages/0").expect(200);
         }
     }
@@ -106,7 +106,7 @@ class MemoryBoundsTest {
     @Tag("soak")
     @Timeout(240)
     void shouldBoundEndpointsAndStartAgainWithWhatItHasStored() throws Exception {
-        try (Cluster cluster = Cluster.start(LONG_LEASES)) {
+        try (Cluster cluster = Cluster.startProcess(LONG_LEASES)) {
             Rest coordinator = cluster.coordinator().rest();
             register(coordinator, "a", 1);
             String tooMany = endpoint(4096);
@@ -127,8 +127,8 @@ class MemoryBoundsTest {
                 }
             }
             assertTrue(taken >= 50 && refused > 0, taken + " taken, " + refused + " refused");
-            cluster.coordinator().process().kill();
-            cluster.coordinator().restart();
+            cluster.coordinatorProcess().process().kill();
+            cluster.coordinatorProcess().restart();
             // Nodes are stored. Endpoints are not: agents publish them again.
             Rest restarted = cluster.coordinator().rest();
             restarted.get("/api/v1/nodes/p522").expect(200);
@@ -139,7 +139,7 @@ class MemoryBoundsTest {
 
     @Test
     void shouldReadAPageOnlyForASpaceThatIsThereAndOnlyOfItsLength() throws Exception {
-        try (Cluster cluster = Cluster.of(Map.of(), "a", "b")) {
+        try (Cluster cluster = Cluster.ofProcesses(Map.of(), "a", "b")) {
             cluster.makeSpace("there", 4, 4096, "b");
             Rest agent = cluster.agent("a").rest();
             List<Socket> unfinished = new ArrayList<>();
@@ -162,8 +162,8 @@ class MemoryBoundsTest {
                     socket.close();
                 }
             }
-            assertTrue(cluster.agent("a").process().isAlive(), cluster::describe);
-            assertFalse(cluster.agent("a").process().err().contains("failed unexpectedly"), cluster::describe);
+            assertTrue(cluster.process("a").process().isAlive(), cluster::describe);
+            assertFalse(cluster.process("a").process().err().contains("failed unexpectedly"), cluster::describe);
         }
     }
 

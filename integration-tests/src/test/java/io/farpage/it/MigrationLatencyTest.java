@@ -79,7 +79,7 @@ class MigrationLatencyTest {
     }
 
     private void start(boolean rebalances, Duration interval) {
-        Cluster cluster = Cluster.start(Map.of(
+        Cluster cluster = Cluster.startProcess(Map.of(
                 "lease.duration", "15s",
                 "lease.heartbeat_interval", "300ms",
                 "rebalance.enabled", Boolean.toString(rebalances),
@@ -95,7 +95,6 @@ class MigrationLatencyTest {
             addresses.put(home, address);
             cluster.launchAgent(home, Map.of("pool.exported", "320MiB", "tcp.address", address));
         }
-        cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
     }
 
@@ -296,8 +295,8 @@ class MigrationLatencyTest {
     }
 
     private void become(boolean rebalances) {
-        cluster().coordinator().process().kill();
-        cluster().coordinator().restart(Map.of("rebalance.enabled", Boolean.toString(rebalances)));
+        cluster().coordinatorProcess().process().kill();
+        cluster().coordinatorProcess().restart(Map.of("rebalance.enabled", Boolean.toString(rebalances)));
     }
 
     /** What is done while the CPU time of the coordinator is measured. */
@@ -308,7 +307,7 @@ class MigrationLatencyTest {
 
     /** Percent of a core. */
     private double coordinatorCpu(Work work) throws Exception {
-        long pid = cluster().coordinator().process().pid();
+        long pid = cluster().coordinatorProcess().process().pid();
         double used = ProcFs.cpuSeconds(pid);
         long begun = System.nanoTime();
         work.run();

@@ -65,9 +65,8 @@ class MigrationTest {
                 "rebalance.interval", "500ms",
                 "rebalance.idle_faults", "0"));
         started = Optional.of(cluster);
-        cluster.launchAgent("a", SMALL);
-        List.of(homes).forEach(node -> cluster.launchAgent(node, LARGE));
-        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.openAgent("a", SMALL);
+        List.of(homes).forEach(node -> cluster.openAgent(node, LARGE));
         cluster.awaitAllLinks();
     }
 
@@ -176,7 +175,7 @@ class MigrationTest {
         try (CheckedPages load = CheckedPages.start(ram, PAGES, 32)) {
             load.awaitAccesses(PAGES / 2);
             assertEquals(0, moves("begun"));
-            cluster().startAgent("c", LARGE);
+            cluster().openAgent("c", LARGE);
             await("extents on the node that has joined", Deadlines.LONG.multipliedBy(5))
                     .pollInterval(Duration.ofMillis(50))
                     .until(() -> readFrom("vm", "c", 8) >= 3 && areSettled(extents("vm")));

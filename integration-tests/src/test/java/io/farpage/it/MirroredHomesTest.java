@@ -62,8 +62,15 @@ class MirroredHomesTest {
 
     @BeforeEach
     void start() {
-        cluster = Cluster.of(SMALL, "a", "b", "c", "d");
+        cluster = Cluster.start();
+        cluster.openAgent("a", SMALL);
         guests = new Guests(cluster, "a", "b");
+    }
+
+    /** Those that will be killed or stopped. */
+    private void launchHomes() {
+        HOMES.forEach(home -> cluster.launchAgent(home, SMALL));
+        cluster.awaitAllLinks();
     }
 
     @AfterEach
@@ -84,11 +91,14 @@ class MirroredHomesTest {
 
     @Test
     void shouldLoseNoPageWhenAHomeIsKilled() throws Exception {
+        launchHomes();
         failOnce("vm", new SplittableRandom(11), true);
     }
 
     @Test
     void shouldMakeTheSpaceOfAGuestWithAsManyHomesAsItsAttachmentAsksFor() throws Exception {
+        HOMES.forEach(home -> cluster.openAgent(home, SMALL));
+        cluster.awaitAllLinks();
         String request = "{\"socket\": \"%s\", \"sizeBytes\": %d, \"replicas\": %d}";
         Path socket = directory.resolve("asked");
         guests.tryAttach("asked", request.formatted(socket, PAGES * PAGE, 2)).expect(200);
@@ -110,6 +120,7 @@ class MirroredHomesTest {
     @Test
     @Tag("soak")
     void shouldLoseNoPageWhenAHomeStandsStill() throws Exception {
+        launchHomes();
         failOnce("vm", new SplittableRandom(12), false);
     }
 
@@ -120,6 +131,7 @@ class MirroredHomesTest {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
+        launchHomes();
         for (int round = 0; round < ROUNDS; round++) {
             failOnce("vm" + round, random, random.nextBoolean());
         }
@@ -131,6 +143,7 @@ class MirroredHomesTest {
     @Tag("soak")
     @Tag("measurement")
     void shouldPauseTheGuestOnlyUntilAnotherHomeIsAsked() throws Exception {
+        launchHomes();
         SplittableRandom random = new SplittableRandom(13);
         for (boolean killed : List.of(true, false)) {
             for (boolean readsOnly : List.of(true, false)) {
@@ -182,9 +195,9 @@ class MirroredHomesTest {
 
     private void fail(String home, boolean killed) {
         if (killed) {
-            cluster.agent(home).process().kill();
+            cluster.process(home).process().kill();
         } else {
-            cluster.agent(home).process().stop();
+            cluster.process(home).process().stop();
         }
     }
 
@@ -243,7 +256,7 @@ class MirroredHomesTest {
             cluster.startAgent(home, SMALL);
             cluster.awaitActive(home, before);
         } else {
-            cluster.agent(home).process().resume();
+            cluster.process(home).process().resume();
         }
         cluster.awaitAllLinks();
     }

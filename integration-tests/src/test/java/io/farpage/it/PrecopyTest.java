@@ -46,8 +46,8 @@ class PrecopyTest {
         program = Optional.of(SharedRam.compilePrecopy(built));
         Cluster nodes = Cluster.start();
         cluster = Optional.of(nodes);
-        nodes.launchAgent("a", Map.of("pool.exported", "8MiB")).awaitListening();
-        nodes.launchAgent("b", Map.of("pool.exported", "32MiB")).awaitListening();
+        nodes.openAgent("a", Map.of("pool.exported", "8MiB"));
+        nodes.openAgent("b", Map.of("pool.exported", "32MiB"));
         nodes.awaitAllLinks();
     }
 

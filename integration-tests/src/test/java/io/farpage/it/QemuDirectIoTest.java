@@ -78,10 +78,9 @@ class QemuDirectIoTest {
         library = Optional.of(SharedRam.compile(image));
         prepareImage();
         cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.staging", "32MiB")).awaitListening();
+        cluster.openAgent("a", Map.of("pool.staging", "32MiB"));
         // Two spaces: the room of the one before is still being released when the next guest is attached.
-        cluster.launchAgent("b", Map.of("pool.exported", "1100MiB", "pool.staging", "32MiB"))
-                .awaitListening();
+        cluster.openAgent("b", Map.of("pool.exported", "1100MiB", "pool.staging", "32MiB"));
         cluster.awaitAllLinks();
         guests = new Guests(cluster, "a", "b");
     }

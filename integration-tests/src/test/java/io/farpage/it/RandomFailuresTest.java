@@ -338,7 +338,7 @@ class RandomFailuresTest {
         List<Extent> lost = extents(space).stream()
                 .filter(extent -> extent.state() == ExtentState.LOST)
                 .toList();
-        String said = cluster().agent(FailingCluster.AGENT).process().err();
+        String said = cluster().process(FailingCluster.AGENT).process().err();
         for (int page : load.lost()) {
             assertTrue(
                     lost.stream().anyMatch(extent -> extent.contains(page)),

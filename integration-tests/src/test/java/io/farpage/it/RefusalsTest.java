@@ -83,14 +83,13 @@ class RefusalsTest {
         settings.put("limits.address_connections", Integer.toString(CONNECTIONS));
         settings.put("lease.duration", "20s");
         settings.put("lease.heartbeat_interval", "1s");
-        cluster = Cluster.start(settings);
+        cluster = Cluster.startProcess(settings);
         log = new ClusterLog(() -> cluster);
         links = new LinkAttempts(attempts, cluster, certificates);
         // Clients of another user get as far as the sockets.
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         launch("a", "off", "b,y");
         launch("b", "require", "a,z");
-        cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
     }
 
@@ -156,9 +155,9 @@ class RefusalsTest {
 
     private ChildJvm program(Port port) {
         return switch (port) {
-            case COORDINATOR -> cluster.coordinator().process();
-            case AGENT, SOCKET, HANDOFF, LINK -> cluster.agent("a").process();
-            case ENCRYPTED -> cluster.agent("b").process();
+            case COORDINATOR -> cluster.coordinatorProcess().process();
+            case AGENT, SOCKET, HANDOFF, LINK -> cluster.process("a").process();
+            case ENCRYPTED -> cluster.process("b").process();
         };
     }
 

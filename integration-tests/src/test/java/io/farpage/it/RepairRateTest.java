@@ -76,10 +76,9 @@ class RepairRateTest {
     void shouldRepairManyPagesUnderLoad(String limit) throws Exception {
         int pages = Math.max(32_768, Soak.part(131_072));
         cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", limit));
+        cluster.openAgent("a", Map.of("pool.exported", "2MiB", "mirror.repair_rate", limit));
         String pool = (long) pages * PAGE + (2L << 20) + "B";
         HOMES.forEach(node -> cluster.launchAgent(node, Map.of("pool.exported", pool, "mirror.repair_rate", limit)));
-        cluster.agents().forEach(agent -> agent.awaitListening());
         cluster.awaitAllLinks();
         Guests guests = new Guests(cluster, "a", "b");
         cluster.client()
@@ -96,7 +95,7 @@ class RepairRateTest {
             load.awaitAccesses(pages / 4);
             Histogram usual = load.takeLatencies();
             double loopback = medianLoopbackBytesPerSecond();
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             awaitHomes("the drop of b", homes -> !homes.contains("b"));
             long begun = System.nanoTime();
             load.takeLatencies();

@@ -66,11 +66,18 @@ class RepairTest {
     @BeforeEach
     void start() {
         cluster = Cluster.start();
-        cluster.launchAgent("a", SMALL);
-        List.of("b", "c", "d").forEach(node -> cluster.launchAgent(node, LARGE));
-        cluster.agents().forEach(agent -> agent.awaitListening());
-        cluster.awaitAllLinks();
+        cluster.openAgent("a", SMALL);
         guests = new Guests(cluster, "a", "b");
+    }
+
+    private void open(String... nodes) {
+        List.of(nodes).forEach(node -> cluster.openAgent(node, LARGE));
+        cluster.awaitAllLinks();
+    }
+
+    /** Those that will be killed. */
+    private void launch(String... nodes) {
+        List.of(nodes).forEach(node -> cluster.launchAgent(node, LARGE));
     }
 
     @AfterEach
@@ -121,13 +128,15 @@ class RepairTest {
 
     @Test
     void shouldLoseNoPageWhenTheSecondHomeIsKilledAfterTheRepair() throws Exception {
+        launch("b", "c");
+        open("d");
         PagedRam ram = attach(2, "b", "c");
         try (CheckedPages load = CheckedPages.start(ram, PAGES, new SplittableRandom(21).nextLong())) {
             load.awaitAccesses(2L * PAGES);
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             awaitHomes("c", "d");
             load.awaitAccesses(PAGES);
-            cluster.agent("c").process().kill();
+            cluster.process("c").process().kill();
             awaitHomes("d");
             load.awaitAccesses(2L * PAGES);
             compare(ram, load);
@@ -142,8 +151,9 @@ class RepairTest {
     @Test
     void shouldTellHowMuchAHomeThatJoinsUnderAGuestHasCopied() throws Exception {
         for (String target : List.of("c", "d")) {
-            restart(target, Map.of("pool.exported", "4MiB", "mirror.repair_rate", "512KiB"));
+            cluster.openAgent(target, Map.of("pool.exported", "4MiB", "mirror.repair_rate", "512KiB"));
         }
+        open("b");
         try (PagedRam ram = attach(1, "b")) {
             for (int page = 0; page < PAGES; page++) {
                 ram.write(page, Pages.of(5, page, PAGE));
@@ -168,12 +178,11 @@ class RepairTest {
 
     @Test
     void shouldEmptyItsNodeWhenAnAgentIsToldToStop() throws Exception {
-        restart("b", "60s");
+        launchDraining("60s");
         PagedRam ram = attach(1, "b");
         try (CheckedPages load = CheckedPages.start(ram, PAGES, 23)) {
             load.awaitAccesses(2L * PAGES);
-            cluster.agent("b").process().terminate();
-            assertEquals(0, cluster.agent("b").process().awaitEnd());
+            cluster.agent("b").stop();
             assertTrue(cluster.client().node("b").isEmpty(), "the node has left the cluster");
             load.awaitAccesses(2L * PAGES);
             compare(ram, load);
@@ -182,16 +191,15 @@ class RepairTest {
 
     @Test
     void shouldEndWithAReasonWhenItsNodeCannotBeEmptiedInTime() throws Exception {
-        restart("b", "1s");
+        launchDraining("1s");
         cluster.client()
                 .createSpace(
                         new SpaceRequest("idle", (long) PAGES * PAGE, OptionalInt.of(PAGE), Optional.of(List.of("b"))));
         for (String full : List.of("c", "d")) {
             cluster.makeSpace(full, PAGES, PAGE, full);
         }
-        cluster.agent("b").process().terminate();
-        assertEquals(0, cluster.agent("b").process().awaitEnd());
-        String said = cluster.agent("b").process().err();
+        cluster.agent("b").stop();
+        String said = cluster.process("b").process().err();
         assertTrue(
                 said.contains("node b is not drained after 1s (drain.timeout), and pages without another home are lost")
                         && said.contains("space 'idle'")
@@ -199,19 +207,12 @@ class RepairTest {
                 said);
     }
 
-    private void restart(String node, String drainTimeout) throws CoordinatorException {
+    /** Starts b, which empties its node when it is told to stop, and two others. */
+    private void launchDraining(String drainTimeout) {
         Map<String, String> settings = new HashMap<>(LARGE);
         settings.putAll(Map.of("drain.on_stop", "true", "drain.timeout", drainTimeout));
-        restart(node, settings);
-    }
-
-    private void restart(String node, Map<String, String> settings) throws CoordinatorException {
-        String before = cluster.incarnation(node);
-        cluster.agent(node).process().terminate();
-        assertEquals(0, cluster.agent(node).process().awaitEnd());
-        cluster.startAgent(node, settings);
-        cluster.awaitActive(node, before);
-        cluster.awaitAllLinks();
+        cluster.launchAgent("b", settings);
+        open("c", "d");
     }
 
     /**
@@ -225,6 +226,8 @@ class RepairTest {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
+        launch("b", "c", "d");
+        cluster.awaitAllLinks();
         PagedRam ram = attach(2, "b", "c");
         try (CheckedPages load = CheckedPages.start(ram, PAGES, random.nextLong())) {
             for (int round = 0; round < Soak.part(ROUNDS); round++) {
@@ -237,7 +240,7 @@ class RepairTest {
                     awaitDrained(gone);
                 }
                 String before = cluster.incarnation(gone);
-                cluster.agent(gone).process().kill();
+                cluster.process(gone).process().kill();
                 awaitHomes(HOMES.stream().filter(home -> !home.equals(gone)).toArray(String[]::new));
                 cluster.startAgent(gone, LARGE);
                 cluster.awaitActive(gone, before);
@@ -254,13 +257,9 @@ class RepairTest {
     @Test
     @Tag("soak")
     void shouldKeepBothHomesOfEveryExtentWhileANodeIsEmptied() throws Exception {
-        cluster.close();
-        cluster = Cluster.start();
-        List.of("a", "b", "c", "d").forEach(node -> cluster.launchAgent(node, SMALL));
-        cluster.launchAgent("e", LARGE);
-        cluster.agents().forEach(agent -> agent.awaitListening());
-        cluster.awaitAllLinks();
-        guests = new Guests(cluster, "a", "b");
+        cluster.launchAgent("b", SMALL);
+        List.of("c", "d").forEach(node -> cluster.openAgent(node, SMALL));
+        open("e");
         PagedRam ram = attach(2, "b", "c", "d");
         int before = extents().size();
         assertTrue(before > 16, "the space is placed in small pieces: " + before);
@@ -275,7 +274,7 @@ class RepairTest {
                         }
                         return cluster.client().drained("b").drained();
                     });
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             load.awaitAccesses(2L * PAGES);
             compare(ram, load);
         }
@@ -288,6 +287,8 @@ class RepairTest {
     }
 
     private void drain(int replicas, String... homes) throws Exception {
+        launch("b");
+        open("c", "d");
         PagedRam ram = attach(replicas, homes);
         try (CheckedPages load = CheckedPages.start(ram, PAGES, new SplittableRandom(22).nextLong())) {
             load.awaitAccesses(2L * PAGES);
@@ -298,7 +299,7 @@ class RepairTest {
                 assertTrue(!names(extent).contains("b"), extent::toString);
             }
             load.awaitAccesses(PAGES);
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             load.awaitAccesses(2L * PAGES);
             compare(ram, load);
         }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.KeeperProcess;
@@ -70,9 +69,8 @@ class RestartedHomeGuestTest {
                 KeeperProcess keeper = KeeperProcess.start("b", directory.resolve("b.keeper"))) {
             Map<String, String> home = new HashMap<>(settings);
             home.putAll(keeper.settings());
-            cluster.launchAgent("a", settings);
+            cluster.openAgent("a", settings);
             cluster.launchAgent("b", home);
-            cluster.agents().forEach(AgentProcess::awaitListening);
             cluster.awaitAllLinks();
             Guests guests = new Guests(cluster, "a", "b");
             guests.tryAttach("vm", """
@@ -85,7 +83,7 @@ class RestartedHomeGuestTest {
                             .pollInterval(Duration.ofMillis(1 + random.nextInt(15)))
                             .until(() -> evictions(guests) > before + PAGES / 4 + random.nextInt(PAGES));
                     String incarnation = cluster.incarnation("b");
-                    cluster.agent("b").process().kill();
+                    cluster.process("b").process().kill();
                     cluster.launchAgent("b", home);
                     cluster.awaitActive("b", incarnation);
                     assertEquals(List.of(), ram.mismatches());

@@ -10,6 +10,7 @@ import io.farpage.agent.Main;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentState;
 import io.farpage.it.deadlines.Deadlines;
+import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.ChildJvm;
@@ -54,9 +55,8 @@ class RestartedHomeTest {
     void start() {
         cluster = Cluster.start();
         keeper = KeeperProcess.start("b", directory.resolve("b.keeper"));
-        cluster.launchAgent("a", PATIENT);
+        cluster.openAgent("a", PATIENT);
         cluster.launchAgent("b", home());
-        cluster.agents().forEach(AgentProcess::awaitListening);
         cluster.awaitAllLinks();
     }
 
@@ -72,7 +72,7 @@ class RestartedHomeTest {
         return settings;
     }
 
-    private AgentProcess a() {
+    private Agent a() {
         return cluster.agent("a");
     }
 
@@ -98,7 +98,7 @@ class RestartedHomeTest {
     /** Kills the home and starts it again. */
     private void restart() throws Exception {
         String before = cluster.incarnation("b");
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         cluster.launchAgent("b", home()).awaitListening();
         cluster.awaitActive("b", before);
     }
@@ -108,7 +108,7 @@ class RestartedHomeTest {
         fill("kept", 7);
         String before = cluster.incarnation("b");
         for (int round = 0; round < 2; round++) {
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             long killed = System.nanoTime();
             cluster.launchAgent("b", home());
             Pages.check(a().page("kept", 3).expect(200).body(), 7, 3, PAGE);
@@ -116,7 +116,7 @@ class RestartedHomeTest {
                     "pause of a page whose home was killed and started again at once: %d ms (TCP, 4096, depth 1, one"
                             + " host)%n",
                     Duration.ofNanos(System.nanoTime() - killed).toMillis());
-            cluster.agent("b").awaitListening();
+            var _ = cluster.agent("b").rest();
             check("kept", 7);
         }
         assertNotEquals(before, cluster.incarnation("b"));
@@ -199,7 +199,7 @@ class RestartedHomeTest {
             assertTrue(
                     second.err()
                             .contains("has the memory of process "
-                                    + cluster.agent("b").process().pid() + ", which runs"),
+                                    + cluster.process("b").process().pid() + ", which runs"),
                     second.err());
         }
         check("twice", 3);
@@ -212,7 +212,7 @@ class RestartedHomeTest {
     @Tag("soak")
     void shouldNotHandThePoolToASuccessorWhileTheProcessBeforeIsStopped() throws Exception {
         fill("stopped", 4);
-        AgentProcess before = cluster.agent("b");
+        AgentProcess before = cluster.process("b");
         before.process().stop();
         try {
             ChildJvm second = cluster.launchAgent("b", home()).process();
@@ -231,9 +231,9 @@ class RestartedHomeTest {
         fill("gone", 5);
         keeper.process().kill();
         await("the agent notices", Deadlines.LONG)
-                .until(() -> cluster.agent("b").process().err().contains("the keeper at"));
+                .until(() -> cluster.process("b").process().err().contains("the keeper at"));
         check("gone", 5);
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         keeper.restart();
         String before = cluster.incarnation("b");
         cluster.launchAgent("b", home()).awaitListening();
@@ -249,7 +249,7 @@ class RestartedHomeTest {
         keeper.process().kill();
         keeper.restart();
         await("kept again", Deadlines.LONG)
-                .until(() -> cluster.agent("b").process().err().contains("kept at"));
+                .until(() -> cluster.process("b").process().err().contains("kept at"));
         restart();
         check("moved", 6);
     }
@@ -291,7 +291,7 @@ class RestartedHomeTest {
     @Tag("long")
     void shouldRefuseAPoolThatIsNotTheConfiguredOneUntilItIsDropped() throws Exception {
         fill("sized", 10);
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         Map<String, String> other = new HashMap<>(home());
         other.put("pool.exported", "16MiB");
         ChildJvm refused = cluster.launchAgent("b", other).process();
@@ -300,7 +300,7 @@ class RestartedHomeTest {
 
         cluster.launchAgent("b", home()).awaitListening();
         check("sized", 10);
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         try (ChildJvm drop = ChildJvm.start(
                 "drop",
                 Main.class,
@@ -318,7 +318,7 @@ class RestartedHomeTest {
     @Tag("soak")
     void shouldStartWithAnEmptyPoolAfterTheNodeWasTakenOutOfTheCluster() throws Exception {
         fill("removed", 11);
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         String before = cluster.incarnation("b");
         cluster.coordinator()
                 .rest()
@@ -341,8 +341,8 @@ class RestartedHomeTest {
     @Tag("soak")
     void shouldGiveThePoolUpWhenTheAgentEndsInOrder() throws Exception {
         fill("left", 12);
-        cluster.agent("b").process().terminate();
-        assertEquals(0, cluster.agent("b").process().awaitEnd());
+        cluster.process("b").process().terminate();
+        assertEquals(0, cluster.process("b").process().awaitEnd());
         assertTrue(
                 keeper.process().err().contains("has given its memory up"),
                 keeper.process().err());

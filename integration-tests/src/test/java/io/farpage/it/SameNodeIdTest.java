@@ -28,7 +28,7 @@ class SameNodeIdTest {
 
     @BeforeEach
     void start() {
-        cluster = Cluster.of("a");
+        cluster = Cluster.ofProcesses(Map.of(), "a");
     }
 
     @AfterEach
@@ -38,7 +38,7 @@ class SameNodeIdTest {
 
     @Test
     void shouldLetALaterAgentOnTheSameHostTakeOverAndEndTheEarlierOne() throws Exception {
-        AgentProcess first = cluster.agent("a");
+        AgentProcess first = cluster.process("a");
         cluster.awaitActive("a", "");
         String before = cluster.incarnation("a");
         AgentProcess second = cluster.startAgent("a", Map.of());
@@ -62,7 +62,7 @@ class SameNodeIdTest {
     @Test
     @Tag("soak")
     void shouldRefuseAnAgentOfTheSameIdOnAnotherHostAndSaySoOnce() throws Exception {
-        AgentProcess first = cluster.agent("a");
+        AgentProcess first = cluster.process("a");
         cluster.awaitActive("a", "");
         Node before = cluster.client().node("a").orElseThrow();
         AgentProcess second = cluster.startAgent("a", Map.of("api.advertise", "192.0.2.7"));

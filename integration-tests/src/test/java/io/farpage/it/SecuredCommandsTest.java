@@ -49,8 +49,8 @@ class SecuredCommandsTest extends SecuredNodes {
             // A wrong token is not made good by a certificate.
             as("a").with("Authorization", wrong).get("/api/v1/nodes").expect(401);
         }
-        String log = cluster.coordinator().process().err()
-                + cluster.coordinator().process().out();
+        String log = cluster.coordinatorProcess().process().err()
+                + cluster.coordinatorProcess().process().out();
         assertFalse(log.contains(token), "a token in the log");
     }
 

@@ -98,8 +98,8 @@ abstract class SecuredNodes {
     void awaitLogged(Runnable again, String... parts) {
         await("a line with " + List.of(parts), Deadlines.LONG).untilAsserted(() -> {
             again.run();
-            String said = cluster.coordinator().process().err()
-                    + cluster.coordinator().process().out();
+            String said = cluster.coordinatorProcess().process().err()
+                    + cluster.coordinatorProcess().process().out();
             assertTrue(
                     said.lines().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)),
                     List.of(parts) + " in " + said);

@@ -31,10 +31,10 @@ class SecuredRebuildTest {
         try (Cluster cluster = Cluster.secured(certificates, Map.of(), "a", "b")) {
             cluster.makeSpace("s", 16, PAGE, "b");
             cluster.agent("a").putPage("s", 3, Pages.of(1, 3, PAGE)).expect(204);
-            cluster.coordinator().process().kill();
+            cluster.coordinatorProcess().process().kill();
             Directories.delete(cluster.coordinator().store());
             // Node c never reports, so the rebuild goes on until a person ends it.
-            cluster.coordinator().rebuild("a", "b", "c");
+            cluster.coordinatorProcess().rebuild("a", "b", "c");
             Rest coordinator = cluster.coordinator().rest();
             coordinator.with(certificates.anonymous()).get("/api/v1/rebuild").expect(401);
             coordinator

@@ -58,7 +58,6 @@ class ShardsTest {
         cluster = Cluster.start();
         launch("a", shardsOfA);
         launch("b", shardsOfB);
-        cluster.agents().forEach(AgentProcess::awaitListening);
         cluster.awaitAllLinks();
     }
 
@@ -158,7 +157,7 @@ class ShardsTest {
         start(2, 1);
         for (int shards : new int[] {4, 1, 3}) {
             String before = cluster.incarnation("b");
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             launch("b", shards).awaitListening();
             cluster.awaitActive("b", before);
             cluster.awaitAllLinks();

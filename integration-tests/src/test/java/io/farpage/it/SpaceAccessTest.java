@@ -109,8 +109,8 @@ class SpaceAccessTest {
 
     private void awaitLogged(String... parts) {
         await("a line with " + List.of(parts), Deadlines.LONG).untilAsserted(() -> {
-            String all = cluster.coordinator().process().err()
-                    + cluster.coordinator().process().out();
+            String all = cluster.coordinatorProcess().process().err()
+                    + cluster.coordinatorProcess().process().out();
             assertTrue(
                     all.lines().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)),
                     List.of(parts) + " in " + all);

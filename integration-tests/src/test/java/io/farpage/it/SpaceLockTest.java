@@ -3,7 +3,6 @@ package io.farpage.it;
 import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.model.AttachMode;
 import io.farpage.coordinator.model.Attachment;
@@ -119,7 +118,7 @@ class SpaceLockTest {
             assertEquals("rounds\nwait\n", process.out());
         }
         guests.awaitEnded("doomed");
-        assertTrue(cluster.agent("a").process().isAlive());
+        cluster.agent("a").rest().get("/health").expect(200);
         for (int page = 0; page < 8; page++) {
             byte[] found = cluster.agent("b").page("doomed", page).expect(200).body();
             assertEquals(page == 5 ? 1 : 0, found[0], "page " + page + " of the new space");

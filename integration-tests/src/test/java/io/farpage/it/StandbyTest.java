@@ -61,8 +61,7 @@ class StandbyTest {
         settings.put("fetch.deadline", "60s");
         settings.put("api.socket", directory.resolve("a.sock").toString());
         active = cluster.launchAgent("a", settings).process();
-        cluster.launchAgent("b", Map.of());
-        cluster.agents().forEach(AgentProcess::awaitListening);
+        cluster.openAgent("b", Map.of());
         cluster.awaitAllLinks();
     }
 
@@ -246,7 +245,7 @@ class StandbyTest {
     void shouldRefuseToHandOverWhileAGuestWouldBeLost() throws Exception {
         Guests guests = new Guests(cluster, "a", "b");
         guests.attach("idle", directory.resolve("idle"), (long) PAGES * PAGE, (long) LOCAL_PAGES * PAGE);
-        AgentProcess holder = cluster.agent("a");
+        AgentProcess holder = cluster.process("a");
         AgentProcess standby = standby();
         var answer = holder.rest().send("POST", "/api/v1/handover", "application/json", new byte[0]);
         assertEquals(409, answer.status(), answer::toString);

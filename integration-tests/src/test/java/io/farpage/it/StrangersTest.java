@@ -81,7 +81,7 @@ class StrangersTest {
     }
 
     private Path socket() {
-        return cluster.agent("a").process().socket();
+        return cluster.process("a").process().socket();
     }
 
     /** Where agent b serves its pages over TCP. */
@@ -177,8 +177,8 @@ class StrangersTest {
                 sayNoise(door, random);
             }
         }
-        awaitRefusedHandshake(cluster.coordinator().process(), () -> Stranger.tcp(coordinatorPort()), random);
-        awaitRefusedHandshake(cluster.agent("a").process(), () -> Stranger.tcp(agentPort()), random);
+        awaitRefusedHandshake(cluster.coordinatorProcess().process(), () -> Stranger.tcp(coordinatorPort()), random);
+        awaitRefusedHandshake(cluster.process("a").process(), () -> Stranger.tcp(agentPort()), random);
         assertServedAsBefore(before);
     }
 

@@ -50,7 +50,11 @@ class TakeoverTest {
 
     @BeforeEach
     void start() {
-        cluster = Cluster.of(Map.of("fetch.deadline", "1s"), "a", "b", "c");
+        cluster = Cluster.start();
+        Map<String, String> settings = Map.of("fetch.deadline", "1s");
+        cluster.launchAgent("a", settings);
+        List.of("b", "c").forEach(node -> cluster.openAgent(node, settings));
+        cluster.awaitAllLinks();
     }
 
     @AfterEach
@@ -66,7 +70,7 @@ class TakeoverTest {
             writer.awaitRounds(3);
             assertRefused("c", "renews its lease");
             // Pages are on their way home at every moment, so WRITEs of a are under way when it stands still.
-            cluster.agent("a").process().stop();
+            cluster.process("a").process().stop();
             awaitStatus("a", NodeStatus.FAILED);
             assertTrue(attach("c", "\"force\": true").problem().is("attached"));
 
@@ -86,7 +90,7 @@ class TakeoverTest {
                 }
                 assertEquals(List.of(), wrong(ram));
 
-                cluster.agent("a").process().resume();
+                cluster.process("a").process().resume();
                 await("a has cut its guest off", Deadlines.LONG)
                         .until(() -> cluster.coordinator()
                                 .rest()
@@ -95,8 +99,8 @@ class TakeoverTest {
                                 .json()
                                 .isEmpty());
                 assertTrue(
-                        cluster.agent("a").process().err().contains("was taken over from incarnation"),
-                        cluster.agent("a").process().err());
+                        cluster.process("a").process().err().contains("was taken over from incarnation"),
+                        cluster.process("a").process().err());
                 writer.awaitRefusal();
                 assertEquals(List.of(), wrong(ram));
             }

@@ -3,21 +3,23 @@ package io.farpage.it;
 import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.Main;
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.AgentProcess;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.JvmLog;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.TraceCollector;
 import io.farpage.it.harness.TraceCollector.Manner;
 import io.farpage.it.harness.TraceCollector.Received;
+import io.farpage.trace.Tracer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,17 +55,24 @@ class TracesTest {
         cluster.ifPresent(Cluster::close);
     }
 
-    /** Starts a coordinator and two agents, all of them with the same settings of traces. */
-    private Cluster start(Map<String, String> traces, Map<String, String> ofAgents) {
-        Cluster started = Cluster.start(traces);
+    /** Starts a coordinator and an agent that are traced, each in a process of its own as a process has one tracer, and a home. */
+    private Cluster start(Map<String, String> traces) {
+        Cluster started = Cluster.startProcess(traces);
         cluster = Optional.of(started);
-        List<AgentProcess> agents = new ArrayList<>();
-        for (String node : List.of("a", "b")) {
-            agents.add(started.launchAgent(node, ofAgents));
-        }
-        agents.forEach(AgentProcess::awaitListening);
+        started.launchAgent("a", traces);
+        started.openAgent("b", Map.of());
         started.awaitAllLinks();
         return started;
+    }
+
+    /** Opens two agents in this JVM, whose tracer is that of agent a. */
+    private Cluster open(Map<String, String> traces) {
+        Cluster opened = Cluster.start();
+        cluster = Optional.of(opened);
+        opened.openAgent("a", traces);
+        opened.openAgent("b", Map.of());
+        opened.awaitAllLinks();
+        return opened;
     }
 
     private static ChildJvm create(Cluster cluster, Map<String, String> environment) {
@@ -97,7 +106,7 @@ class TracesTest {
     void shouldShowACommandAsOneTraceOverAgentAndCoordinator() {
         try (TraceCollector collector = new TraceCollector(Manner.TAKES)) {
             Map<String, String> traces = Map.of(ENDPOINT, collector.url().toString());
-            Cluster two = start(traces, traces);
+            Cluster two = start(traces);
             String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
             create(two, Map.of("FARPAGE_TRACE_OTLP_ENDPOINT", collector.url().toString(), "TRACEPARENT", parent));
             String trace = parent.substring(3, 35);
@@ -144,15 +153,13 @@ class TracesTest {
     @NeedsUserfaultfd
     void shouldShowAFaultWithItsPhases() throws Exception {
         try (TraceCollector collector = new TraceCollector(Manner.TAKES)) {
-            Cluster two = start(
-                    Map.of(),
-                    Map.of(
-                            ENDPOINT,
-                            collector.url().toString(),
-                            "trace.faults.one_in",
-                            "10",
-                            "trace.requests.one_in",
-                            "1000000000"));
+            Cluster two = open(Map.of(
+                    ENDPOINT,
+                    collector.url().toString(),
+                    "trace.faults.one_in",
+                    "10",
+                    "trace.requests.one_in",
+                    "1000000000"));
             long faults = fault(two);
             await("spans of faults", Deadlines.LONG)
                     .until(() -> collector.spans("page-agent", "fault").size() >= faults / 10 / 2);
@@ -204,12 +211,13 @@ class TracesTest {
     @NeedsUserfaultfd
     void shouldSendNothingAndHaveNoTracerWhenOff() throws Exception {
         try (TraceCollector collector = new TraceCollector(Manner.TAKES)) {
-            Cluster two = start(Map.of(), Map.of("trace.faults.one_in", "1"));
+            Cluster two = open(Map.of("trace.faults.one_in", "1"));
             create(two, Map.of("TRACEPARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
             fault(two);
             assertEquals(0, collector.requests());
-            String threads = two.agent("a").process().threads();
-            assertFalse(threads.contains("fault-traces") || threads.contains("trace-export"), threads);
+            assertNull(Tracer.current());
+            assertTrue(Thread.getAllStackTraces().keySet().stream()
+                    .noneMatch(thread -> thread.getName().equals("fault-traces")));
             assertFalse(
                     two.agent("a").rest().get("/metrics").expect(200).text().contains("_trace_spans_exported_total "),
                     "a metric of traces has a value");
@@ -223,24 +231,18 @@ class TracesTest {
             names = {"HANGS", "IS_BUSY", "IS_UNAVAILABLE"})
     @NeedsUserfaultfd
     void shouldCostNothingButSpansWhenTheCollectorTakesNone(Manner manner) throws Exception {
-        try (TraceCollector collector = new TraceCollector(manner)) {
-            Map<String, String> traces = Map.of(ENDPOINT, collector.url().toString());
-            Cluster two = start(traces, Map.of(ENDPOINT, collector.url().toString(), "trace.faults.one_in", "1"));
+        try (TraceCollector collector = new TraceCollector(manner);
+                JvmLog log = new JvmLog()) {
+            Cluster two = open(Map.of(ENDPOINT, collector.url().toString(), "trace.faults.one_in", "1"));
             await("the collector is called", Deadlines.LONG).until(() -> collector.requests() > 0);
             Deadlines.Wait wait = Deadlines.begin("a command that the collector does not hold up", COMMAND);
             create(two, Map.of("FARPAGE_TRACE_OTLP_ENDPOINT", collector.url().toString()));
             wait.check();
             fault(two);
             await("dropped spans", Duration.ofMinutes(1)).until(() -> dropped(two) > 0);
-            assertEquals(
-                    1,
-                    two.agent("a")
-                            .process()
-                            .err()
-                            .lines()
-                            .filter(line -> line.contains(ENDPOINT))
-                            .count(),
-                    two.agent("a").process().err());
+            List<String> said =
+                    log.lines().stream().filter(line -> line.contains(ENDPOINT)).toList();
+            assertEquals(1, said.size(), said::toString);
         }
     }
 

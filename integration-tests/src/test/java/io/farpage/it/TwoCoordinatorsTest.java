@@ -65,7 +65,7 @@ class TwoCoordinatorsTest extends GuestUnderCoordinators {
         coordinator().restart();
         awaitObeyed();
         CoordinatorProcess other = cluster.startAnotherCoordinator(second);
-        cluster.agent("c").process().kill();
+        cluster.process("c").process().kill();
         cluster.startAgent("c", Map.of("coordinator.url", other.rest().base().toString(), "fetch.deadline", "500ms"));
 
         // Each side says which nodes it misses.
@@ -106,7 +106,7 @@ class TwoCoordinatorsTest extends GuestUnderCoordinators {
         assertEquals(incarnations.subList(0, 2), incarnations().subList(0, 2), "a and b have not begun anew");
 
         // The mistake is mended: c is configured to the first coordinator again.
-        cluster.agent("c").process().kill();
+        cluster.process("c").process().kill();
         other.process().kill();
         cluster.startAgent("c", Map.of());
         awaitObeyed();

@@ -74,10 +74,9 @@ class TwoHomesTest {
     }
 
     private PagedRam begin(Map<String, String> settings) {
-        cluster.launchAgent("a", settings);
+        cluster.openAgent("a", settings);
         cluster.launchAgent("b", SMALL);
-        cluster.launchAgent("c", Map.of());
-        cluster.agents().forEach(agent -> agent.awaitListening());
+        cluster.openAgent("c", Map.of());
         cluster.awaitAllLinks();
         Path socket = directory.resolve("socket");
         guests.tryAttach(SPACE, """
@@ -102,7 +101,7 @@ class TwoHomesTest {
                 ram.write(page, Pages.of(SEED, page, PAGE));
             }
             String before = cluster.incarnation("b");
-            cluster.agent("b").process().kill();
+            cluster.process("b").process().kill();
             cluster.startAgent("b", SMALL);
             cluster.awaitActive("b", before);
             await("pages without a living home", Deadlines.LONG)
@@ -146,7 +145,7 @@ class TwoHomesTest {
             for (int page = 0; page < PAGES_OF_B; page++) {
                 ram.write(page, Pages.of(SEED + 1, page, PAGE));
             }
-            cluster.agent("b").process().stop();
+            cluster.process("b").process().stop();
         }
         try {
             // Time alone: several deadlines of what the agent writes to b pass.
@@ -154,7 +153,7 @@ class TwoHomesTest {
                     .pollDelay(Duration.ofSeconds(3))
                     .until(() -> true);
         } finally {
-            cluster.agent("b").process().resume();
+            cluster.process("b").process().resume();
         }
         JsonNode ended = guests.awaitEnded(SPACE);
         assertTrue(!ended.get("detail").asString().contains("not at its homes"), ended.toString());
@@ -176,7 +175,7 @@ class TwoHomesTest {
             for (int page = 0; page < LIMIT / 2; page++) {
                 ram.write(page, Pages.of(SEED, page, PAGE));
             }
-            cluster.agent("b").process().stop();
+            cluster.process("b").process().stop();
             try {
                 BitSet resident = FilePages.resident(ram.file(), PAGES_OF_B, PAGE);
                 for (int page = PAGES_OF_B - 1, count = 0; count < 24; page--) {
@@ -198,7 +197,7 @@ class TwoHomesTest {
                 assertTrue(waiting.stream().allMatch(Thread::isAlive), "b answered although it was stopped");
                 assertEquals("", wrong.get());
             } finally {
-                cluster.agent("b").process().resume();
+                cluster.process("b").process().resume();
                 // Before the memory goes: none of them may touch it any more.
                 for (Thread thread : stuck) {
                     Deadlines.join("a page of b", Deadlines.LONG, thread);

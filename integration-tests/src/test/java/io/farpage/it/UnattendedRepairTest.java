@@ -52,6 +52,8 @@ class UnattendedRepairTest {
     private static final String VM = "vm";
 
     /** Slow enough that something can happen in the midst of a copy of 2.5 MiB. */
+    private static final String FAST = "100MiB";
+
     private static final String SLOW = "512KiB";
 
     @SuppressWarnings("NullAway.Init") // set before each test
@@ -73,12 +75,23 @@ class UnattendedRepairTest {
 
     @BeforeEach
     void start() {
-        cluster = Cluster.start();
-        cluster.launchAgent("a", Map.of("pool.exported", "2MiB"));
-        HOMES.forEach(node -> cluster.launchAgent(node, home("100MiB")));
-        cluster.agents().forEach(agent -> agent.awaitListening());
-        cluster.awaitAllLinks();
+        start(Cluster.start());
+    }
+
+    private void start(Cluster coordinator) {
+        cluster = coordinator;
+        cluster.openAgent("a", Map.of("pool.exported", "2MiB"));
         guests = new Guests(cluster, "a", "b");
+    }
+
+    private void open(String rate, String... nodes) {
+        List.of(nodes).forEach(node -> cluster.openAgent(node, home(rate)));
+        cluster.awaitAllLinks();
+    }
+
+    /** Those that will be killed. */
+    private void launch(String rate, String... nodes) {
+        List.of(nodes).forEach(node -> cluster.launchAgent(node, home(rate)));
     }
 
     @AfterEach
@@ -163,34 +176,39 @@ class UnattendedRepairTest {
 
     @Test
     void shouldEmptyANodeOfPagesThatHaveNoOtherHome() throws Exception {
+        launch(FAST, "b");
+        open(FAST, "c", "d");
         create(1, "b");
         useByAGuest(new SplittableRandom(31));
         cluster.client().drain("b");
         awaitDrained("b");
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         compare();
     }
 
     @Test
     @Tag("soak")
     void shouldReplaceAKilledHomeAndThenEmptyTheOther() throws Exception {
+        launch(FAST, "b", "c");
+        open(FAST, "d");
         create(2, "b", "c");
         useByAGuest(new SplittableRandom(32));
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         awaitHomes("c", "d");
         String before = cluster.incarnation("b");
-        cluster.startAgent("b", home("100MiB"));
+        cluster.startAgent("b", home(FAST));
         cluster.awaitActive("b", before);
         cluster.client().drain("c");
         awaitDrained("c");
         awaitHomes("b", "d");
-        cluster.agent("c").process().kill();
+        cluster.process("c").process().kill();
         compare();
     }
 
     @Test
     void shouldTellHowMuchOfAPullIsCopied() throws Exception {
-        slowDown("c", "d");
+        open(FAST, "b");
+        open(SLOW, "c", "d");
         create(1, "b");
         assertTrue(cluster.client().repair(VM).orElseThrow().whole());
         cluster.client().drain("b");
@@ -222,7 +240,9 @@ class UnattendedRepairTest {
 
     @Test
     void shouldLetAGuestAttachInTheMidstOfAPull() throws Exception {
-        slowDown("c", "d");
+        launch(FAST, "b");
+        launch(SLOW, "c", "d");
+        cluster.awaitAllLinks();
         create(1, "b");
         SplittableRandom random = new SplittableRandom(33);
         useByAGuest(random);
@@ -230,22 +250,11 @@ class UnattendedRepairTest {
         String puller = awaitPulling();
         useByAGuest(random);
         awaitDrained("b");
-        cluster.agent("b").process().kill();
+        cluster.process("b").process().kill();
         compare();
         assertTrue(
-                cluster.agent(puller).process().err().contains("in epoch 1 ends: "),
+                cluster.process(puller).process().err().contains("in epoch 1 ends: "),
                 "the pull was under way when the guest came");
-    }
-
-    private void slowDown(String... nodes) throws CoordinatorException {
-        for (String node : nodes) {
-            String before = cluster.incarnation(node);
-            cluster.agent(node).process().terminate();
-            assertEquals(0, cluster.agent(node).process().awaitEnd());
-            cluster.startAgent(node, home(SLOW));
-            cluster.awaitActive(node, before);
-        }
-        cluster.awaitAllLinks();
     }
 
     /** Round after round something happens in the midst of a pull, or nothing; the pages are read by a guest in between. */
@@ -256,7 +265,10 @@ class UnattendedRepairTest {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         System.out.println("seed " + seed);
         SplittableRandom random = new SplittableRandom(seed);
-        slowDown("b", "c", "d");
+        cluster.close();
+        start(Cluster.startProcess());
+        launch(SLOW, "b", "c", "d");
+        cluster.awaitAllLinks();
         create(2, "b", "c");
         useByAGuest(random);
         for (int round = 0; round < Soak.part(ROUNDS); round++) {
@@ -270,13 +282,13 @@ class UnattendedRepairTest {
                 case 0 -> useByAGuest(random);
                 case 1 -> startAnew(puller);
                 case 2 -> {
-                    cluster.coordinator().process().kill();
-                    cluster.coordinator().restart();
+                    cluster.coordinatorProcess().process().kill();
+                    cluster.coordinatorProcess().restart();
                 }
                 case 3 -> {
-                    cluster.agent(puller).process().stop();
+                    cluster.process(puller).process().stop();
                     useByAGuest(random);
-                    cluster.agent(puller).process().resume();
+                    cluster.process(puller).process().resume();
                 }
                 default -> {}
             }
@@ -290,7 +302,7 @@ class UnattendedRepairTest {
 
     private void startAnew(String node) throws CoordinatorException {
         String before = cluster.incarnation(node);
-        cluster.agent(node).process().kill();
+        cluster.process(node).process().kill();
         cluster.startAgent(node, home(SLOW));
         cluster.awaitActive(node, before);
         cluster.awaitAllLinks();

@@ -5,22 +5,12 @@ import io.farpage.tls.Tls;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** A page agent: one start of it, and so one incarnation. */
-public final class AgentProcess implements AutoCloseable {
-    private static final Map<String, String> SMALL = Map.of(
-            "api.listen", "127.0.0.1:0",
-            "pool.exported", "8MiB",
-            "pool.staging", "4MiB",
-            "pool.hugepages", "off",
-            "shard.idle", "block",
-            // Each agent has a budget of half of every CPU, so two of them could leave nothing to the test.
-            "shard.realtime_priority", "0");
-
+/** A page agent that is a process, which can be killed and stopped. */
+public final class AgentProcess implements Agent {
     private final String node;
     private final ChildJvm process;
     private final Path portFile;
@@ -36,10 +26,7 @@ public final class AgentProcess implements AutoCloseable {
 
     /** Starts an agent with a small pool and does not wait for it. */
     static AgentProcess launch(String node, URI coordinator, Path portFile, Map<String, String> settings) {
-        Map<String, String> all = new LinkedHashMap<>(SMALL);
-        all.put("node.id", node);
-        all.put("coordinator.url", coordinator.toString());
-        all.putAll(settings);
+        Map<String, String> all = AgentSettings.of(node, coordinator, settings);
         List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
         all.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
         return new AgentProcess(
@@ -52,6 +39,7 @@ public final class AgentProcess implements AutoCloseable {
         return this;
     }
 
+    @Override
     public String node() {
         return node;
     }
@@ -60,29 +48,24 @@ public final class AgentProcess implements AutoCloseable {
         return process;
     }
 
-    /** Its REST interface; over TLS the node's own certificate is shown. */
+    /** Its REST interface, once it listens. */
+    @Override
     public Rest rest() {
-        return rest.orElseThrow();
+        return rest.orElseGet(() -> awaitListening().rest());
     }
 
-    /** Reads a page. */
-    public Answer page(String space, long page) {
-        return rest().get("/api/v1/spaces/" + space + "/pages/" + page);
+    @Override
+    public Path socket() {
+        return process.socket();
     }
 
-    /** Writes a page. */
-    public Answer putPage(String space, long page, byte[] data) {
-        return rest().send("PUT", "/api/v1/spaces/" + space + "/pages/" + page, "application/octet-stream", data);
-    }
-
-    /** Whether its link to a peer is up. */
-    public boolean isLinkedTo(String peer) {
-        for (var link : rest().get("/api/v1/links").expect(200).json()) {
-            if (link.get("peer").asString().equals(peer)) {
-                return link.get("state").asString().equals("up");
-            }
+    @Override
+    public void stop() {
+        process.terminate();
+        int code = process.awaitEnd();
+        if (code != 0) {
+            throw new AssertionError("exit code " + code + "\n" + process.describe());
         }
-        return false;
     }
 
     @Override

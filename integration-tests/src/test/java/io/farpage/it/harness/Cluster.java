@@ -20,63 +20,76 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** A coordinator and its agents, by node id. */
+/**
+ * A coordinator and its agents, by node id. What is started here runs in this JVM, where a start takes a tenth of a second; what a test kills or stops, or
+ * whose descriptors, memory or output it looks at, is a process. One thread.
+ */
 public final class Cluster implements AutoCloseable {
     private static final Map<String, String> SHORT_LEASES =
             Map.of("lease.duration", "4s", "lease.heartbeat_interval", "300ms");
 
     private final Path directory;
-    private final CoordinatorProcess coordinator;
-    private final Map<String, AgentProcess> agents = new LinkedHashMap<>();
-    private final List<AgentProcess> all = new ArrayList<>();
+    private final Coordinator coordinator;
+    private final CoordinatorClient client;
+    private final Map<String, Agent> agents = new LinkedHashMap<>();
+    private final List<Agent> all = new ArrayList<>();
     private final List<CoordinatorProcess> others = new ArrayList<>();
-    private Optional<CoordinatorClient> client = Optional.empty();
 
-    private Cluster(Map<String, String> coordinatorSettings) {
+    private Cluster(Path directory, Coordinator coordinator) {
+        this.directory = directory;
+        this.coordinator = coordinator;
+        this.client = new CoordinatorClient(
+                coordinator.rest().base(), Duration.ofSeconds(10), new Allegiance(), coordinator.credentials());
+    }
+
+    /** Starts a coordinator with short leases, in this JVM. */
+    public static Cluster start() {
+        return start(SHORT_LEASES);
+    }
+
+    /** Starts a coordinator with other settings, in this JVM. */
+    public static Cluster start(Map<String, String> coordinatorSettings) {
+        return start(directory -> new LocalCoordinator(directory, coordinatorSettings));
+    }
+
+    /** Starts a coordinator with short leases that is a process. */
+    public static Cluster startProcess() {
+        return startProcess(SHORT_LEASES);
+    }
+
+    /** Starts a coordinator with other settings that is a process. */
+    public static Cluster startProcess(Map<String, String> coordinatorSettings) {
+        return start(directory -> CoordinatorProcess.start(directory, coordinatorSettings));
+    }
+
+    private static Cluster start(Function<Path, Coordinator> coordinator) {
+        Path directory;
         try {
             directory = Files.createTempDirectory("farpage-it");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        coordinator = new CoordinatorProcess(directory, coordinatorSettings);
-    }
-
-    /** Starts a coordinator with short leases. */
-    public static Cluster start() {
-        return start(SHORT_LEASES);
-    }
-
-    /** Starts a coordinator with other settings. */
-    public static Cluster start(Map<String, String> coordinatorSettings) {
-        Cluster cluster = new Cluster(coordinatorSettings);
         try {
-            cluster.coordinator.launch();
-            cluster.client = Optional.of(new CoordinatorClient(
-                    cluster.coordinator.rest().base(),
-                    Duration.ofSeconds(10),
-                    new Allegiance(),
-                    cluster.coordinator.credentials()));
-            return cluster;
+            return new Cluster(directory, coordinator.apply(directory));
         } catch (RuntimeException | Error e) {
-            cluster.close();
+            Directories.delete(directory);
             throw e;
         }
     }
 
-    /** Starts a coordinator and agents that have certificates, and waits for all links. */
+    /** Starts processes that have certificates, a coordinator and agents, and waits for all links. */
     public static Cluster secured(Certificates certificates, Map<String, String> coordinatorSettings, String... nodes) {
         Map<String, String> settings = new LinkedHashMap<>(SHORT_LEASES);
         settings.putAll(certificates.settings("coordinator"));
         settings.putAll(coordinatorSettings);
-        Cluster cluster = start(settings);
+        Cluster cluster = startProcess(settings);
         try {
-            List<AgentProcess> launched = new ArrayList<>();
             for (String node : nodes) {
-                launched.add(cluster.launchAgent(node, certificates.node(node)));
+                cluster.launchAgent(node, certificates.node(node));
             }
-            launched.forEach(AgentProcess::awaitListening);
             cluster.awaitAllLinks();
             return cluster;
         } catch (RuntimeException | Error e) {
@@ -86,7 +99,7 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Starts a coordinator and agents, and waits for all links. */
+    /** Starts a coordinator and agents in this JVM, and waits for all links. */
     public static Cluster of(String... nodes) {
         return of(Map.of(), nodes);
     }
@@ -95,11 +108,24 @@ public final class Cluster implements AutoCloseable {
     public static Cluster of(Map<String, String> settings, String... nodes) {
         Cluster cluster = start();
         try {
-            List<AgentProcess> launched = new ArrayList<>();
             for (String node : nodes) {
-                launched.add(cluster.launchAgent(node, settings));
+                cluster.openAgent(node, settings);
             }
-            launched.forEach(AgentProcess::awaitListening);
+            cluster.awaitAllLinks();
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** Starts a coordinator in this JVM and agents that are processes, and waits for all links. */
+    public static Cluster ofProcesses(Map<String, String> settings, String... nodes) {
+        Cluster cluster = start();
+        try {
+            for (String node : nodes) {
+                cluster.launchAgent(node, settings);
+            }
             cluster.awaitAllLinks();
             return cluster;
         } catch (RuntimeException | Error e) {
@@ -109,45 +135,77 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Launches an agent, in the place of one with that node id, and does not wait. */
-    public AgentProcess launchAgent(String node, Map<String, String> settings) {
-        Path portFile = directory.resolve("agent-" + all.size() + ".port");
-        AgentProcess agent = AgentProcess.launch(node, coordinator.rest().base(), portFile, settings);
-        agents.put(node, agent);
+    /** Opens an agent in this JVM, in the place of one with that node id. */
+    public Agent openAgent(String node, Map<String, String> settings) {
+        Path socket = directory.resolve("agent-" + all.size() + ".sock");
+        return add(new LocalAgent(node, coordinator.rest().base(), socket, settings));
+    }
+
+    private <A extends Agent> A add(A agent) {
+        agents.put(agent.node(), agent);
         all.add(agent);
         return agent;
     }
 
-    /** Starts an agent, in the place of one with that node id, and waits until it listens. */
+    /** Launches an agent that is a process, in the place of one with that node id, and does not wait. */
+    public AgentProcess launchAgent(String node, Map<String, String> settings) {
+        Path portFile = directory.resolve("agent-" + all.size() + ".port");
+        return add(AgentProcess.launch(node, coordinator.rest().base(), portFile, settings));
+    }
+
+    /** Starts an agent that is a process, in the place of one with that node id, and waits until it listens. */
     public AgentProcess startAgent(String node, Map<String, String> settings) {
         return launchAgent(node, settings).awaitListening();
     }
 
-    public AgentProcess agent(String node) {
-        AgentProcess agent = agents.get(node);
+    public Agent agent(String node) {
+        Agent agent = agents.get(node);
         if (agent == null) {
             throw new IllegalArgumentException("no agent " + node);
         }
         return agent;
     }
 
-    public Collection<AgentProcess> agents() {
+    /** An agent that is a process. */
+    public AgentProcess process(String node) {
+        if (agent(node) instanceof AgentProcess process) {
+            return process;
+        }
+        throw new IllegalArgumentException("the agent of " + node + " runs in this JVM");
+    }
+
+    public Collection<Agent> agents() {
         return agents.values();
     }
 
-    public CoordinatorProcess coordinator() {
+    /** The agents that are processes. */
+    public List<AgentProcess> processes() {
+        return agents.values().stream()
+                .filter(AgentProcess.class::isInstance)
+                .map(AgentProcess.class::cast)
+                .toList();
+    }
+
+    public Coordinator coordinator() {
         return coordinator;
     }
 
+    /** The coordinator, if it is a process. */
+    public CoordinatorProcess coordinatorProcess() {
+        if (coordinator instanceof CoordinatorProcess process) {
+            return process;
+        }
+        throw new IllegalStateException("the coordinator runs in this JVM");
+    }
+
     public CoordinatorClient client() {
-        return client.orElseThrow();
+        return client;
     }
 
     /** Starts one more coordinator, on the store in a directory's {@code store}, at a port of its own. */
     public CoordinatorProcess startAnotherCoordinator(Path parentOfStore) {
-        CoordinatorProcess other = new CoordinatorProcess(parentOfStore, SHORT_LEASES);
+        CoordinatorProcess other = CoordinatorProcess.start(parentOfStore, SHORT_LEASES);
         others.add(other);
-        other.launch();
         return other;
     }
 
@@ -161,8 +219,8 @@ public final class Cluster implements AutoCloseable {
         await("all links up", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(50))
                 .untilAsserted(() -> {
-                    for (AgentProcess from : agents.values()) {
-                        for (AgentProcess to : agents.values()) {
+                    for (Agent from : agents.values()) {
+                        for (Agent to : agents.values()) {
                             if (from != to && !from.isLinkedTo(to.node())) {
                                 throw new AssertionError(from.node() + " is not linked to " + to.node() + ": "
                                         + from.rest().get("/api/v1/links").text());
@@ -196,18 +254,25 @@ public final class Cluster implements AutoCloseable {
                 homes.length == 0 ? Optional.empty() : Optional.of(List.of(homes))));
     }
 
-    /** The output of all processes, for whoever looks at a failure. */
+    /** The output of all processes, for whoever looks at a failure. What runs in this JVM writes where the test does. */
     public String describe() {
-        List<ChildJvm> children = new ArrayList<>(coordinator.lives());
+        List<ChildJvm> children = new ArrayList<>();
+        if (coordinator instanceof CoordinatorProcess process) {
+            children.addAll(process.lives());
+        }
         others.forEach(other -> children.addAll(other.lives()));
-        all.forEach(agent -> children.add(agent.process()));
+        for (Agent agent : all) {
+            if (agent instanceof AgentProcess process) {
+                children.add(process.process());
+            }
+        }
         return children.stream().map(ChildJvm::describe).collect(Collectors.joining("\n"));
     }
 
     @Override
     public void close() {
-        client.ifPresent(CoordinatorClient::close);
-        all.forEach(AgentProcess::close);
+        client.close();
+        all.forEach(Agent::close);
         coordinator.close();
         others.forEach(CoordinatorProcess::close);
         Directories.delete(directory);

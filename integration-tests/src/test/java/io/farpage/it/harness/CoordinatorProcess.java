@@ -5,12 +5,13 @@ import io.farpage.tls.Credentials;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** A coordinator. It can be killed and started again on the same port and store. */
-public final class CoordinatorProcess implements AutoCloseable {
+/** A coordinator that is a process. It can be killed and started again on the same port and store. */
+public final class CoordinatorProcess implements Coordinator {
     private final Path directory;
     private final Path store;
     private Map<String, String> settings;
@@ -18,30 +19,35 @@ public final class CoordinatorProcess implements AutoCloseable {
     private int port;
     private Optional<Rest> rest = Optional.empty();
 
-    CoordinatorProcess(Path directory, Map<String, String> settings) {
+    private CoordinatorProcess(Path directory, Map<String, String> settings) {
         this.directory = directory;
         this.store = directory.resolve("store");
         this.settings = settings;
     }
 
-    void launch() {
+    /** Starts one on a store in a directory. */
+    static CoordinatorProcess start(Path directory, Map<String, String> settings) {
+        CoordinatorProcess coordinator = new CoordinatorProcess(directory, settings);
+        coordinator.launch();
+        return coordinator;
+    }
+
+    /** The settings of a coordinator of a test: it repairs at once. */
+    static Map<String, String> settings(Path store, int port) {
+        return Map.of("store.directory", store.toString(), "server.listen", "127.0.0.1:" + port, "repair.grace", "0s");
+    }
+
+    private void launch() {
         launch(store, List.of());
     }
 
     private void launch(Path directoryOfStore, List<String> more) {
         Path portFile = directory.resolve("coordinator-" + lives.size() + ".port");
-        List<String> arguments = new ArrayList<>(List.of(
-                "run",
-                "-D",
-                "store.directory=" + directoryOfStore,
-                "-D",
-                "server.listen=127.0.0.1:" + port,
-                "-D",
-                "repair.grace=0s",
-                "--port-file",
-                portFile.toString()));
+        List<String> arguments = new ArrayList<>(List.of("run", "--port-file", portFile.toString()));
         arguments.addAll(more);
-        settings.forEach((key, value) -> arguments.addAll(List.of("-D", key + "=" + value)));
+        Map<String, String> all = new LinkedHashMap<>(settings(directoryOfStore, port));
+        all.putAll(settings);
+        all.forEach((key, value) -> arguments.addAll(List.of("-D", key + "=" + value)));
         ChildJvm life = ChildJvm.start("coordinator", Main.class, arguments);
         lives.add(life);
         port = Ports.of(life, portFile);
@@ -73,18 +79,18 @@ public final class CoordinatorProcess implements AutoCloseable {
         return lives.getLast();
     }
 
-    /** Where it keeps its state. */
+    @Override
     public Path store() {
         return store;
     }
 
-    /** Its REST interface; over TLS the coordinator's own certificate is shown, which is an admin's. */
+    @Override
     public Rest rest() {
         return rest.orElseThrow();
     }
 
-    /** What a client of the test shows. */
-    Credentials credentials() {
+    @Override
+    public Credentials credentials() {
         return Credentials.of(Certificates.ofSettings(settings));
     }
 

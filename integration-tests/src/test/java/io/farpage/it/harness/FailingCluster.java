@@ -28,7 +28,7 @@ public final class FailingCluster implements AutoCloseable {
     /** How long it may take until the cluster is whole after the last failure has ended. */
     private static final Duration TIMEOUT = Deadlines.LONG.multipliedBy(3);
 
-    private final Cluster cluster = Cluster.start();
+    private final Cluster cluster = Cluster.startProcess();
     private final List<String> homes;
     private final Map<String, Map<String, String>> settings = new LinkedHashMap<>();
     private final Map<String, Forwarder> forwarders = new HashMap<>();
@@ -51,7 +51,6 @@ public final class FailingCluster implements AutoCloseable {
             prepare(AGENT, "2MiB", kept, sockets);
             homes.forEach(home -> prepare(home, exported, kept, sockets));
             settings.forEach(cluster::launchAgent);
-            cluster.agents().forEach(AgentProcess::awaitListening);
             cluster.awaitAllLinks();
         } catch (RuntimeException | Error e) {
             System.err.println(cluster.describe());
@@ -124,8 +123,8 @@ public final class FailingCluster implements AutoCloseable {
     /** Has something fail. */
     public void begin(Failure failure, String node) throws CoordinatorException {
         switch (failure) {
-            case KILL_HOME, KILL_AGENT -> cluster.agent(node).process().kill();
-            case STOP_HOME -> cluster.agent(node).process().stop();
+            case KILL_HOME, KILL_AGENT -> cluster.process(node).process().kill();
+            case STOP_HOME -> cluster.process(node).process().stop();
             case CUT_LINKS -> cut(node);
             case BREAK_LINKS -> Net.breakConnectionsTo(address(node));
             case CUT_HOME_FROM_COORDINATOR, CUT_AGENT_FROM_COORDINATOR ->
@@ -134,7 +133,7 @@ public final class FailingCluster implements AutoCloseable {
                 forwarder(node).cut();
                 cut(node);
             }
-            case KILL_COORDINATOR -> cluster.coordinator().process().kill();
+            case KILL_COORDINATOR -> cluster.coordinatorProcess().process().kill();
             case DRAIN_HOME -> cluster.client().drain(node);
         }
     }
@@ -143,7 +142,7 @@ public final class FailingCluster implements AutoCloseable {
     public void end(Failure failure, String node) throws CoordinatorException {
         switch (failure) {
             case KILL_HOME, KILL_AGENT -> cluster.launchAgent(node, required(settings, node));
-            case STOP_HOME -> cluster.agent(node).process().resume();
+            case STOP_HOME -> cluster.process(node).process().resume();
             case CUT_LINKS -> heal(node);
             case BREAK_LINKS -> {}
             case CUT_HOME_FROM_COORDINATOR, CUT_AGENT_FROM_COORDINATOR ->
@@ -152,7 +151,7 @@ public final class FailingCluster implements AutoCloseable {
                 forwarder(node).heal();
                 heal(node);
             }
-            case KILL_COORDINATOR -> cluster.coordinator().restart();
+            case KILL_COORDINATOR -> cluster.coordinatorProcess().restart();
             case DRAIN_HOME -> cluster.client().cancelDrain(node);
         }
     }
@@ -169,7 +168,6 @@ public final class FailingCluster implements AutoCloseable {
 
     /** Waits until all agents listen, are active and linked, and no home has frames to release. */
     public void awaitWhole() {
-        cluster.agents().forEach(AgentProcess::awaitListening);
         await("all nodes active", TIMEOUT)
                 .ignoreExceptions()
                 .until(() -> cluster.client().nodes().stream().allMatch(node -> node.status() == NodeStatus.ACTIVE));

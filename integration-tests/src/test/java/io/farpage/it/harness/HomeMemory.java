@@ -43,7 +43,7 @@ public final class HomeMemory implements AutoCloseable {
         Region header = cluster.client().region(home, "header").orElseThrow();
         Node node = cluster.client().node(home).orElseThrow();
         SpaceExtents extents = cluster.client().extents(space).orElseThrow();
-        long pid = cluster.agent(home).process().pid();
+        long pid = cluster.process(home).process().pid();
         return new HomeMemory(new RandomAccessFile("/proc/" + pid + "/mem", "rw"), header, node, extents);
     }
 

@@ -13,7 +13,7 @@ public final class Load implements AutoCloseable {
     /** A page that was not had. */
     public record Refusal(int status, String type, String detail, Duration took) {}
 
-    private final AgentProcess through;
+    private final Agent through;
     private final String space;
     private final int pages;
     private final int pageSize;
@@ -24,7 +24,7 @@ public final class Load implements AutoCloseable {
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean stopping;
 
-    private Load(AgentProcess through, String space, int pages, int pageSize, long seed) {
+    private Load(Agent through, String space, int pages, int pageSize, long seed) {
         this.through = through;
         this.space = space;
         this.pages = pages;
@@ -33,7 +33,7 @@ public final class Load implements AutoCloseable {
     }
 
     /** Starts readers of a space that was filled with {@link Pages}. */
-    public static Load start(AgentProcess through, String space, int pages, int pageSize, long seed, int readers) {
+    public static Load start(Agent through, String space, int pages, int pageSize, long seed, int readers) {
         Load load = new Load(through, space, pages, pageSize, seed);
         for (int i = 0; i < readers; i++) {
             int first = i * pages / readers;

@@ -15,6 +15,7 @@ import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.ProblemException;
 import java.time.Duration;
 import java.util.List;
@@ -25,7 +26,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -84,7 +84,7 @@ class GrantsTest {
         int begun = with.store.begun();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<?> change = threads.submit(() -> with.membership.register("c", Fixture.node(4, 0)));
-            Awaitility.await().until(() -> with.store.begun() == begun + 1);
+            Deadlines.await("a commit is under way", Deadlines.SHORT).until(() -> with.store.begun() == begun + 1);
             try {
                 Hosted hosted = threads.submit(() -> hosting.of("home")).get(10, TimeUnit.SECONDS);
                 assertEquals(revision, hosted.revision());

@@ -9,6 +9,7 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -19,7 +20,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -150,12 +150,12 @@ class RepairPassTest {
         int begun = with.store.begun();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<?> first = threads.submit(() -> with.membership.register("o", Fixture.node(3, 0)));
-            Awaitility.await().until(() -> with.store.begun() == begun + 1);
+            Deadlines.await("a commit is under way", Deadlines.SHORT).until(() -> with.store.begun() == begun + 1);
             Future<?> other = threads.submit(() -> with.spaces.create(
                     new SpaceRequest("other", 4L * PAGE, OptionalInt.empty(), Optional.of(List.of("h3")))));
-            Awaitility.await().until(() -> with.ledger.waiting() == 1);
+            Deadlines.await("another change waits", Deadlines.SHORT).until(() -> with.ledger.waiting() == 1);
             Future<Integer> pass = threads.submit(repairs::step);
-            Awaitility.await().until(() -> with.ledger.waiting() == 2);
+            Deadlines.await("the pass waits behind it", Deadlines.SHORT).until(() -> with.ledger.waiting() == 2);
             written.countDown();
             first.get(30, TimeUnit.SECONDS);
             other.get(30, TimeUnit.SECONDS);

@@ -1,12 +1,12 @@
 package io.farpage.coordinator.cluster;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.store.StoreException;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.Health.Part;
 import java.time.Duration;
 import java.time.Instant;
@@ -69,7 +69,8 @@ class StoreProbeTest {
     }
 
     private static void awaitMillisecondAfter(Instant moment) {
-        await().until(() -> Instant.now().isAfter(moment.plusMillis(2)));
+        Deadlines.await("the next milliseconds", Deadlines.SHORT)
+                .until(() -> Instant.now().isAfter(moment.plusMillis(2)));
     }
 
     /** A change has failed a moment ago, so that an earlier commit shows nothing. */
@@ -110,7 +111,8 @@ class StoreProbeTest {
         assertEquals(1, with.store.begun());
 
         disk.countDown();
-        await().until(() -> probe.part().state().equals("ok"));
+        Deadlines.await("the store answers again", Deadlines.SHORT)
+                .until(() -> probe.part().state().equals("ok"));
         assertEquals(Optional.empty(), probe.part().since());
     }
 }

@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionEvaluationListener;
 import org.awaitility.core.ConditionFactory;
@@ -89,6 +90,14 @@ public final class Deadlines {
                 !process.waitFor(wait.intervalNanos, TimeUnit.NANOSECONDS);
                 wait.check()) {}
         return process.exitValue();
+    }
+
+    /** Lets time pass, in which something must not happen. Fails nothing on a loaded machine: less happens there. */
+    public static void pass(Duration time) {
+        long end = System.nanoTime() + time.toNanos();
+        for (long left = time.toNanos(); left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
     }
 
     /** Waits for the end of a thread. */

@@ -22,6 +22,7 @@ import io.farpage.tls.TlsKeys;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The coordinator's certificates and tokens, and how it serves its REST interface with them. */
@@ -32,10 +33,12 @@ final class Doors {
     private final Tokens tokens;
     private final JoinTokens joinTokens;
     private final NodeKeys keys;
+    private final LongSupplier limitsClock;
     private @Nullable Audit audit;
 
-    private Doors(Optional<Tls> tls, AccessRecords records) {
+    private Doors(Optional<Tls> tls, AccessRecords records, LongSupplier limitsClock) {
         this.tls = tls;
+        this.limitsClock = limitsClock;
         this.records = records;
         this.tokens = new Tokens(records);
         this.joinTokens = new JoinTokens(records);
@@ -48,12 +51,22 @@ final class Doors {
      * @throws ConfigException if certificates cannot be used
      */
     static Doors open(Config config) {
+        return open(config, System::nanoTime);
+    }
+
+    /**
+     * Opens what is configured.
+     *
+     * @param limitsClock monotonic nanoseconds, by which rates are limited
+     * @throws ConfigException if certificates cannot be used
+     */
+    static Doors open(Config config, LongSupplier limitsClock) {
         Optional<Tls> tls = TlsKeys.open(config);
         if (tls.isEmpty() && config.isSet(Settings.CA_KEY)) {
             throw new ConfigException(
                     List.of("tls.ca_key is set and tls.certificate is not: certificates are issued over TLS only"));
         }
-        return new Doors(tls, StoreAccess.records(config));
+        return new Doors(tls, StoreAccess.records(config), limitsClock);
     }
 
     /** Decides by the rights of a coordinator that serves. */
@@ -91,7 +104,7 @@ final class Doors {
         List<String> names = new ArrayList<>(config.get(Settings.NAMES));
         names.add(config.get(Settings.LISTEN).host());
         AccessControl decides = (tls.isPresent() ? control : AccessControl.open(names))
-                .limitedBy(LimitKeys.open(config))
+                .limitedBy(LimitKeys.open(config, limitsClock))
                 .auditedBy(new RequestAudit(audit(config), AuditedRoutes.table()));
         return new RestServer.Options(
                 "coordinator",

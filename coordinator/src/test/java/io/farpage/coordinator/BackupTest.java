@@ -1,6 +1,5 @@
 package io.farpage.coordinator;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -21,6 +20,7 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.coordinator.store.MvStore;
 import io.farpage.coordinator.store.Table;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -185,7 +185,7 @@ class BackupTest {
                         running.coordinator.url().toString()));
                 int atMost = sent.get();
                 checkOneMoment(BackupFile.read(each), atLeast, atMost);
-                await("changes go on").atMost(Duration.ofSeconds(30)).until(() -> acknowledged.get() > atMost);
+                Deadlines.await("changes go on", Deadlines.LONG).until(() -> acknowledged.get() > atMost);
             }
             enough.set(true);
             changes.join();

@@ -1,14 +1,13 @@
 package io.farpage.coordinator;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -39,6 +38,7 @@ class DoorsTest {
         try (Secured _ = new Secured(directory, Map.of())) {
             assertTrue(readers() > before);
         }
-        await().atMost(Duration.ofSeconds(10)).until(() -> readers() == before);
+        Deadlines.await("the threads that read certificates end", Deadlines.SHORT)
+                .until(() -> readers() == before);
     }
 }

@@ -1,6 +1,5 @@
 package io.farpage.coordinator;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -10,11 +9,11 @@ import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -93,8 +92,7 @@ class FullDiskTest {
                     List.of("a"), running.client.nodes().stream().map(Node::id).toList());
 
             Files.delete(filler);
-            await("health")
-                    .atMost(Duration.ofSeconds(30))
+            Deadlines.await("health", Deadlines.LONG)
                     .until(() -> running.send("GET", "/health", "").statusCode() == 200);
             assertEquals(true, create(running, "after"));
             made.add("after");

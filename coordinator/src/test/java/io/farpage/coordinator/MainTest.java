@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
@@ -16,7 +17,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -68,8 +68,7 @@ class MainTest {
 
     private static String outcome(int code, Process process) throws Exception {
         String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
-        assertEquals(code, process.exitValue(), out);
+        assertEquals(code, Deadlines.exit("the program", Deadlines.LONG, process), out);
         return out;
     }
 
@@ -90,15 +89,14 @@ class MainTest {
                     Files.readString(directory.resolve("port")).strip());
             assertTrue(process.toHandle().destroy());
             out.lines().forEach(line -> assertTrue(line.contains(" INFO "), line));
-            assertTrue(process.waitFor(30, TimeUnit.SECONDS));
-            assertEquals(0, process.exitValue());
+            assertEquals(0, Deadlines.exit("the program", Deadlines.LONG, process));
         }
     }
 
     @Test
     void shouldHaveEveryAnsweredChangeAfterKills() throws Exception {
         int spaces = 0;
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < 2; round++) {
             Process process = run();
             try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
                     CoordinatorClient client = new CoordinatorClient(ready(out), Duration.ofSeconds(30))) {
@@ -111,6 +109,9 @@ class MainTest {
             } finally {
                 process.destroyForcibly().waitFor();
             }
+        }
+        try (Running last = Running.on(directory.resolve("data"))) {
+            assertEquals(spaces, last.client.spaces().size());
         }
     }
 
@@ -144,14 +145,10 @@ class MainTest {
                 outcome(1, start("-D", "server.listen=here", "-D", "lease.duratoin=5s", "-D", "events.retained=0"));
         assertEquals(3, out.lines().count(), out);
         assertTrue(out.contains("did you mean lease.duration?"), out);
-        String pair = outcome(1, start("-D", "lease.duration=5s"));
-        assertTrue(pair.contains("at most half of lease.duration, which is 5s"), pair);
-        assertEquals(2, outcomeCode(start("--no-such-option")));
-    }
-
-    private static int outcomeCode(Process process) throws Exception {
-        process.getInputStream().readAllBytes();
-        return process.waitFor();
+        Commands.Outcome pair = Commands.run("-D", "lease.duration=5s");
+        assertEquals(1, pair.code());
+        assertTrue(pair.err().contains("at most half of lease.duration, which is 5s"), pair.err());
+        assertEquals(2, Commands.run("--no-such-option").code());
     }
 
     @Test
@@ -159,8 +156,9 @@ class MainTest {
         String version = outcome(0, start("--version"));
         assertTrue(version.matches("coordinator \\d+\\.\\d+.*"), version);
         assertFalse(version.contains("$"), version);
-        String reference = outcome(0, start("config-reference"));
-        assertTrue(reference.contains("`FARPAGE_LEASE_DURATION`"), reference);
+        Commands.Outcome reference = Commands.run("config-reference");
+        assertEquals(0, reference.code());
+        assertTrue(reference.out().contains("`FARPAGE_LEASE_DURATION`"), reference.out());
     }
 
     @Test

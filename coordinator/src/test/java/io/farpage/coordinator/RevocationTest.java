@@ -1,18 +1,17 @@
 package io.farpage.coordinator;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.access.Role;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.CertificateRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.Json;
 import java.io.IOException;
 import java.net.http.HttpClient;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,7 +46,7 @@ class RevocationTest {
             Commands.Outcome revoked =
                     Commands.run("certs", "revoke", "a", "-D", "store.directory=" + directory.resolve("store"));
             assertEquals(0, revoked.code(), revoked.err());
-            await().atMost(Duration.ofSeconds(20))
+            Deadlines.await("the revocation", Deadlines.LONG)
                     .until(() -> secured.send(node, "GET", NODE, "").statusCode() == 401);
             assertTrue(secured.send(node, "GET", NODE, "").body().contains("were revoked at"));
             assertEquals(401, renew(secured, node, "a").statusCode());
@@ -77,7 +76,7 @@ class RevocationTest {
                 HttpClient node = secured.node("a")) {
             register(secured, node);
             secured.changeCa();
-            await().atMost(Duration.ofSeconds(20)).until(() -> isCut(secured, node));
+            Deadlines.await("the connection is cut", Deadlines.LONG).until(() -> isCut(secured, node));
         }
     }
 

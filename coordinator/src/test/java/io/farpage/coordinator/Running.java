@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /** A coordinator in this process on a port that the system chose, its client, and plain HTTP for what the client would not send. */
 public final class Running implements AutoCloseable {
@@ -32,12 +33,17 @@ public final class Running implements AutoCloseable {
     }
 
     Running(Path directory, FakeTime time, Map<String, String> more) {
+        this(directory, time, more, System::nanoTime);
+    }
+
+    /** @param limitsClock by which rates are limited */
+    Running(Path directory, FakeTime time, Map<String, String> more, LongSupplier limitsClock) {
         Map<String, String> flags = new LinkedHashMap<>(more);
         flags.putIfAbsent("server.listen", "127.0.0.1:0");
         flags.put("store.directory", directory.toString());
         Config config = Settings.check(Settings.SCHEMA.load(Optional.empty(), Map.of(), flags));
         this.time = time;
-        this.coordinator = Coordinator.start(config, time);
+        this.coordinator = Coordinator.start(config, time, Doors.open(config, limitsClock));
         this.client = new CoordinatorClient(coordinator.url(), Duration.ofSeconds(30));
     }
 
@@ -67,7 +73,7 @@ public final class Running implements AutoCloseable {
     @Override
     public void close() {
         client.close();
+        http.shutdownNow(); // the coordinator waits for connections that were in use a moment ago
         coordinator.close();
-        http.shutdownNow();
     }
 }

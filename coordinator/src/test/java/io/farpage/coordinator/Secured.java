@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import javax.net.ssl.SSLContext;
 
 /** A coordinator with certificates in this process, and clients with theirs. */
@@ -39,6 +40,14 @@ final class Secured implements AutoCloseable {
 
     /** @param more settings */
     Secured(Path directory, Map<String, String> more) {
+        this(directory, more, System::nanoTime);
+    }
+
+    /**
+     * @param more settings
+     * @param limitsClock by which rates are limited
+     */
+    Secured(Path directory, Map<String, String> more, LongSupplier limitsClock) {
         this.directory = directory;
         PrivateFiles.create(at("ca.pem"), Pem.encode(ca.authority().certificate()));
         PrivateFiles.create(at("ca.key"), Pem.encode(ca.key()));
@@ -48,7 +57,7 @@ final class Secured implements AutoCloseable {
         flags.put("tls.key", at("coordinator.key").toString());
         flags.put("tls.ca", at("ca.pem").toString());
         flags.put("tls.ca_key", at("ca.key").toString());
-        running = new Running(directory.resolve("store"), new FakeTime(), flags);
+        running = new Running(directory.resolve("store"), new FakeTime(), flags, limitsClock);
     }
 
     Path at(String name) {

@@ -1,9 +1,9 @@
 package io.farpage.coordinator;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -28,7 +28,7 @@ class StalledTest {
                     .findFirst()
                     .orElseThrow();
             watch.interrupt();
-            await().atMost(Duration.ofSeconds(90))
+            Deadlines.await("the stall", Duration.ofSeconds(90))
                     .until(() -> running.coordinator.stalled().isPresent());
             String reason = running.coordinator.stalled().orElseThrow();
             assertTrue(reason.contains("should have gone on"), reason);

@@ -1,6 +1,5 @@
 package io.farpage.coordinator;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,6 +14,7 @@ import io.farpage.coordinator.model.NodeFilter;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.Overview;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.net.http.HttpRequest;
@@ -82,7 +82,7 @@ class ThousandNodesTest {
         form();
         pass(Duration.ofSeconds(10));
         together(IntStream.range(0, NODES).filter(i -> !FAILED.contains(id(i))), this::heartbeat);
-        await("leases end").atMost(WAIT).pollInterval(POLL).until(() -> {
+        Deadlines.await("leases end", WAIT).pollInterval(POLL).until(() -> {
             running.time.advance(STEP);
             return running.client
                             .overviewOfNodes(NodeFilter.ALL.withLimit(0))
@@ -96,7 +96,7 @@ class ThousandNodesTest {
     /** In steps: time that passes at once is a standstill of the coordinator, for which no node fails. */
     private void pass(Duration time) {
         Instant end = running.time.now().plus(time);
-        await("time").atMost(WAIT).pollInterval(POLL).until(() -> {
+        Deadlines.await("time", WAIT).pollInterval(POLL).until(() -> {
             running.time.advance(STEP);
             return !running.time.now().isBefore(end);
         });

@@ -1,6 +1,5 @@
 package io.farpage.agent;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,6 +7,7 @@ import io.farpage.agent.config.AgentKeys;
 import io.farpage.agent.config.Providers;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.config.Config;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.Health;
 import io.farpage.rest.Json;
 import io.farpage.tls.ClientOptions;
@@ -80,7 +80,7 @@ class AgentHealthTest {
     }
 
     private void awaitParts() {
-        await().atMost(TIMEOUT)
+        Deadlines.await("health tells of shards", TIMEOUT)
                 .until(() -> ask().health().parts().stream()
                         .anyMatch(part -> part.name().equals("shards")));
     }
@@ -95,7 +95,7 @@ class AgentHealthTest {
         assertEquals(Optional.empty(), agent.stalled(), "without a coordinator the watchdog is fed");
         Optional<String> since = first.part("coordinator").since();
         assertTrue(since.isPresent());
-        await().pollDelay(Duration.ofMillis(1500)).until(() -> true);
+        Deadlines.pass(Duration.ofMillis(1500));
         assertEquals(since, ask().part("coordinator").since(), "the moment does not move");
     }
 
@@ -104,7 +104,7 @@ class AgentHealthTest {
         awaitParts();
         Instant before = Instant.now();
         agent.shards().get(1).submit(new ShardCommand.Run(this::blockUntilReleased));
-        await().atMost(TIMEOUT).until(() -> ask().status() == 503);
+        Deadlines.await("the shard is found stuck", TIMEOUT).until(() -> ask().status() == 503);
         Told stuck = ask();
         assertEquals("failed", stuck.part("shards").state());
         String detail = stuck.part("shards").detail();
@@ -115,7 +115,7 @@ class AgentHealthTest {
         String stalled = agent.stalled().orElseThrow();
         assertTrue(stalled.startsWith("shards: shard-1 has not answered since "), stalled);
         release.countDown();
-        await().atMost(TIMEOUT).until(() -> ask().status() == 200);
+        Deadlines.await("the shard answers again", TIMEOUT).until(() -> ask().status() == 200);
         assertEquals(Optional.empty(), agent.stalled());
     }
 

@@ -1,11 +1,11 @@
 package io.farpage.pool;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.frames.FrameAllocator;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.hugepages.HugepageSize;
@@ -114,7 +114,7 @@ class PagePoolTest {
                         }
                     }))
                     .toList();
-            await().until(() -> accesses.get() > 100);
+            Deadlines.await("threads use the pool", Deadlines.SHORT).until(() -> accesses.get() > 100);
             pool.close();
             for (Thread thread : threads) {
                 thread.join();

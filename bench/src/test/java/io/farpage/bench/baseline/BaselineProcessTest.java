@@ -1,6 +1,5 @@
 package io.farpage.bench.baseline;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.bench.baseline.BaselineSettings.Mode;
 import io.farpage.bench.baseline.BaselineSettings.Verification;
 import io.farpage.bench.pattern.PagePattern;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -91,7 +91,7 @@ final class BaselineProcessTest {
             baseline.run(1000, TIMEOUT);
             ProcessHandle client = client();
             ProcessHandle server = client.children().findFirst().orElseThrow();
-            await().atMost(TIMEOUT).until(() -> sleeps(client) && sleeps(server));
+            Deadlines.await("both processes sleep", TIMEOUT).until(() -> sleeps(client) && sleeps(server));
             baseline.run(1000, TIMEOUT);
         }
     }

@@ -1,11 +1,11 @@
 package io.farpage.bench.fetch;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.crypto.LibCrypto;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -175,7 +175,7 @@ final class FetchCommandTest {
             assertTrue(children.size() >= 3, () -> "children: " + children);
             bench.handle().destroyForcibly();
         }
-        await().atMost(Duration.ofSeconds(20))
+        Deadlines.await("the child processes end", Deadlines.LONG)
                 .untilAsserted(() -> assertFalse(children.stream().anyMatch(ProcessHandle::isAlive)));
     }
 
@@ -184,21 +184,22 @@ final class FetchCommandTest {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/cc")), "needs a C compiler, for the baseline's turns");
         List<ProcessHandle> children;
         try (BenchProcess bench = start("--mode", "latency", "--idle", "block", "--duration", "60s", "--rounds", "2")) {
-            await().atMost(TIMEOUT).until(() -> bench.child("fetch_baseline").isPresent());
+            Deadlines.await("the baseline runs", TIMEOUT)
+                    .until(() -> bench.child("fetch_baseline").isPresent());
             try (Stream<ProcessHandle> all = bench.handle().descendants()) {
                 children = all.toList();
             }
             bench.handle().destroy();
             assertEquals(143, bench.exitCode(Duration.ofSeconds(30)));
         }
-        await().atMost(Duration.ofSeconds(20))
+        Deadlines.await("the child processes end", Deadlines.LONG)
                 .untilAsserted(() -> assertFalse(children.stream().anyMatch(ProcessHandle::isAlive)));
     }
 
     /** The link is up and pages are moving: the node has begun to use its CPU in earnest. */
     private void awaitFetching(BenchProcess bench) {
         Path log = directory.resolve("report/logs/home-of-latency-block.log");
-        await().atMost(TIMEOUT)
+        Deadlines.await("the first node is up", TIMEOUT)
                 .until(() -> Files.exists(log)
                         && Files.readString(log).contains("is up")
                         && bench.child("fetch-node").isPresent());

@@ -70,6 +70,9 @@ public final class Audit implements AutoCloseable {
     /** A file, and the lines that wait for it. */
     private record Sink(Options options, AuditFile file, BlockingQueue<Line> queue, Thread thread) {}
 
+    /** Wakes the audit's thread when it must end; is written nowhere. */
+    private static final Line END = new Line("");
+
     /** A line, and whether it is in the file. */
     private record Line(String text, CompletableFuture<Void> done) {
         Line(String text) {
@@ -226,7 +229,7 @@ public final class Audit implements AutoCloseable {
         try (file) {
             while (!closed || !queue.isEmpty()) {
                 Line line = queue.poll(RETRY.toMillis(), TimeUnit.MILLISECONDS);
-                if (line != null) {
+                if (line != null && line != END) {
                     write(file, line, trouble);
                 }
                 if (System.nanoTime() - summarized >= SUMMARY.toNanos()) {
@@ -316,6 +319,7 @@ public final class Audit implements AutoCloseable {
     public void close() {
         closed = true;
         sink.ifPresent(open -> {
+            open.queue().offer(END); // A full queue needs none: a thread that has lines to write does not sleep.
             try {
                 if (!open.thread().join(DRAIN)) {
                     open.thread().interrupt();

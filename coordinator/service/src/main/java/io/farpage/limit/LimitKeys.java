@@ -4,6 +4,7 @@ import io.farpage.config.Config;
 import io.farpage.config.Key;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /** The configuration keys that every farpage service has for its rate limits. */
 public final class LimitKeys {
@@ -76,12 +77,23 @@ public final class LimitKeys {
 
     private LimitKeys() {}
 
-    /** The limits that are configured. */
+    /** The limits that are configured, with the system's clock. */
     public static RateLimits open(Config config) {
-        return new RateLimits(new RateLimits.Options(
-                new RateLimits.Rate(config.get(IDENTITY_RATE), config.get(IDENTITY_BURST)),
-                new RateLimits.Rate(config.get(ADDRESS_RATE), config.get(ADDRESS_BURST)),
-                new RateLimits.Attempts(config.get(FAILURES), config.get(PAUSE), config.get(LONGEST_PAUSE)),
-                config.get(ADDRESS_CONNECTIONS)));
+        return open(config, System::nanoTime);
+    }
+
+    /**
+     * The limits that are configured.
+     *
+     * @param clock monotonic nanoseconds
+     */
+    public static RateLimits open(Config config, LongSupplier clock) {
+        return new RateLimits(
+                new RateLimits.Options(
+                        new RateLimits.Rate(config.get(IDENTITY_RATE), config.get(IDENTITY_BURST)),
+                        new RateLimits.Rate(config.get(ADDRESS_RATE), config.get(ADDRESS_BURST)),
+                        new RateLimits.Attempts(config.get(FAILURES), config.get(PAUSE), config.get(LONGEST_PAUSE)),
+                        config.get(ADDRESS_CONNECTIONS)),
+                clock);
     }
 }

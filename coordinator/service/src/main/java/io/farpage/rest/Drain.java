@@ -40,10 +40,17 @@ final class Drain {
         }
     }
 
+    /** From the end of the drain on, Jetty ends each connection that is quiet and has no request under way. */
     private static void stopListening(Connector connector) {
         switch (connector) {
-            case ServerConnector tcp -> tcp.close();
-            case SocketConnector unix -> unix.stopListening();
+            case ServerConnector tcp -> {
+                tcp.setShutdownIdleTimeout(QUIET_MILLIS);
+                tcp.close();
+            }
+            case SocketConnector unix -> {
+                unix.setShutdownIdleTimeout(QUIET_MILLIS);
+                unix.stopListening();
+            }
             default -> throw new AssertionError(connector);
         }
     }

@@ -1,10 +1,10 @@
 package io.farpage.rest;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.access.Decision;
 import io.farpage.config.HostPort;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.limit.RateLimits;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -88,7 +88,7 @@ class ConnectionsByAddressTest {
             assertEquals("HTTP/1.1 200", ask(held.getFirst()), "its open connections go on");
 
             held.removeFirst().close();
-            await().until(() -> {
+            Deadlines.await("room for another connection", Deadlines.SHORT).until(() -> {
                 try (Socket again = connect("127.0.0.2", server)) {
                     return ask(again).equals("HTTP/1.1 200");
                 }
@@ -114,14 +114,16 @@ class ConnectionsByAddressTest {
                         default -> socket.getOutputStream().write('G');
                     }
                 }
-                await().pollInterval(Duration.ofMillis(5)).until(() -> {
-                    try (Socket socket = connect("127.0.0.3", server)) {
-                        return ask(socket).equals("HTTP/1.1 200");
-                    }
-                });
+                Deadlines.await("an answer", Deadlines.SHORT)
+                        .pollInterval(Duration.ofMillis(5))
+                        .until(() -> {
+                            try (Socket socket = connect("127.0.0.3", server)) {
+                                return ask(socket).equals("HTTP/1.1 200");
+                            }
+                        });
             }
             List<Socket> all = new ArrayList<>();
-            await().until(() -> {
+            Deadlines.await("an answer", Deadlines.SHORT).until(() -> {
                 for (Socket socket : all) {
                     socket.close();
                 }

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.config.HostPort;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +22,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -85,10 +88,13 @@ class RestServerTest {
             Future<String> head = threads.submit(() -> connection.ask("/slow"));
             assertTrue(asked.await(20, TimeUnit.SECONDS));
             Future<?> closed = threads.submit(server::close);
-            Thread.sleep(800);
+            assertThrows(
+                    TimeoutException.class,
+                    () -> closed.get(500, TimeUnit.MILLISECONDS),
+                    "longer than a connection without a request is given");
             answer.countDown();
             assertTrue(head.get().startsWith("HTTP/1.1 200 "));
-            closed.get();
+            Deadlines.get("the end of the service", Deadlines.SHORT, closed);
         }
     }
 
@@ -116,9 +122,9 @@ class RestServerTest {
         var server = start();
         try (Connection connection = new Connection(server.port())) {
             assertTrue(connection.ask("/health").startsWith("HTTP/1.1 200 "));
-            long began = System.nanoTime();
+            Deadlines.Wait end = Deadlines.begin("the end of the service", Duration.ofSeconds(4));
             server.close();
-            assertTrue(System.nanoTime() - began < TimeUnit.SECONDS.toNanos(4));
+            end.check();
             assertEquals(-1, connection.in.read());
         }
     }

@@ -1,12 +1,12 @@
 package io.farpage.trace;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.farpage.it.deadlines.Deadlines;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.trace.v1.ResourceSpans;
@@ -80,7 +80,7 @@ class ExporterTest {
         HttpServer server = collector((request, exchange) -> 200);
         try (Exporter exporter = new Exporter(uri(server), Map.of("service.name", "page-agent"))) {
             exporter.offer(span("GET /ä", Map.of("text", "ö", "number", -5L), Optional.of("status 503")));
-            await().atMost(TIMEOUT).until(() -> exporter.exported() == 1);
+            Deadlines.await("the export", TIMEOUT).until(() -> exporter.exported() == 1);
         } finally {
             server.stop(0);
         }
@@ -122,7 +122,7 @@ class ExporterTest {
         });
         try (Exporter exporter = new Exporter(uri(server), Map.of())) {
             exporter.offer(span("one", Map.of(), Optional.empty()));
-            await().atMost(TIMEOUT).until(() -> exporter.exported() == 1);
+            Deadlines.await("the export", TIMEOUT).until(() -> exporter.exported() == 1);
             assertEquals(0, exporter.dropped());
         } finally {
             server.stop(0);
@@ -136,9 +136,9 @@ class ExporterTest {
         HttpServer server = collector((request, exchange) -> request == 0 ? 400 : 200);
         try (Exporter exporter = new Exporter(uri(server), Map.of())) {
             exporter.offer(span("one", Map.of(), Optional.empty()));
-            await().atMost(TIMEOUT).until(() -> exporter.dropped() == 1);
+            Deadlines.await("the drop", TIMEOUT).until(() -> exporter.dropped() == 1);
             exporter.offer(span("two", Map.of(), Optional.empty()));
-            await().atMost(TIMEOUT).until(() -> exporter.exported() == 1);
+            Deadlines.await("the export of the next", TIMEOUT).until(() -> exporter.exported() == 1);
         } finally {
             server.stop(0);
         }
@@ -173,7 +173,7 @@ class ExporterTest {
         Exporter exporter = new Exporter(URI.create("http://127.0.0.1:" + free), Map.of());
         exporter.offer(span("one", Map.of(), Optional.empty()));
         exporter.close(Duration.ofSeconds(5));
-        await().atMost(TIMEOUT).until(() -> exporter.dropped() == 1);
+        Deadlines.await("the drop", TIMEOUT).until(() -> exporter.dropped() == 1);
         exporter.offer(span("after the end", Map.of(), Optional.empty()));
         assertEquals(2, exporter.dropped());
     }

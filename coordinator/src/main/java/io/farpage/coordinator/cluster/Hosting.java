@@ -29,12 +29,13 @@ import java.util.stream.Collectors;
  */
 public final class Hosting {
 
-    private static final long LONGEST_WAIT_NANOS = Duration.ofSeconds(2).toNanos();
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
 
     private record Known(Incarnation incarnation, long revision) {}
 
     private final Ledger ledger;
     private final Grants grants;
+    private final long longestWaitNanos;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition told = lock.newCondition();
     private final Map<String, Known> known = new HashMap<>();
@@ -44,8 +45,14 @@ public final class Hosting {
 
     /** Works on a ledger. */
     public Hosting(Ledger ledger, Grants grants) {
+        this(ledger, grants, LONGEST_WAIT);
+    }
+
+    /** @param longestWait for a home that does not acknowledge */
+    Hosting(Ledger ledger, Grants grants, Duration longestWait) {
         this.ledger = ledger;
         this.grants = grants;
+        longestWaitNanos = longestWait.toNanos();
     }
 
     /** What a node hosts. */
@@ -124,7 +131,7 @@ public final class Hosting {
      */
     public void awaitAcknowledged(Set<String> homes) throws InterruptedException {
         long revision = ledger.revision();
-        long left = LONGEST_WAIT_NANOS;
+        long left = longestWaitNanos;
         lock.lock();
         try {
             while (left > 0 && homes.stream().anyMatch(home -> lags(home, revision))) {
@@ -182,7 +189,7 @@ public final class Hosting {
      * @throws InterruptedException if interrupted while waiting
      */
     public void awaitKnown(Space space) throws InterruptedException {
-        long left = LONGEST_WAIT_NANOS;
+        long left = longestWaitNanos;
         lock.lock();
         try {
             Long revision = created.get(space.id());

@@ -23,6 +23,7 @@ public final class StoreProbe {
 
     private final Ledger ledger;
     private final LongSupplier clock;
+    private final Duration deadline;
     private Optional<Probe> running = Optional.empty();
     private Optional<Instant> failedSince = Optional.empty();
 
@@ -30,13 +31,17 @@ public final class StoreProbe {
     private record Probe(Instant began, CompletableFuture<Void> done) {}
 
     public StoreProbe(Ledger ledger) {
-        this(ledger, System::nanoTime);
+        this(ledger, System::nanoTime, DEADLINE);
     }
 
-    /** @param clock in the units of {@link System#nanoTime()}, by which a commit ages */
-    StoreProbe(Ledger ledger, LongSupplier clock) {
+    /**
+     * @param clock in the units of {@link System#nanoTime()}, by which a commit ages
+     * @param deadline by which a commit that has not ended counts as failed
+     */
+    StoreProbe(Ledger ledger, LongSupplier clock, Duration deadline) {
         this.ledger = ledger;
         this.clock = clock;
+        this.deadline = deadline;
     }
 
     /** The store as a part of the coordinator. Waits for two seconds at most. */
@@ -52,7 +57,7 @@ public final class StoreProbe {
             probe = running.filter(one -> !one.done().isDone()).orElseGet(this::begin);
         }
         long left =
-                Duration.between(Instant.now(), probe.began().plus(DEADLINE)).toMillis();
+                Duration.between(Instant.now(), probe.began().plus(deadline)).toMillis();
         try {
             probe.done().get(Math.max(0, left), TimeUnit.MILLISECONDS);
             return ended(Optional.empty(), probe.began());

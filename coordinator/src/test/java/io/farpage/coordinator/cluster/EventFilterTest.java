@@ -14,6 +14,7 @@ import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -23,7 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -109,7 +109,8 @@ class EventFilterTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<EventBatch> watch =
                     threads.submit(() -> with.ledger.events().after(seen, Duration.ofMinutes(1), of("c")));
-            Awaitility.await().until(() -> with.ledger.events().waiting() == 1);
+            Deadlines.await("the watcher", Deadlines.SHORT)
+                    .until(() -> with.ledger.events().waiting() == 1);
             for (int i = 0; i < 1_500; i++) {
                 with.links.publish("a", "b", Fixture.endpoint(1, 1, i));
             }
@@ -134,10 +135,12 @@ class EventFilterTest {
                 String node = "n" + i;
                 threads.execute(() -> watch(seen, node));
             }
-            Awaitility.await().until(() -> with.ledger.events().waiting() == nodes);
+            Deadlines.await("watchers", Deadlines.SHORT)
+                    .until(() -> with.ledger.events().waiting() == nodes);
             with.links.publish("n1", "n2", Fixture.endpoint(1, 1, 1));
             with.links.publish("n2", "n1", Fixture.endpoint(1, 1, 2));
-            Awaitility.await().until(() -> with.ledger.events().waiting() == nodes - 2);
+            Deadlines.await("watchers whom it does not concern", Deadlines.SHORT)
+                    .until(() -> with.ledger.events().waiting() == nodes - 2);
             with.ledger.events().close();
         }
     }

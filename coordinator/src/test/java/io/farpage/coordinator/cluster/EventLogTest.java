@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.farpage.coordinator.model.Event;
 import io.farpage.coordinator.model.EventBatch;
 import io.farpage.coordinator.model.EventKind;
+import io.farpage.it.deadlines.Deadlines;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +19,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 class EventLogTest {
@@ -68,13 +68,13 @@ class EventLogTest {
             for (int i = 0; i < 500; i++) {
                 waiters.add(threads.submit(() -> log.after(0, Duration.ofMinutes(1))));
             }
-            Awaitility.await().until(() -> log.waiting() == 500);
+            Deadlines.await("waiters", Deadlines.SHORT).until(() -> log.waiting() == 500);
             log.append(List.of(event(1)));
             for (Future<EventBatch> waiter : waiters) {
                 assertEquals(List.of(1L), indexes(waiter.get(30, TimeUnit.SECONDS)));
             }
             Future<EventBatch> last = threads.submit(() -> log.after(1, Duration.ofMinutes(1)));
-            Awaitility.await().until(() -> log.waiting() == 1);
+            Deadlines.await("the last waiter", Deadlines.SHORT).until(() -> log.waiting() == 1);
             log.close();
             assertEquals(List.of(), indexes(last.get(30, TimeUnit.SECONDS)));
         }
@@ -126,7 +126,7 @@ class EventLogTest {
             for (int i = 0; i < 500; i++) {
                 waiters.add(threads.submit(() -> log.after(0, Duration.ofMinutes(1), distant)));
             }
-            Awaitility.await().until(() -> log.waiting() == 500);
+            Deadlines.await("waiters", Deadlines.SHORT).until(() -> log.waiting() == 500);
             log.append(List.of(failed(1, "failed")));
             for (Future<EventBatch> waiter : waiters) {
                 assertEquals(List.of(1L), indexes(waiter.get(30, TimeUnit.SECONDS)));

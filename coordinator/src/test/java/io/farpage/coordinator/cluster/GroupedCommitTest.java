@@ -11,6 +11,7 @@ import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceNodes;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.StoreException;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.ProblemException;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +24,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 class GroupedCommitTest {
@@ -39,12 +39,12 @@ class GroupedCommitTest {
         int begun = with.store.begun();
         List<Future<?>> changes = new ArrayList<>();
         changes.add(threads.submit(() -> with.membership.register("first", Fixture.node(1, 0))));
-        Awaitility.await().until(() -> with.store.begun() == begun + 1);
+        Deadlines.await("a commit is under way", Deadlines.SHORT).until(() -> with.store.begun() == begun + 1);
         for (int i = 0; i < NODES; i++) {
             String node = "n" + i;
             changes.add(threads.submit(() -> with.membership.register(node, Fixture.node(1, 0))));
         }
-        Awaitility.await().until(() -> with.ledger.waiting() == NODES);
+        Deadlines.await("changes wait", Deadlines.SHORT).until(() -> with.ledger.waiting() == NODES);
         return changes;
     }
 
@@ -90,11 +90,11 @@ class GroupedCommitTest {
         int begun = with.store.begun();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<?> before = threads.submit(() -> with.membership.register("before", Fixture.node(1, 0)));
-            Awaitility.await().until(() -> with.store.begun() == begun + 1);
+            Deadlines.await("a commit is under way", Deadlines.SHORT).until(() -> with.store.begun() == begun + 1);
             List<Future<?>> changes = new ArrayList<>();
             for (Runnable change : List.of(first, second)) {
                 changes.add(threads.submit(change));
-                Awaitility.await().until(() -> with.ledger.waiting() == changes.size());
+                Deadlines.await("changes wait", Deadlines.SHORT).until(() -> with.ledger.waiting() == changes.size());
             }
             written.countDown();
             before.get(30, TimeUnit.SECONDS);

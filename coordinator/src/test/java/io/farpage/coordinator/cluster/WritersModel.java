@@ -82,11 +82,15 @@ final class WritersModel {
         return torn.getOrDefault(space, false);
     }
 
-    /** Whether an incarnation that is attached, as far as the model knows, can still write to a home. */
-    boolean canWrite(long space) {
-        return reach.entrySet().stream()
-                .anyMatch(entry ->
-                        entry.getKey().space() == space && !entry.getValue().isEmpty());
+    /** The spaces of which an incarnation that is attached, as far as the model knows, can still write to a home. */
+    Set<Long> writable() {
+        Set<Long> spaces = new HashSet<>();
+        reach.forEach((writer, homes) -> {
+            if (!homes.isEmpty()) {
+                spaces.add(writer.space());
+            }
+        });
+        return spaces;
     }
 
     /** At most one can write, if one that can has the space exclusively. */

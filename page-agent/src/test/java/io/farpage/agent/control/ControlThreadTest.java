@@ -1,10 +1,10 @@
 package io.farpage.agent.control;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.it.deadlines.Deadlines;
 import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -34,16 +34,16 @@ final class ControlThreadTest {
         })) {
             assertEquals(0, steps.get());
             thread.wake();
-            await().until(() -> steps.get() == 1);
+            Deadlines.await("the first step", Deadlines.SHORT).until(() -> steps.get() == 1);
             thread.wake();
-            await().until(() -> steps.get() == 2);
+            Deadlines.await("the next step", Deadlines.SHORT).until(() -> steps.get() == 2);
         }
     }
 
     @Test
     void shouldRunTheStepAgainAfterThePauseThatItAskedFor() {
         try (ControlThread _ = start(Duration.ZERO, LONG, () -> steps.incrementAndGet() < 3 ? SHORT : LONG)) {
-            await().until(() -> steps.get() == 3);
+            Deadlines.await("three steps", Deadlines.SHORT).until(() -> steps.get() == 3);
         }
     }
 
@@ -59,7 +59,7 @@ final class ControlThreadTest {
                     }
                     return LONG;
                 })) {
-            await().until(() -> steps.get() == 3);
+            Deadlines.await("three steps", Deadlines.SHORT).until(() -> steps.get() == 3);
         }
     }
 

@@ -1,15 +1,15 @@
 package io.farpage.verbs.contract;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.SendFlag;
+import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 
 /** Two sides with one pair of connected queue pairs between them. */
 final class Connected implements AutoCloseable {
@@ -92,7 +92,8 @@ final class Connected implements AutoCloseable {
 
     /** Waits until {@code queuePair} is in ERR. */
     static void awaitError(QueuePair queuePair) {
-        await().atMost(Polling.PATIENCE_NANOS, TimeUnit.NANOSECONDS).until(() -> queuePair.state() == QpState.ERR);
+        Deadlines.await("the queue pair is in error", Duration.ofNanos(Polling.PATIENCE_NANOS))
+                .until(() -> queuePair.state() == QpState.ERR);
     }
 
     @Override

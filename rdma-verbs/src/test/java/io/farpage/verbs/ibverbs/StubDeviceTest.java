@@ -1,12 +1,12 @@
 package io.farpage.verbs.ibverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.Availability.Available;
 import io.farpage.verbs.Availability.Reason;
@@ -121,7 +121,8 @@ final class StubDeviceTest {
             library.set("stub_registering_takes_long", 1);
             Future<MemoryRegion> registering = threads.submit(() -> domain.registerMemory(large, Set.of()));
             try {
-                await().until(() -> library.get("stub_registering") == 1);
+                Deadlines.await("the registration has begun", Deadlines.SHORT)
+                        .until(() -> library.get("stub_registering") == 1);
                 threads.submit(() -> {
                             device.queryPort();
                             other.close();

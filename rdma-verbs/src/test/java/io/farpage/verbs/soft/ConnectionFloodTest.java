@@ -1,9 +1,9 @@
 package io.farpage.verbs.soft;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.Device;
 import io.farpage.verbs.ProtectionDomain;
@@ -74,7 +74,7 @@ final class ConnectionFloodTest {
             for (int i = 0; i < 100; i++) {
                 strangers.add(new RawPeer(target.queuePair().endpoint().lid(), stranger()));
             }
-            await().atMost(20, TimeUnit.SECONDS).until(() -> refused.size() >= 93);
+            Deadlines.await("the refusals", Deadlines.LONG).until(() -> refused.size() >= 93);
             assertTrue(
                     refused.stream().allMatch(one -> one.from().getHostAddress().equals("127.0.0.2")),
                     refused.toString());
@@ -99,7 +99,7 @@ final class ConnectionFloodTest {
             long longest = 0;
             int served = 0;
             try {
-                await().atMost(20, TimeUnit.SECONDS).until(() -> opened.get() > 1_000);
+                Deadlines.await("a thousand connections", Deadlines.LONG).until(() -> opened.get() > 1_000);
                 while (served < 50 || (opened.get() < FLOOD && flood.isAlive())) {
                     try (Target target = Target.on(device)) {
                         long began = System.nanoTime();

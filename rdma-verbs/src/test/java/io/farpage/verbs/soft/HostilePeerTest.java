@@ -1,11 +1,11 @@
 package io.farpage.verbs.soft;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.MemoryRegion;
@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Whatever a peer sends: the device goes on serving others, shows nothing outside a region, changes nothing there, leaks nothing. */
@@ -96,11 +95,13 @@ final class HostilePeerTest {
                 assertTrue(attacks > 20, "only " + attacks + " attacks");
                 victim.requireUntouchedOutside();
                 pair.requireWorking();
-                await().atMost(20, TimeUnit.SECONDS).untilAsserted(() -> {
-                    assertTrue(ResourceLeakTest.threads() <= threads, "threads of connections that are gone");
-                    assertTrue(
-                            ResourceLeakTest.descriptors() <= descriptors, "descriptors of connections that are gone");
-                });
+                Deadlines.await("threads and descriptors of connections that are gone", Deadlines.LONG)
+                        .untilAsserted(() -> {
+                            assertTrue(ResourceLeakTest.threads() <= threads, "threads of connections that are gone");
+                            assertTrue(
+                                    ResourceLeakTest.descriptors() <= descriptors,
+                                    "descriptors of connections that are gone");
+                        });
             }
         }
     }

@@ -1,14 +1,13 @@
 package io.farpage.verbs.soft;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -29,7 +28,7 @@ final class IdleCostTest {
             assertFalse(ours.isEmpty());
             long start = System.nanoTime();
             long before = cpu(threads, ours);
-            await().pollDelay(500, TimeUnit.MILLISECONDS).until(() -> System.nanoTime() - start > 500_000_000L);
+            Deadlines.pass(Duration.ofMillis(500));
             long used = cpu(threads, ours) - before;
             long passed = System.nanoTime() - start;
             assertTrue(used < passed / 100, "used " + used + " ns of CPU in " + passed + " ns");

@@ -1,10 +1,10 @@
 package io.farpage.verbs.soft;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.MemoryRegion;
@@ -79,8 +79,7 @@ final class QueuedWritesTest {
                 }
                 end.of(home);
                 peer.readToEnd();
-                await("the responder's end")
-                        .atMost(20, TimeUnit.SECONDS)
+                Deadlines.await("the responder's end", Deadlines.LONG)
                         .until(() -> Thread.getAllStackTraces().keySet().stream()
                                 .noneMatch(thread ->
                                         thread.getName().equals("soft-responder-%06x".formatted(home.qpn()))));

@@ -1,12 +1,11 @@
 package io.farpage.verbs.soft;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -43,7 +42,7 @@ final class ResourceLeakTest {
                 pair.requireWorking();
             }
         }
-        await().atMost(10, TimeUnit.SECONDS).until(() -> threads() <= threads);
+        Deadlines.await("threads end", Deadlines.SHORT).until(() -> threads() <= threads);
         assertTrue(
                 descriptors() <= descriptors, "descriptors: " + descriptors + " before, " + descriptors() + " after");
     }

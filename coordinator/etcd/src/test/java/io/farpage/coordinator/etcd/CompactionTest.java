@@ -1,12 +1,12 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.etcd.jetcd.options.GetOption;
 import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.Table;
+import io.farpage.it.deadlines.Deadlines;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -60,7 +60,7 @@ class CompactionTest {
             }
             try (Term term = candidacy.campaign()) {
                 term.store().commit(row("3"));
-                await().atMost(DEADLINE).until(() -> isCompacted(members, before));
+                Deadlines.await("compaction at every member", DEADLINE).until(() -> isCompacted(members, before));
             }
         }
     }

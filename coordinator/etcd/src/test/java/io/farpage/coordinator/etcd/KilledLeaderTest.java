@@ -1,12 +1,12 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.Allegiance;
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.model.ClusterRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.tls.Credentials;
 import java.io.IOException;
 import java.net.URI;
@@ -67,16 +67,17 @@ class KilledLeaderTest {
             }
             try (CoordinatorClient client =
                     new CoordinatorClient(urls, Duration.ofSeconds(5), new Allegiance(), Credentials.NONE)) {
-                await().atMost(PATIENCE).until(() -> answers(client));
+                Deadlines.await("a coordinator leads", PATIENCE).until(() -> answers(client));
                 for (int round = 0; round < 2; round++) {
                     String name = "round-" + round;
-                    await().atMost(PATIENCE).until(() -> formed(client, name));
+                    Deadlines.await("the cluster is formed", PATIENCE).until(() -> formed(client, name));
                     URI leader = client.base();
                     Process killed = Optional.ofNullable(running.get(leader)).orElseThrow();
                     long start = System.nanoTime();
                     killed.destroyForcibly();
                     assertTrue(killed.waitFor(10, TimeUnit.SECONDS));
-                    await().atMost(PATIENCE).until(() -> name(client).equals(Optional.of(name)));
+                    Deadlines.await("the next one leads", PATIENCE)
+                            .until(() -> name(client).equals(Optional.of(name)));
                     System.out.printf(
                             "round %d: without a leader for %d ms%n", round, (System.nanoTime() - start) / 1_000_000);
                     assertTrue(!client.base().equals(leader), "another coordinator leads than " + leader);
@@ -108,7 +109,7 @@ class KilledLeaderTest {
     }
 
     private static void dissolve(CoordinatorClient client) {
-        await().atMost(PATIENCE).until(() -> {
+        Deadlines.await("the cluster is dissolved", PATIENCE).until(() -> {
             try {
                 client.dissolveCluster();
                 return true;

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +8,7 @@ import io.farpage.coordinator.backup.BackupFile;
 import io.farpage.coordinator.backup.Rows;
 import io.farpage.coordinator.model.StoreCopy;
 import io.farpage.coordinator.store.MvStore;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -97,8 +97,7 @@ class KilledRestoreTest {
             Path store = directory.resolve("store-" + round);
             List<String> keys = List.of("-D", "store.directory=" + store);
             Program program = restore(keys);
-            await("the restore has begun")
-                    .atMost(PATIENCE)
+            Deadlines.await("the restore has begun", PATIENCE)
                     .pollInterval(Duration.ofMillis(1))
                     .until(() -> Files.exists(store.resolve(MvStore.FILE)) || !program.isAlive());
             killAfter(program, random.nextInt(400_000));
@@ -137,8 +136,7 @@ class KilledRestoreTest {
                         "-D",
                         "store.directory=" + directory.resolve("coordinator"));
                 Program program = restore(keys);
-                await("the restore has begun")
-                        .atMost(PATIENCE)
+                Deadlines.await("the restore has begun", PATIENCE)
                         .pollInterval(Duration.ofMillis(1))
                         .until(() -> !etcd.under("staged/").isEmpty() || !program.isAlive());
                 killAfter(program, random.nextInt(400_000));
@@ -159,7 +157,7 @@ class KilledRestoreTest {
         Path to = directory.resolve(name);
         List<String> arguments = new ArrayList<>(List.of("backup", to.toString(), "--offline"));
         arguments.addAll(keys);
-        await("the lease of the killed command is over").atMost(PATIENCE).until(() -> {
+        Deadlines.await("the lease of the killed command is over", PATIENCE).until(() -> {
             Commands.Outcome outcome = Commands.run(arguments.toArray(String[]::new));
             assertTrue(
                     outcome.code() == 0

@@ -1,6 +1,5 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -13,6 +12,7 @@ import io.farpage.coordinator.lead.Term;
 import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
+import io.farpage.it.deadlines.Deadlines;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,7 +50,7 @@ class LeadershipTest {
             before.close();
             assertFalse(before.holds());
             try (Term after = second.campaign()) {
-                await().atMost(Duration.ofSeconds(20))
+                Deadlines.await("both know of one leader", Deadlines.LONG)
                         .until(() -> first.leader().equals(second.leader()));
                 assertEquals(
                         Optional.of(URI.create("http://second:1")),
@@ -101,8 +101,8 @@ class LeadershipTest {
                     Thread.currentThread().interrupt();
                 }
             });
-            await().during(Duration.ofMillis(500))
-                    .atMost(Duration.ofSeconds(20))
+            Deadlines.await("no leader", Deadlines.LONG)
+                    .during(Duration.ofMillis(500))
                     .until(() -> candidacy.leader().isEmpty());
             assertTrue(Format.refusal(etcd)
                     .orElse("")

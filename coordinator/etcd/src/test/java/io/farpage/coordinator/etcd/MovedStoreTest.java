@@ -1,6 +1,5 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,6 +14,7 @@ import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.coordinator.cluster.Fixture;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -130,7 +130,7 @@ class MovedStoreTest {
         arguments.addAll(etcdKeys());
         try (Program coordinator = Program.start(directory.resolve("coordinator.log"), arguments);
                 CoordinatorClient client = client(url)) {
-            await("the coordinator leads").atMost(PATIENCE).until(() -> leads(client, coordinator));
+            Deadlines.await("the coordinator leads", PATIENCE).until(() -> leads(client, coordinator));
             client.createSpace(SpaceRequest.of("in-etcd", 4096));
             assertEquals(Optional.empty(), agent.status().refusal());
 

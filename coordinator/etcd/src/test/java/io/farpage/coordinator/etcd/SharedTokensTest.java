@@ -1,6 +1,5 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +8,7 @@ import io.farpage.certs.Keys;
 import io.farpage.certs.PrivateFiles;
 import io.farpage.certs.Subject;
 import io.farpage.coordinator.Commands;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.tls.CaPin;
 import io.farpage.tls.Pem;
 import java.io.IOException;
@@ -110,14 +110,14 @@ class SharedTokensTest {
             etcd = member.url();
             String ann = run(first, "token", "create", "--name", "ann", "--role", "viewer");
             try (Program leader = launch(first)) {
-                await("the first one leads").atMost(PATIENCE).until(() -> status(client, first, ann) == 200);
+                Deadlines.await("the first one leads", PATIENCE).until(() -> status(client, first, ann) == 200);
                 try (Program _ = launch(second)) {
-                    await("the second one follows").atMost(PATIENCE).until(() -> status(client, second, ann) == 503);
+                    Deadlines.await("the second one follows", PATIENCE).until(() -> status(client, second, ann) == 503);
                     String bob = run(second, "token", "create", "--name", "bob", "--role", "viewer");
                     assertEquals(200, status(client, first, bob));
                     assertEquals(401, status(client, second, bob + "x"));
                     leader.kill();
-                    await("the second one leads").atMost(PATIENCE).until(() -> status(client, second, ann) == 200);
+                    Deadlines.await("the second one leads", PATIENCE).until(() -> status(client, second, ann) == 200);
                     assertEquals(200, status(client, second, bob));
                     run(first, "token", "revoke", "--name", "ann");
                     assertEquals(401, status(client, second, ann));

@@ -1,11 +1,11 @@
 package io.farpage.coordinator.etcd;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -41,8 +41,7 @@ class TemporaryFilesTest {
                                 "-D",
                                 "server.listen=" + url.getAuthority()));
                 CoordinatorClient client = new CoordinatorClient(url, Duration.ofSeconds(5))) {
-            await("a coordinator that leads")
-                    .atMost(Duration.ofSeconds(60))
+            Deadlines.await("a coordinator that leads", Duration.ofSeconds(60))
                     .until(() -> !coordinator.isAlive() || answers(client));
             assertTrue(coordinator.isAlive(), Files.readString(directory.resolve("log")));
             assertEquals(List.of(), directories(temporary), "while it runs");

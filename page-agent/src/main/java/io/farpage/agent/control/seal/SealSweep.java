@@ -55,7 +55,8 @@ public final class SealSweep implements AutoCloseable {
         thread.wake();
     }
 
-    private Duration sweep() throws CoordinatorException {
+    /** Looks at all files once, and gives the pause until they are looked at again. */
+    Duration sweep() throws CoordinatorException {
         if (!coordinator.allegiance().status().joined()) {
             return RETRY;
         }

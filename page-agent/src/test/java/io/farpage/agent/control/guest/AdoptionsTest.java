@@ -1,6 +1,5 @@
 package io.farpage.agent.control.guest;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -26,6 +25,7 @@ import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.PosixException;
@@ -201,7 +201,9 @@ final class AdoptionsTest {
 
     /** The keeper learns of the end of a connection in its own time. */
     private KeptMemory claim() {
-        return await().ignoreExceptions().until(() -> KeptMemory.claim(keeper.path()), _ -> true);
+        return Deadlines.await("the claim", Deadlines.SHORT)
+                .ignoreExceptions()
+                .until(() -> KeptMemory.claim(keeper.path()), _ -> true);
     }
 
     @AfterEach
@@ -221,7 +223,7 @@ final class AdoptionsTest {
     @Test
     void shouldAdoptGuestOnceThoughShardDoesNotAnswer() {
         guests.adopt(() -> true);
-        await().until(() -> guests.adoptions() == 1);
+        Deadlines.await("the adoption", Deadlines.SHORT).until(() -> guests.adoptions() == 1);
         assertEquals(1, pagers.get());
         assertEquals(0, guests.unserved());
         assertTrue(loop.shard().doWork() > 0, "the pager is served");
@@ -232,13 +234,13 @@ final class AdoptionsTest {
     void shouldTryAgainAndLeaveNothingOnShardWhenPagerCannotBeMade() {
         failures = 1;
         guests.adopt(() -> true);
-        await().until(() -> pagers.get() == 1);
+        Deadlines.await("the pager that cannot be made", Deadlines.SHORT).until(() -> pagers.get() == 1);
         assertEquals(
                 0,
                 loop.shard().doWork(),
                 "a pager of an attempt that failed would share the memory with that of the next");
         assertEquals(List.of(space), guests.adopted());
-        await().until(() -> guests.adoptions() == 1);
+        Deadlines.await("the adoption", Deadlines.SHORT).until(() -> guests.adoptions() == 1);
         assertEquals(2, pagers.get());
         assertTrue(loop.shard().doWork() > 0);
     }
@@ -260,7 +262,8 @@ final class AdoptionsTest {
             }
         });
         guests.adopt(() -> true);
-        await().until(() -> told.get() == 1 && guests.adoptions() == 1);
+        Deadlines.await("the report and the adoption", Deadlines.SHORT)
+                .until(() -> told.get() == 1 && guests.adoptions() == 1);
         assertEquals(List.of(), guests.adopted(), "no other attempt follows");
         assertEquals(0, guests.unserved());
         assertEquals(1, pagers.get());
@@ -270,7 +273,7 @@ final class AdoptionsTest {
     void shouldLeaveGuestThatWaitsForAnotherAttemptToNextProcess() throws Exception {
         failures = Integer.MAX_VALUE;
         guests.adopt(() -> true);
-        await().until(() -> pagers.get() == 1);
+        Deadlines.await("the pager that waits", Deadlines.SHORT).until(() -> pagers.get() == 1);
         assertEquals(Optional.empty(), guests.leave());
         kept.close();
         kept = claim();

@@ -1,6 +1,5 @@
 package io.farpage.agent.control.guest;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -25,6 +24,7 @@ import io.farpage.coordinator.model.HostedAck;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PageMap;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Sockets;
@@ -237,7 +237,7 @@ final class GuestTest {
             interrupted.add(Thread.currentThread().isInterrupted());
         };
         guest.start();
-        await().until(guest::hasEnded);
+        Deadlines.await("the guest has ended", Deadlines.SHORT).until(guest::hasEnded);
         assertEquals(List.of(false), interrupted);
         assertEquals(Optional.of("the VMM has ended"), torn());
     }
@@ -247,16 +247,16 @@ final class GuestTest {
         handOff();
         CountDownLatch asked = new CountDownLatch(1);
         paging.script.add(() -> {
-            await().until(() -> asked.getCount() == 0);
+            Deadlines.await("the question", Deadlines.SHORT).until(() -> asked.getCount() == 0);
             return ended(true);
         });
         guest.start();
-        await().until(guest::isAttached);
+        Deadlines.await("the guest is attached", Deadlines.SHORT).until(guest::isAttached);
         Thread asking = Thread.currentThread();
         paging.counting = () -> {
             if (Thread.currentThread().equals(asking)) {
                 asked.countDown();
-                await().until(guest::hasEnded);
+                Deadlines.await("the guest has ended", Deadlines.SHORT).until(guest::hasEnded);
             }
         };
         assertEquals("attached", guest.status().state());

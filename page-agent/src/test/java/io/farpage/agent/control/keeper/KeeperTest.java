@@ -1,11 +1,11 @@
 package io.farpage.agent.control.keeper;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.SharedMemory;
@@ -57,8 +57,7 @@ class KeeperTest {
 
     /** As an agent that is opened again in one process: the keeper learns of the end of the connection in its own time. */
     private KeeperConnection claimed() {
-        return await("the claim")
-                .atMost(Duration.ofSeconds(10))
+        return Deadlines.await("the claim", Deadlines.SHORT)
                 .pollInterval(Duration.ofMillis(5))
                 .ignoreExceptionsInstanceOf(KeeperBusyException.class)
                 .until(

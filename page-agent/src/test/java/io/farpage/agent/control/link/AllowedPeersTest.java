@@ -1,6 +1,5 @@
 package io.farpage.agent.control.link;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -13,6 +12,7 @@ import io.farpage.agent.config.Providers;
 import io.farpage.agent.control.TestCoordinator;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.crypto.LibSsl;
 import io.farpage.verbs.VerbsException;
 import java.nio.file.Path;
@@ -91,8 +91,7 @@ final class AllowedPeersTest {
     }
 
     private static void awaitLink(PageAgent agent, String peer, String transport) {
-        await("a link of " + agent.node() + " to " + peer + " over " + transport)
-                .atMost(TIMEOUT)
+        Deadlines.await("a link of " + agent.node() + " to " + peer + " over " + transport, TIMEOUT)
                 .untilAsserted(() -> {
                     LinkStatus now = status(agent, peer);
                     assertEquals("up " + transport, now.state() + " " + now.transport(), now.detail());
@@ -100,17 +99,18 @@ final class AllowedPeersTest {
     }
 
     private static void awaitDetail(PageAgent agent, String peer, String detail) {
-        await("the reason at " + agent.node())
-                .atMost(TIMEOUT)
+        Deadlines.await("the reason at " + agent.node(), TIMEOUT)
                 .untilAsserted(() -> assertEquals(detail, status(agent, peer).detail()));
     }
 
     /** Neither side's link comes up within a second, which is many times what one takes. */
     private static void requireNoLink(PageAgent one, PageAgent other) {
-        await().during(Duration.ofSeconds(1)).atMost(Duration.ofSeconds(3)).untilAsserted(() -> {
-            assertNotEquals("up", status(one, other.node()).state());
-            assertNotEquals("up", status(other, one.node()).state());
-        });
+        Deadlines.await("no link", Deadlines.SHORT)
+                .during(Duration.ofSeconds(1))
+                .untilAsserted(() -> {
+                    assertNotEquals("up", status(one, other.node()).state());
+                    assertNotEquals("up", status(other, one.node()).state());
+                });
     }
 
     @Test
@@ -147,7 +147,7 @@ final class AllowedPeersTest {
     }
 
     private static void requireRdmaIsRefused(PageAgent b) {
-        await().atMost(TIMEOUT)
+        Deadlines.await("the reason", TIMEOUT)
                 .until(() -> status(b, "a").detail().contains("of node 'a' is none of rdma.allowed_gids"));
         assertEquals("tcp", status(b, "a").transport());
     }

@@ -1,6 +1,5 @@
 package io.farpage.agent.control.link;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +15,7 @@ import io.farpage.agent.data.shard.PeerLink;
 import io.farpage.agent.data.shard.ShardCommand;
 import io.farpage.config.Config;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.pool.header.PoolHeaderException;
 import java.nio.file.Path;
@@ -99,8 +99,7 @@ class LinkLifeTest {
     }
 
     private static void awaitLink(PageAgent agent, String peer, String transport) {
-        await("a link of " + agent.node() + " to " + peer + " over " + transport)
-                .atMost(TIMEOUT)
+        Deadlines.await("a link of " + agent.node() + " to " + peer + " over " + transport, TIMEOUT)
                 .untilAsserted(() -> {
                     LinkStatus now = status(agent, peer);
                     assertEquals("up " + transport, now.state() + " " + now.transport(), now.detail());
@@ -117,11 +116,10 @@ class LinkLifeTest {
         Reader fromB = Reader.on(a, b);
         Reader fromA = Reader.on(b, a);
         int before = rdma.blockedAt.size();
-        await("trials that fail").atMost(TIMEOUT).until(() -> rdma.blockedAt.size() >= before + 4);
+        Deadlines.await("trials that fail", TIMEOUT).until(() -> rdma.blockedAt.size() >= before + 4);
         assertEquals("up", status(a, "b").state());
         assertEquals("up", status(b, "a").state());
-        await("the reason why a's trial failed")
-                .atMost(TIMEOUT)
+        Deadlines.await("the reason why a's trial failed", TIMEOUT)
                 .until(() -> status(a, "b").detail().startsWith("rdma:"));
         fromB.requireFlowing();
         fromA.requireFlowing();
@@ -132,7 +130,7 @@ class LinkLifeTest {
         fromB.requireFlowing();
         fromA.requireFlowing();
         assertEquals(FaultyProvider.DEVICE, status(a, "b").device());
-        await("the old queue pairs are gone").atMost(TIMEOUT).untilAsserted(() -> assertEquals(2, rdma.open.get()));
+        Deadlines.await("the old queue pairs are gone", TIMEOUT).untilAsserted(() -> assertEquals(2, rdma.open.get()));
         fromB.requireUndisturbed();
         fromA.requireUndisturbed();
     }
@@ -145,7 +143,7 @@ class LinkLifeTest {
         agent("b", Map.of("link.rdma_pause", "400ms"));
         awaitLink(a, "b", "tcp");
         long start = System.nanoTime();
-        await().pollDelay(Duration.ofSeconds(10)).atMost(Duration.ofSeconds(11)).until(() -> true);
+        Deadlines.pass(Duration.ofSeconds(10));
         long trials = rdma.blockedAt.stream().filter(at -> at - start > 0).count() / 2;
         // After 0.4, 0.8, 1.6, 3.2 s and so on, on either side; without the doubling it would be forty.
         assertTrue(trials <= 12, trials + " trials in ten seconds");
@@ -162,8 +160,8 @@ class LinkLifeTest {
         reader.requireFlowing();
         rdma.refusals.set(4);
         rdma.postFails = true;
-        await("the refusals").atMost(TIMEOUT).until(() -> rdma.refusals.get() == 0);
-        await("a link").atMost(TIMEOUT).until(() -> status(a, "b").state().equals("up"));
+        Deadlines.await("the refusals", TIMEOUT).until(() -> rdma.refusals.get() == 0);
+        Deadlines.await("a link", TIMEOUT).until(() -> status(a, "b").state().equals("up"));
         reader.requireFlowing();
         reader.requireNoFailure();
     }
@@ -176,7 +174,7 @@ class LinkLifeTest {
         Reader reader = Reader.on(a, b);
         reader.requireFlowing();
         rdma.pollFails = true;
-        await("the failure").atMost(TIMEOUT).until(() -> !rdma.pollFails);
+        Deadlines.await("the failure", TIMEOUT).until(() -> !rdma.pollFails);
         reader.requireFlowing();
         awaitLink(a, "b", "rdma");
         reader.requireFlowing();
@@ -224,8 +222,7 @@ class LinkLifeTest {
             PageAgent peer = agent(next, Map.of("transport.mode", "tcp"));
             awaitLink(a, next, "tcp");
             PageAgent extra = agent(next + "2", Map.of("transport.mode", "tcp"));
-            await("a refusal")
-                    .atMost(TIMEOUT)
+            Deadlines.await("a refusal", TIMEOUT)
                     .until(() -> status(a, next + "2").detail().contains("link.max of 1 links is reached"));
             assertEquals("up", status(a, next).state());
             for (PageAgent leaving : List.of(extra, peer)) {
@@ -296,7 +293,7 @@ class LinkLifeTest {
 
         void requireFlowing() {
             long before = reads.get();
-            await("reads").atMost(TIMEOUT).until(() -> reads.get() > before + 20);
+            Deadlines.await("reads", TIMEOUT).until(() -> reads.get() > before + 20);
             requireNoFailure();
         }
 

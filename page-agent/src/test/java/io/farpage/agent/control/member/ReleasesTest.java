@@ -1,6 +1,5 @@
 package io.farpage.agent.control.member;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +8,7 @@ import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.SpaceRequest;
+import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -114,8 +114,7 @@ class ReleasesTest {
             assertEquals(List.of(new Range(0, BYTES)), stopped, "pulls to it end before the first byte is zeroed");
             zeroed.add(new Range(offset, length));
         })) {
-            await("the acknowledgement")
-                    .atMost(Duration.ofSeconds(30))
+            Deadlines.await("the acknowledgement", Deadlines.LONG)
                     .until(() -> client.releases("a").isEmpty());
             releases.refresh();
         }
@@ -134,7 +133,7 @@ class ReleasesTest {
             zeroed.add(new Range(offset, length));
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
         });
-        await("a few slices").atMost(Duration.ofSeconds(30)).until(() -> zeroed.size() >= 3);
+        Deadlines.await("a few slices", Deadlines.LONG).until(() -> zeroed.size() >= 3);
         int before = zeroed.size();
         releases.close();
         assertTrue(zeroed.size() <= before + 2, before + " slices before, and then " + zeroed.size());

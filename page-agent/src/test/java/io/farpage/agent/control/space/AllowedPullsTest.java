@@ -1,6 +1,5 @@
 package io.farpage.agent.control.space;
 
-import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.agent.control.TestCoordinator;
@@ -18,6 +17,7 @@ import io.farpage.coordinator.model.Registration;
 import io.farpage.coordinator.model.SpaceExtents;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.model.TransportKind;
+import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -68,7 +68,7 @@ class AllowedPullsTest {
                         SPACE,
                         "a",
                         new DropRequest(WRITER, whole.primary().node(), HOME, List.of(ExtentEpoch.of(whole))));
-        await("a home joins").atMost(TIMEOUT).until(() -> extent().joining().isPresent());
+        Deadlines.await("a home joins", TIMEOUT).until(() -> extent().joining().isPresent());
         assertEquals(Optional.of(PullState.AWAITED), extent().pull());
         space = new AttachedSpace(extents());
         drops = new Drops(coordinator.client(), "a", WRITER, id -> id == space.id() ? space : null);
@@ -119,13 +119,11 @@ class AllowedPullsTest {
         try (Drops.Writer first = pager(0, PAGES / 2);
                 Drops.Writer second = pager(PAGES / 2, PAGES / 2)) {
             first.mayPull(0, epoch);
-            await("one of two pagers notes nothing")
+            Deadlines.await("one of two pagers notes nothing", TIMEOUT)
                     .during(QUIET)
-                    .atMost(TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
             second.mayPull(0, epoch);
-            await("both pagers note what they write")
-                    .atMost(TIMEOUT)
+            Deadlines.await("both pagers note what they write", TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
         }
     }
@@ -137,15 +135,13 @@ class AllowedPullsTest {
         try (Drops.Writer second = pager(PAGES / 2, PAGES / 2)) {
             first.close();
             second.mayPull(0, epoch);
-            await("the pager that has ended noted nothing")
+            Deadlines.await("the pager that has ended noted nothing", TIMEOUT)
                     .during(QUIET)
-                    .atMost(TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
         }
         try (Drops.Writer next = drops.writers().add(space.map(), Drops.Options.DEFAULT, _ -> true, () -> {})) {
             next.mayPull(0, epoch);
-            await("the next guest notes all that it writes")
-                    .atMost(TIMEOUT)
+            Deadlines.await("the next guest notes all that it writes", TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
         }
     }
@@ -155,13 +151,11 @@ class AllowedPullsTest {
         long epoch = extent().epochNumber();
         try (Drops.Writer only = pager(0, PAGES)) {
             only.mayPull(0, epoch - 1);
-            await("what was noted is of an earlier epoch")
+            Deadlines.await("what was noted is of an earlier epoch", TIMEOUT)
                     .during(QUIET)
-                    .atMost(TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.AWAITED)));
             only.mayPull(0, epoch);
-            await("the pager notes what it writes in this epoch")
-                    .atMost(TIMEOUT)
+            Deadlines.await("the pager notes what it writes in this epoch", TIMEOUT)
                     .until(() -> extent().pull().equals(Optional.of(PullState.RUNNING)));
         }
     }

@@ -1,7 +1,6 @@
 package io.farpage.agent.data.shard;
 
-import static org.awaitility.Awaitility.await;
-
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.header.PoolHeader;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.QueuePair;
@@ -91,7 +90,7 @@ abstract class ShardFixture {
     }
 
     void runUntil(BooleanSupplier holds) {
-        await().atMost(Duration.ofSeconds(20))
+        Deadlines.await("the shard", Deadlines.LONG)
                 .pollInterval(Duration.ofMillis(1))
                 .until(() -> {
                     for (int cycle = 0; cycle < 100 && !holds.getAsBoolean(); cycle++) {

@@ -8,10 +8,10 @@ import io.farpage.agent.data.shard.Rail;
 import io.farpage.agent.data.shard.Shard;
 import io.farpage.agent.data.shard.ShardNotice;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
-import java.util.stream.LongStream;
 
 /** The homes on other nodes, up to three, and what is under way to all of them, in the order of the homes. */
 final class Fabric {
@@ -75,21 +75,45 @@ final class Fabric {
 
     /** Whether a page lives on another node for which the condition holds; of several homes, on all that are neither dropped nor lost. */
     boolean isAtHomeThat(int page, Predicate<SimulatedHome> is) {
-        List<SimulatedHome> its = homesOf(page);
-        return !its.isEmpty() && its.stream().allMatch(is);
+        // Without streams: the model asks for every page after every step.
+        boolean anyLives = isAnyLiving(page);
+        boolean any = false;
+        for (SimulatedHome home : homes) {
+            if (isAsked(home, page, anyLives)) {
+                if (!is.test(home)) {
+                    return false;
+                }
+                any = true;
+            }
+        }
+        return any;
     }
 
-    /** The homes of a page that can be asked for it; those that are lost if there is no other. */
-    private List<SimulatedHome> homesOf(int page) {
-        List<SimulatedHome> all =
-                homes.stream().filter(home -> home.has(page) && home.isMember()).toList();
-        List<SimulatedHome> living = all.stream().filter(home -> !home.isLost()).toList();
-        return living.isEmpty() ? all : living;
+    private boolean isAnyLiving(int page) {
+        for (SimulatedHome home : homes) {
+            if (home.has(page) && home.isMember() && !home.isLost()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether a home can be asked for a page: one that is lost, if there is no other. */
+    private static boolean isAsked(SimulatedHome home, int page, boolean anyLives) {
+        return home.has(page) && home.isMember() && !(anyLives && home.isLost());
     }
 
     /** What the homes of a page on another node have. */
-    LongStream contents(int page) {
-        return homesOf(page).stream().mapToLong(home -> home.network().home(page));
+    long[] contents(int page) {
+        boolean anyLives = isAnyLiving(page);
+        long[] contents = new long[homes.size()];
+        int count = 0;
+        for (SimulatedHome home : homes) {
+            if (isAsked(home, page, anyLives)) {
+                contents[count++] = home.network().home(page);
+            }
+        }
+        return count == contents.length ? contents : Arrays.copyOf(contents, count);
     }
 
     /** Whether some pages have no home that is not lost. */

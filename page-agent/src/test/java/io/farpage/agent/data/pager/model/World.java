@@ -7,7 +7,6 @@ import io.farpage.pool.PagePool;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -302,15 +301,19 @@ final class World {
 
     /** What each home of a page has that is neither dropped nor lost. */
     long[] homes(int page) {
-        return contentsAtHomes(page)
-                .map(found -> seal == null ? found : seal.open(page, found))
-                .toArray();
+        long[] contents = contentsAtHomes(page);
+        if (seal != null) {
+            for (int i = 0; i < contents.length; i++) {
+                contents[i] = seal.open(page, contents[i]);
+            }
+        }
+        return contents;
     }
 
-    private LongStream contentsAtHomes(int page) {
+    private long[] contentsAtHomes(int page) {
         return isHomedRemotely(page)
                 ? fabric.contents(page)
-                : LongStream.of(Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes()));
+                : new long[] {Memory.version(pool.exportedAddress() + (long) page * setup.pageBytes())};
     }
 
     /** Pages in the guest's memory whose home lives. */

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Reads what the machine gives: the CPU time that a fixed piece of work needs against the time that it takes, and the kernel's CPU pressure. */
-final class CpuProbe {
+final class CpuProbe implements Machine {
     /** Takes some milliseconds, longer than the scheduler lets a thread run at once while others are runnable. */
     private static final int ROUNDS = 3_000_000;
 
@@ -34,8 +34,14 @@ final class CpuProbe {
         }
     }
 
+    @Override
+    public long nanos() {
+        return System.nanoTime();
+    }
+
     /** Does the work on the calling thread. */
-    synchronized Reading read() {
+    @Override
+    public synchronized Reading read() {
         long cpu = THREADS.getCurrentThreadCpuTime();
         long began = System.nanoTime();
         work();
@@ -47,7 +53,8 @@ final class CpuProbe {
     }
 
     /** Does the work only if that was done longer ago than {@code nanos}. */
-    synchronized Reading recent(long nanos) {
+    @Override
+    public synchronized Reading recent(long nanos) {
         long now = System.nanoTime();
         return last.filter(reading -> now - reading.nanos() <= nanos)
                 .map(reading -> new Reading(now, reading.share(), reading.pressure()))

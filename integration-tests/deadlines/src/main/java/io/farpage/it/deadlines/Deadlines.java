@@ -6,9 +6,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionEvaluationListener;
 import org.awaitility.core.ConditionFactory;
+import org.awaitility.core.EvaluatedCondition;
+import org.awaitility.core.TimeoutEvent;
+import org.awaitility.pollinterval.IterativePollInterval;
 
 /**
  * How long a test waits for what it does not control. Each time is that of a quiet machine; on a loaded one it is up to {@value Deadline#LONGEST} times as long, by
@@ -25,28 +29,47 @@ public final class Deadlines {
     private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(1);
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(100);
     private static final int READINGS = 4;
-    private static final CpuProbe PROBE = new CpuProbe();
+    /** How much later than the longest deadline Awaitility ends a wait: only a condition that does not return lets that happen. */
+    private static final Duration UNTIL_AWAITILITY_ENDS = Duration.ofSeconds(30);
+
+    /** Between polls: short at first, as most conditions hold soon, and then ever longer. */
+    private static final Duration FIRST_POLL = Duration.ofMillis(2);
+
+    private static final Duration LONGEST_POLL = Duration.ofMillis(100);
+
+    private static final Machine MACHINE = new CpuProbe();
 
     private Deadlines() {}
 
     /** The time that a machine needs for {@code quiet}, if it goes on as it is: for waits that take one duration and cannot be asked again. */
     public static Duration of(Duration quiet) {
         return Duration.ofNanos((long)
-                (quiet.toNanos() / PROBE.recent(LONGEST_INTERVAL.toNanos()).given()));
+                (quiet.toNanos() / MACHINE.recent(LONGEST_INTERVAL.toNanos()).given()));
     }
 
     /** A wait of Awaitility that ends with the deadline. An {@code atMost} of the caller's own would bring the fixed one back. */
     public static ConditionFactory await(String what, Duration quiet) {
-        Wait wait = new Wait(what, quiet);
+        return await(what, quiet, MACHINE);
+    }
+
+    static ConditionFactory await(String what, Duration quiet, Machine machine) {
+        Wait wait = new Wait(what, quiet, machine);
         return Awaitility.await(what)
-                .atMost(quiet.multipliedBy(Deadline.LONGEST + 1))
+                .atMost(quiet.multipliedBy(Deadline.LONGEST).plus(UNTIL_AWAITILITY_ENDS))
+                .pollDelay(Duration.ZERO)
+                .pollInterval(IterativePollInterval.iterative(Deadlines::nextPoll, FIRST_POLL))
                 .failFast("the deadline is over", wait::check)
                 .conditionEvaluationListener(wait.listener());
     }
 
+    private static Duration nextPoll(Duration latest) {
+        Duration next = latest.multipliedBy(2);
+        return next.compareTo(LONGEST_POLL) < 0 ? next : LONGEST_POLL;
+    }
+
     /** A wait that the caller does by itself, between calls of {@link Wait#check}. */
     public static Wait begin(String what, Duration quiet) {
-        return new Wait(what, quiet);
+        return new Wait(what, quiet, MACHINE);
     }
 
     /** Waits for the result of a task, or for its failure. */
@@ -69,6 +92,14 @@ public final class Deadlines {
         return process.exitValue();
     }
 
+    /** Lets time pass, in which something must not happen. Fails nothing on a loaded machine: less happens there. */
+    public static void pass(Duration time) {
+        long end = System.nanoTime() + time.toNanos();
+        for (long left = time.toNanos(); left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+    }
+
     /** Waits for the end of a thread. */
     public static void join(String what, Duration quiet, Thread thread) throws InterruptedException {
         for (Wait wait = begin(what, quiet); !thread.join(Duration.ofNanos(wait.intervalNanos)); wait.check()) {}
@@ -76,16 +107,18 @@ public final class Deadlines {
 
     /** A wait that is under way, and reads the machine now and then. Used by one thread. */
     public static final class Wait {
+        private final Machine machine;
         private final Deadline deadline;
         private final long intervalNanos;
         private long readNanos;
         private volatile Optional<String> mismatch = Optional.empty();
         private boolean said;
 
-        private Wait(String what, Duration quiet) {
+        Wait(String what, Duration quiet, Machine machine) {
+            this.machine = machine;
             intervalNanos =
                     Math.clamp(quiet.toNanos() / READINGS, SHORTEST_INTERVAL.toNanos(), LONGEST_INTERVAL.toNanos());
-            Reading first = PROBE.recent(LONGEST_INTERVAL.toNanos());
+            Reading first = machine.recent(LONGEST_INTERVAL.toNanos());
             deadline = new Deadline(what, quiet, first);
             readNanos = first.nanos();
         }
@@ -93,17 +126,14 @@ public final class Deadlines {
         /** Fails if the deadline is over. */
         public void check() {
             if (isOver()) {
-                throw new AssertionError(
-                        deadline.describe() + mismatch.map(last -> "\n" + last).orElse(""));
+                throw failed("");
             }
         }
 
         /** Whether the deadline is over. */
         public boolean isOver() {
-            if (System.nanoTime() - readNanos >= intervalNanos) {
-                Reading now = PROBE.read();
-                readNanos = now.nanos();
-                deadline.onReading(now);
+            if (machine.nanos() - readNanos >= intervalNanos) {
+                read();
                 if (deadline.isProlonged() && !said) {
                     said = true; // once: the time limit of the test may end this wait, and then nothing else tells
                     System.err.println(deadline.describe() + "; goes on");
@@ -112,8 +142,32 @@ public final class Deadlines {
             return deadline.isOver();
         }
 
+        private void read() {
+            Reading now = machine.read();
+            readNanos = now.nanos();
+            deadline.onReading(now);
+        }
+
+        private AssertionError failed(String why) {
+            return new AssertionError(deadline.describe()
+                    + why
+                    + mismatch.map(last -> "\n" + last).orElse(""));
+        }
+
         private ConditionEvaluationListener<Object> listener() {
-            return condition -> mismatch = Optional.ofNullable(condition.getDescription());
+            return new ConditionEvaluationListener<>() {
+                @Override
+                public void conditionEvaluated(EvaluatedCondition<Object> condition) {
+                    mismatch = Optional.ofNullable(condition.getDescription());
+                }
+
+                // Awaitility's own clock ended the wait. What it would throw tells nothing of the machine.
+                @Override
+                public void onTimeout(TimeoutEvent event) {
+                    read();
+                    throw failed("; ended by Awaitility, the condition has not returned in time");
+                }
+            };
         }
     }
 }

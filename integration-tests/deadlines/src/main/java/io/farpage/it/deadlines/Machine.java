@@ -1,0 +1,13 @@
+package io.farpage.it.deadlines;
+
+/** Where a wait reads the time and what the machine gives. */
+interface Machine {
+    /** As {@link System#nanoTime}. */
+    long nanos();
+
+    /** What the machine gives now. */
+    Reading read();
+
+    /** The latest reading, with the present time, if it was taken at most {@code nanos} ago, and a new one otherwise. */
+    Reading recent(long nanos);
+}

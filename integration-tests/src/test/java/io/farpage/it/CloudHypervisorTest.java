@@ -69,7 +69,7 @@ class CloudHypervisorTest {
         return new Restore(
                 new Restore.Snapshot(config(RANGES), "{\"state\": 1}".getBytes(StandardCharsets.UTF_8), resume),
                 socket,
-                Deadlines.of(Duration.ofSeconds(3)),
+                Deadlines.of(Duration.ofSeconds(1)),
                 source,
                 pageSize,
                 BYTES);

@@ -13,6 +13,7 @@ import io.etcd.jetcd.options.PutOption;
 import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -149,7 +150,7 @@ class AskingTest {
                 }
             });
             asking.interrupt();
-            asking.join(Duration.ofSeconds(10));
+            Deadlines.join("the end of the thread", Deadlines.SHORT, asking);
             assertEquals(0, ended.getCount());
         }
     }
@@ -192,7 +193,7 @@ class AskingTest {
                 } catch (StoreException e) {
                     refused++;
                 } finally {
-                    deleting.join(Duration.ofSeconds(30));
+                    Deadlines.join("the end of the thread", Deadlines.LONG, deleting);
                 }
             }
             assertTrue(refused > 0, "no deletion came between the parts");

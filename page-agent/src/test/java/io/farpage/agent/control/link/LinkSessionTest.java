@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.link.Handshake.Step;
 import io.farpage.coordinator.model.Attempt;
@@ -63,9 +64,9 @@ final class LinkSessionTest {
 
     /** Runs both nodes until a condition holds. Destruction and responders have threads of their own. */
     private void runUntil(String what, BooleanSupplier condition) {
-        long deadline = System.nanoTime() + REAL_TIMEOUT.toNanos();
+        Deadlines.Wait wait = Deadlines.begin(what, REAL_TIMEOUT);
         while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() - deadline < 0, what + ": a " + a.state() + ", b " + b.state());
+            assertFalse(wait.isOver(), () -> what + ": a " + a.state() + ", b " + b.state());
             a.step();
             b.step();
             Thread.onSpinWait();

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 
 /** Polls a completion queue with a deadline. */
 final class Polling {
@@ -19,6 +20,7 @@ final class Polling {
     static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private static final long SPIN_NANOS = 10_000_000;
+    private static final long PAUSE_NANOS = 10_000;
 
     private final CompletionQueue queue;
 
@@ -38,7 +40,7 @@ final class Polling {
         }
         // The peer may wait for this CPU.
         for (Deadlines.Wait wait = Deadlines.begin("a completion", PATIENCE); queue.poll(one) == 0; wait.check()) {
-            Thread.yield();
+            LockSupport.parkNanos(PAUSE_NANOS);
         }
         return one[0];
     }

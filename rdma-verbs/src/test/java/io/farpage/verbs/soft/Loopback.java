@@ -3,7 +3,6 @@ package io.farpage.verbs.soft;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
@@ -20,6 +19,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 
 /** Two soft devices in this process with a connected pair of queue pairs, for tests that look inside. */
 final class Loopback implements AutoCloseable {
@@ -114,7 +114,7 @@ final class Loopback implements AutoCloseable {
             long waited = System.nanoTime() - began;
             assertTrue(waited < 20_000_000_000L, "no completion within 20 s");
             if (waited > 1_000_000) {
-                Thread.yield(); // the responder may wait for this CPU
+                LockSupport.parkNanos(10_000); // the responder may wait for this CPU
             }
         }
         return one[0];

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.it.deadlines.Deadlines;
 import io.farpage.agent.control.device.TransportMode;
 import io.farpage.agent.control.link.Handshake.Step;
 import io.farpage.coordinator.model.Attempt;
@@ -13,6 +12,7 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.coordinator.model.TrialOffer;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.List;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -12,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -91,7 +91,7 @@ class ManPageTest {
                 .redirectErrorStream(true)
                 .start();
         String said = new String(lint.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(lint.waitFor(30, TimeUnit.SECONDS), "mandoc has not ended");
+        Deadlines.exit("the end of the process", Deadlines.LONG, lint);
         assertEquals("", said);
         assertEquals(0, lint.exitValue());
     }

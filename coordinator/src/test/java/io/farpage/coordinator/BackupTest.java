@@ -175,6 +175,7 @@ class BackupTest {
                     throw new IllegalStateException(e);
                 }
             });
+            Deadlines.await("the first change", Deadlines.LONG).until(() -> acknowledged.get() > 0);
             for (int round = 0; round < 10; round++) {
                 Path each = directory.resolve("round-" + round);
                 int atLeast = acknowledged.get();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.bench.pattern.PageNumbers;
 import io.farpage.bench.pattern.PagePattern;
 import io.farpage.guest.content.PageContent;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -17,7 +18,6 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -68,7 +68,7 @@ final class SameDefinitionsTest {
         Process process = new ProcessBuilder(program.toString(), seed, Long.toString(pages), Double.toString(exponent))
                 .redirectOutput(output.toFile())
                 .start();
-        assertTrue(process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS));
+        Deadlines.exit("the end of the process", TIMEOUT, process);
         assertEquals(0, process.exitValue());
         return Files.readAllLines(output).iterator();
     }

@@ -6,13 +6,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.bench.baseline.CCompiler;
 import io.farpage.bench.process.Programs;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.hugepages.HugepageReservation;
 import io.farpage.pool.hugepages.HugepageSize;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -62,7 +63,7 @@ final class InstallCommandTest {
                 .redirectOutput(directory.resolve("said").toFile())
                 .start();
         try {
-            assertTrue(process.waitFor(90, TimeUnit.SECONDS), "page-bench install still runs");
+            Deadlines.exit("the end of the process", Duration.ofSeconds(90), process);
             return process.exitValue();
         } finally {
             process.destroyForcibly();

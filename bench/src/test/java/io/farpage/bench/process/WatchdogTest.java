@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,8 +45,8 @@ final class WatchdogTest {
                 watchdog.add(second.pid());
                 watchdog.remove(forgotten.pid());
             }
-            assertTrue(first.waitFor(10, TimeUnit.SECONDS));
-            assertTrue(second.waitFor(10, TimeUnit.SECONDS));
+            Deadlines.exit("the end of the process", Deadlines.SHORT, first);
+            Deadlines.exit("the end of the process", Deadlines.SHORT, second);
             assertTrue(forgotten.isAlive());
             assertFalse(Files.exists(scratch));
         } finally {

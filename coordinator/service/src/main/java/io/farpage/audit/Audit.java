@@ -70,13 +70,19 @@ public final class Audit implements AutoCloseable {
     /** A file, and the lines that wait for it. */
     private record Sink(Options options, AuditFile file, BlockingQueue<Line> queue, Thread thread) {}
 
-    /** Wakes the audit's thread when it must end; is written nowhere. */
-    private static final Line END = new Line("");
-
     /** A line, and whether it is in the file. */
     private record Line(String text, CompletableFuture<Void> done) {
         Line(String text) {
             this(text, new CompletableFuture<>());
+        }
+
+        /** Wakes the audit's thread when it must end; is written nowhere. */
+        static Line end() {
+            return new Line("");
+        }
+
+        boolean isEnd() {
+            return text.isEmpty();
         }
 
         byte[] bytes() {
@@ -229,7 +235,7 @@ public final class Audit implements AutoCloseable {
         try (file) {
             while (!closed || !queue.isEmpty()) {
                 Line line = queue.poll(RETRY.toMillis(), TimeUnit.MILLISECONDS);
-                if (line != null && line != END) {
+                if (line != null && !line.isEnd()) {
                     write(file, line, trouble);
                 }
                 if (System.nanoTime() - summarized >= SUMMARY.toNanos()) {
@@ -319,7 +325,7 @@ public final class Audit implements AutoCloseable {
     public void close() {
         closed = true;
         sink.ifPresent(open -> {
-            open.queue().offer(END); // A full queue needs none: a thread that has lines to write does not sleep.
+            open.queue().offer(Line.end()); // A full queue needs none: a thread that has lines to write does not sleep.
             try {
                 if (!open.thread().join(DRAIN)) {
                     open.thread().interrupt();

@@ -23,7 +23,6 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -116,7 +115,7 @@ class EventFilterTest {
             }
             assertEquals(1, with.ledger.events().waiting(), "none of them woke it");
             with.links.publish("a", "c", Fixture.endpoint(1, 1, 1));
-            EventBatch told = watch.get(30, TimeUnit.SECONDS);
+            EventBatch told = Deadlines.get("the watch", Deadlines.LONG, watch);
             assertFalse(told.resync());
             assertEquals(1, told.events().size());
             assertEquals(with.ledger.events().index(), told.index());

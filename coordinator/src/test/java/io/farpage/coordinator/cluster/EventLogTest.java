@@ -17,7 +17,6 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Test;
 
@@ -71,12 +70,12 @@ class EventLogTest {
             Deadlines.await("waiters", Deadlines.SHORT).until(() -> log.waiting() == 500);
             log.append(List.of(event(1)));
             for (Future<EventBatch> waiter : waiters) {
-                assertEquals(List.of(1L), indexes(waiter.get(30, TimeUnit.SECONDS)));
+                assertEquals(List.of(1L), indexes(Deadlines.get("a waiter", Deadlines.LONG, waiter)));
             }
             Future<EventBatch> last = threads.submit(() -> log.after(1, Duration.ofMinutes(1)));
             Deadlines.await("the last waiter", Deadlines.SHORT).until(() -> log.waiting() == 1);
             log.close();
-            assertEquals(List.of(), indexes(last.get(30, TimeUnit.SECONDS)));
+            assertEquals(List.of(), indexes(Deadlines.get("the last waiter", Deadlines.LONG, last)));
         }
     }
 
@@ -129,7 +128,7 @@ class EventLogTest {
             Deadlines.await("waiters", Deadlines.SHORT).until(() -> log.waiting() == 500);
             log.append(List.of(failed(1, "failed")));
             for (Future<EventBatch> waiter : waiters) {
-                assertEquals(List.of(1L), indexes(waiter.get(30, TimeUnit.SECONDS)));
+                assertEquals(List.of(1L), indexes(Deadlines.get("a waiter", Deadlines.LONG, waiter)));
             }
         }
     }

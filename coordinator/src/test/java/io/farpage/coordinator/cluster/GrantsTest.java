@@ -191,7 +191,7 @@ class GrantsTest {
         });
         assertFalse(waiting.join(Duration.ofMillis(300)), "the home has not revoked the access");
         hosting.acknowledge("home", new HostedAck(HOME, hosting.of("home").revision()));
-        assertTrue(waiting.join(Duration.ofSeconds(1)));
+        Deadlines.join("the end of the thread", Duration.ofSeconds(1), waiting);
     }
 
     @Test

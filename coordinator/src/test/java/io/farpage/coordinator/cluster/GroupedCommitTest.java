@@ -13,6 +13,7 @@ import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.rest.ProblemException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -22,7 +23,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -56,7 +56,7 @@ class GroupedCommitTest {
             List<Future<?>> changes = registerWhileTheStoreWrites(threads, written);
             written.countDown();
             for (Future<?> change : changes) {
-                change.get(30, TimeUnit.SECONDS);
+                Deadlines.get("a change", Deadlines.LONG, change);
             }
         }
         assertEquals(before + 2, with.store.revision());
@@ -73,7 +73,8 @@ class GroupedCommitTest {
             with.store.fill(true);
             written.countDown();
             for (Future<?> change : changes) {
-                ExecutionException e = assertThrows(ExecutionException.class, () -> change.get(30, TimeUnit.SECONDS));
+                ExecutionException e =
+                        assertThrows(ExecutionException.class, () -> Deadlines.get("a change", Deadlines.LONG, change));
                 assertTrue(e.getCause() instanceof StoreException, e.toString());
             }
         }
@@ -97,7 +98,7 @@ class GroupedCommitTest {
                 Deadlines.await("changes wait", Deadlines.SHORT).until(() -> with.ledger.waiting() == changes.size());
             }
             written.countDown();
-            before.get(30, TimeUnit.SECONDS);
+            Deadlines.get("the change before", Deadlines.LONG, before);
             return changes;
         }
     }
@@ -188,7 +189,8 @@ class GroupedCommitTest {
             with.store.failWith(new LinkageError("a class is missing"));
             written.countDown();
             for (Future<?> change : changes) {
-                ExecutionException e = assertThrows(ExecutionException.class, () -> change.get(5, TimeUnit.SECONDS));
+                ExecutionException e = assertThrows(
+                        ExecutionException.class, () -> Deadlines.get("a change", Duration.ofSeconds(5), change));
                 assertTrue(e.getCause() instanceof LinkageError, e::toString);
             }
         }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.farpage.access.Identity;
 import io.farpage.agent.control.socket.SocketAccess;
 import io.farpage.config.HostPort;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.NativeThread;
 import io.farpage.rest.AccessControl;
 import io.farpage.rest.Entrance;
@@ -32,7 +33,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -122,7 +122,7 @@ class ApiSocketTest {
                 .redirectErrorStream(true)
                 .start();
         String said = new String(curl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(curl.waitFor(20, TimeUnit.SECONDS), said);
+        Deadlines.exit("the end of the process", Deadlines.LONG, curl);
         return said;
     }
 

@@ -8,7 +8,6 @@ import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QpState;
 import io.farpage.verbs.QueuePair;
 import io.farpage.verbs.SendFlag;
-import java.time.Duration;
 import java.util.Set;
 
 /** Two sides with one pair of connected queue pairs between them. */
@@ -92,8 +91,7 @@ final class Connected implements AutoCloseable {
 
     /** Waits until {@code queuePair} is in ERR. */
     static void awaitError(QueuePair queuePair) {
-        Deadlines.await("the queue pair is in error", Duration.ofNanos(Polling.PATIENCE_NANOS))
-                .until(() -> queuePair.state() == QpState.ERR);
+        Deadlines.await("the queue pair is in error", Polling.PATIENCE).until(() -> queuePair.state() == QpState.ERR);
     }
 
     @Override

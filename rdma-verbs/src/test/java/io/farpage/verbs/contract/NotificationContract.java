@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.PollSet;
 import io.farpage.verbs.CompletionChannel;
 import io.farpage.verbs.CompletionQueue;
@@ -63,8 +64,7 @@ public abstract class NotificationContract {
     /** Arms, polls, sleeps, as {@link CompletionChannel#await} says. */
     private static WorkCompletion sleepFor(CompletionQueue queue, CompletionChannel channel) {
         WorkCompletion[] one = WorkCompletion.array(1);
-        long deadline = System.nanoTime() + Polling.PATIENCE_NANOS;
-        while (System.nanoTime() - deadline < 0) {
+        for (Deadlines.Wait wait = Deadlines.begin("a completion", Polling.PATIENCE); ; wait.check()) {
             queue.requestNotification();
             if (queue.poll(one) == 1) {
                 return one[0];
@@ -74,7 +74,6 @@ public abstract class NotificationContract {
                 return one[0];
             }
         }
-        throw new AssertionError("no completion within 20 s");
     }
 
     @Test
@@ -104,8 +103,7 @@ public abstract class NotificationContract {
 
     private static WorkCompletion turnAndSleep(CompletionQueue queue, CompletionChannel channel, PollSet set) {
         WorkCompletion[] one = WorkCompletion.array(1);
-        long deadline = System.nanoTime() + Polling.PATIENCE_NANOS;
-        while (System.nanoTime() - deadline < 0) {
+        for (Deadlines.Wait wait = Deadlines.begin("a completion", Polling.PATIENCE); ; wait.check()) {
             queue.requestNotification();
             if (queue.poll(one) == 1) {
                 return one[0];
@@ -115,7 +113,6 @@ public abstract class NotificationContract {
                 channel.await(0);
             }
         }
-        throw new AssertionError("no completion within 20 s");
     }
 
     @Test
@@ -182,7 +179,7 @@ public abstract class NotificationContract {
             pair.qpA.prepareSend(2, pair.a.address(0), 64, pair.a.region.lkey(), SendFlag.SIGNALED);
             pair.qpA.postSend();
             new Polling(pair.queueA).success(2);
-            assertEquals(1, set.await(Polling.PATIENCE_NANOS));
+            assertEquals(1, set.await(Polling.PATIENCE.toNanos()));
             assertTrue(pair.channelB.await(0));
             new Polling(pair.queueB).success(1);
             assertEquals(0, set.await(0));

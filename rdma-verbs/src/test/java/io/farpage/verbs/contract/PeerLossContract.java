@@ -1,7 +1,6 @@
 package io.farpage.verbs.contract;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.verbs.QpOptions;
 import io.farpage.verbs.QueuePair;
@@ -14,6 +13,8 @@ import org.junit.jupiter.api.Test;
 public abstract class PeerLossContract {
     /** Gives up after 4.096 µs × 2^14 × 4, about a quarter of a second (devices may take up to four times as long). */
     private static final QpOptions IMPATIENT = Connected.withRetries(14, 3, 3, 12);
+    /** For requests that must fail. */
+    private static final QpOptions HASTY = Connected.withRetries(12, 3, 3, 12);
 
     protected abstract VerbsFixture open();
 
@@ -32,7 +33,7 @@ public abstract class PeerLossContract {
 
     @Test
     void shouldFailReadWhenPeerQueuePairIsInError() {
-        try (Connected pair = new Connected(open(), IMPATIENT)) {
+        try (Connected pair = new Connected(open(), HASTY)) {
             pair.qpB.modifyToErr();
             pair.read(1, 0, 0, 4096);
             pair.a.polling().expect(1, WcStatus.RETRY_EXC_ERR);
@@ -44,8 +45,8 @@ public abstract class PeerLossContract {
         try (VerbsFixture fixture = open();
                 Side a = new Side(fixture.a());
                 Side b = new Side(fixture.b())) {
-            QueuePair caller = a.queuePair(IMPATIENT);
-            QueuePair sleeper = b.queuePair(IMPATIENT);
+            QueuePair caller = a.queuePair(HASTY);
+            QueuePair sleeper = b.queuePair(HASTY);
             caller.modifyToInit();
             caller.modifyToRtr(sleeper.endpoint());
             caller.modifyToRts();
@@ -82,8 +83,8 @@ public abstract class PeerLossContract {
         try (VerbsFixture fixture = open();
                 Side a = new Side(fixture.a());
                 Side b = new Side(fixture.b())) {
-            QueuePair caller = a.queuePair(IMPATIENT);
-            QueuePair called = b.queuePair(IMPATIENT);
+            QueuePair caller = a.queuePair(HASTY);
+            QueuePair called = b.queuePair(HASTY);
             var told = caller.endpoint();
             caller.modifyToInit();
             called.modifyToInit();
@@ -121,12 +122,10 @@ public abstract class PeerLossContract {
                 peer.read(queuePair, a, 1);
                 a.polling().success(1);
                 assertEquals(-1, a.mismatch(0, PeerProcess.LENGTH, PeerProcess.SEED));
-                long start = System.nanoTime();
                 peer.kill();
                 // At least one of these is posted when nobody is there any more.
                 peer.read(queuePair, a, 2);
                 a.polling().expect(2, WcStatus.RETRY_EXC_ERR);
-                assertTrue(System.nanoTime() - start < Polling.PATIENCE_NANOS);
             }
             queuePair.modifyToReset();
             try (PeerProcess successor = PeerProcess.start(fixture)) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.MemoryRegion;
 import io.farpage.verbs.SendFlag;
@@ -171,7 +172,7 @@ public abstract class RangeContract {
 
     private static void join(Thread thread) {
         try {
-            thread.join(10_000);
+            Deadlines.join("the end of the thread", Deadlines.SHORT, thread);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

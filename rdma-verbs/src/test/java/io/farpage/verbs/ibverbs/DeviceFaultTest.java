@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.AccessFlag;
 import io.farpage.verbs.AsyncEvent;
 import io.farpage.verbs.CompletionQueue;
@@ -88,11 +89,7 @@ final class DeviceFaultTest {
         try (Link link = new Link("rxe1", "rxe2")) {
             assertEquals(WcStatus.REM_ACCESS_ERR, link.read(link.region.rkey() ^ 0x10));
             // The responder has no completion to tell it: it sees its own state.
-            long deadline = System.nanoTime() + TIMEOUT.toNanos();
-            while (link.there.state() != QpState.ERR) {
-                assertTrue(System.nanoTime() < deadline, "the responder stays in " + link.there.state());
-                Thread.onSpinWait();
-            }
+            Deadlines.await("the responder in error", TIMEOUT).until(() -> link.there.state() == QpState.ERR);
         }
     }
 
@@ -179,9 +176,7 @@ final class DeviceFaultTest {
             here.prepareRead(1, into.address(), 4096, into.lkey(), region.address(), rkey, SendFlag.SIGNALED);
             here.postSend();
             WorkCompletion[] one = WorkCompletion.array(1);
-            long deadline = System.nanoTime() + TIMEOUT.toNanos();
-            while (queue.poll(one) == 0) {
-                assertTrue(System.nanoTime() < deadline, "the READ does not complete");
+            for (Deadlines.Wait wait = Deadlines.begin("the READ", TIMEOUT); queue.poll(one) == 0; wait.check()) {
                 Thread.onSpinWait();
             }
             return one[0].status();

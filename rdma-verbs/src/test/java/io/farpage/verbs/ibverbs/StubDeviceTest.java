@@ -35,7 +35,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -123,16 +122,16 @@ final class StubDeviceTest {
             try {
                 Deadlines.await("the registration has begun", Deadlines.SHORT)
                         .until(() -> library.get("stub_registering") == 1);
-                threads.submit(() -> {
-                            device.queryPort();
-                            other.close();
-                            pair.close();
-                        })
-                        .get(3, TimeUnit.SECONDS);
+                Future<?> meanwhile = threads.submit(() -> {
+                    device.queryPort();
+                    other.close();
+                    pair.close();
+                });
+                Deadlines.get("what another thread does meanwhile", Duration.ofSeconds(3), meanwhile);
                 assertThrows(ResourceBusyException.class, domain::close);
             } finally {
                 library.set("stub_registering_takes_long", 0);
-                registering.get(10, TimeUnit.SECONDS).close();
+                Deadlines.get("the registration", Deadlines.SHORT, registering).close();
             }
         }
     }
@@ -178,7 +177,7 @@ final class StubDeviceTest {
                 event.completeExceptionally(e);
             }
         });
-        return event.get(3, TimeUnit.SECONDS);
+        return Deadlines.get("the event", Duration.ofSeconds(3), event);
     }
 
     private Unavailable refusal() {

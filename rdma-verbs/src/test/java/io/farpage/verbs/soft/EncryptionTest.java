@@ -34,6 +34,13 @@ final class EncryptionTest {
     private static final SoftOptions ON = SoftOptions.DEFAULT.withEncryption(SoftOptions.Encryption.REQUIRED);
     private static final SoftOptions WITHOUT_LIBRARY = SoftOptions.DEFAULT.withEncryption(
             new SoftOptions.Encryption(false, Optional.of(Path.of("/nonexistent/libssl.so.3"))));
+    /** Ends a connection that is not encrypted after 0.7 s. */
+    private static final SoftOptions HASTY = new SoftOptions(
+            OFF.listening(),
+            OFF.responders(),
+            new SoftOptions.Admission(128, 8, Duration.ofMillis(700), 64),
+            SoftOptions.Encryption.REQUIRED);
+
     /** Gives up on a peer after about 30 ms of trying to connect. */
     private static final QpOptions IMPATIENT = new QpOptions(
             QpOptions.DEFAULT.sizes(),
@@ -209,7 +216,7 @@ final class EncryptionTest {
 
     @Test
     void shouldServeThePeerAfterACallerThatProvedItselfAndSpokeGarbage() throws IOException {
-        try (ProvenCaller caller = new ProvenCaller(ON)) {
+        try (ProvenCaller caller = new ProvenCaller(HASTY)) {
             caller.prove();
             caller.peer.send(new byte[NONCE_AND_HELLO]);
             caller.peer.readToEnd(); // an alert, and the end
@@ -219,12 +226,7 @@ final class EncryptionTest {
 
     @Test
     void shouldHangUpOnACallerThatProvedItselfAndDoesNotBeginTls() throws IOException {
-        SoftOptions hasty = new SoftOptions(
-                OFF.listening(),
-                OFF.responders(),
-                new SoftOptions.Admission(128, 8, Duration.ofMillis(300), 64),
-                SoftOptions.Encryption.REQUIRED);
-        try (ProvenCaller caller = new ProvenCaller(hasty)) {
+        try (ProvenCaller caller = new ProvenCaller(HASTY)) {
             caller.prove();
             assertArrayEquals(new byte[0], caller.peer.readToEnd());
             caller.requireWorking();

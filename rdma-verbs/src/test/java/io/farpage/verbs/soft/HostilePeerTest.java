@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** Whatever a peer sends: the device goes on serving others, shows nothing outside a region, changes nothing there, leaks nothing. */
 final class HostilePeerTest {
+    private static final int ATTACKS = 1_000;
     private static final int PAGE = 4096;
     private static final byte SECRET = 0x77;
     private static final byte SHARED = 0x11;
@@ -71,7 +72,7 @@ final class HostilePeerTest {
     }
 
     @Test
-    void shouldSurviveMutatedRequestsForSeconds() throws IOException {
+    void shouldSurviveMutatedRequests() throws IOException {
         long seed = Long.getLong("farpage.seed", System.nanoTime());
         Random random = new Random(seed);
         try (Loopback pair = new Loopback(OPTIONS)) {
@@ -79,9 +80,7 @@ final class HostilePeerTest {
             try (Victim victim = new Victim(pair)) {
                 long descriptors = ResourceLeakTest.descriptors();
                 long threads = ResourceLeakTest.threads();
-                int attacks = 0;
-                long end = System.nanoTime() + 3_000_000_000L;
-                while (System.nanoTime() < end) {
+                for (int attack = 0; attack < ATTACKS; attack++) {
                     victim.listen();
                     try (RawPeer peer = new RawPeer(victim.queuePair.endpoint().lid())) {
                         attack(peer, victim, random);
@@ -90,9 +89,7 @@ final class HostilePeerTest {
                     } catch (IOException e) {
                         // Closed on us in the middle of what we sent: as it should be.
                     }
-                    attacks++;
                 }
-                assertTrue(attacks > 20, "only " + attacks + " attacks");
                 victim.requireUntouchedOutside();
                 pair.requireWorking();
                 Deadlines.await("threads and descriptors of connections that are gone", Deadlines.LONG)
@@ -210,9 +207,9 @@ final class HostilePeerTest {
                 peer.send(RawPeer.request(Wire.READ, 0, region.address(), region.rkey(), 64 << 20));
                 // The responder is in the middle of it now, and stays there.
                 assertEquals(Wire.REPLY_SIZE, peer.read(Wire.REPLY_SIZE).length);
-                long start = System.nanoTime();
+                Deadlines.Wait end = Deadlines.begin("the deregistration", Deadlines.SHORT);
                 region.close();
-                assertTrue(System.nanoTime() - start < 10_000_000_000L);
+                end.check();
                 assertTrue(peer.readToEnd().length < 64 << 20);
             }
             assertEquals(0, victim.queue.poll(WorkCompletion.array(1)));

@@ -37,12 +37,18 @@ final class ProofTest {
     private static final int PROVE = 7;
     private static final int NOT_PROVEN = 8;
     private static final int PAGE = 4096;
-    /** Some tens of milliseconds of retries. */
-    private static final QpOptions IMPATIENT = new QpOptions(
-            QpOptions.DEFAULT.sizes(),
-            new QpOptions.Retries(15, 3, 7, 12),
-            QpOptions.DEFAULT.path(),
-            QpOptions.DEFAULT.access());
+    /** About two seconds of retries. */
+    private static final QpOptions PATIENT = retrying(15);
+    /** About half a second of retries, for requests that must fail. */
+    private static final QpOptions IMPATIENT = retrying(13);
+
+    private static QpOptions retrying(int timeout) {
+        return new QpOptions(
+                QpOptions.DEFAULT.sizes(),
+                new QpOptions.Retries(timeout, 3, 7, 12),
+                QpOptions.DEFAULT.path(),
+                QpOptions.DEFAULT.access());
+    }
 
     private static LinkSecret secret(int fill) {
         byte[] bytes = new byte[LinkSecret.SIZE];
@@ -204,7 +210,8 @@ final class ProofTest {
     }
 
     private static WcStatus readBetween(LinkSecret mine, LinkSecret theirs) {
-        try (Loopback pair = new Loopback(SoftOptions.DEFAULT, IMPATIENT)) {
+        QpOptions options = mine.equals(theirs) ? PATIENT : IMPATIENT;
+        try (Loopback pair = new Loopback(SoftOptions.DEFAULT, options)) {
             pair.from.modifyToReset();
             pair.to.modifyToReset();
             pair.from.requireProof(mine);
@@ -217,7 +224,7 @@ final class ProofTest {
 
     @Test
     void shouldDiscardTheSecretInReset() {
-        try (Loopback pair = new Loopback(SoftOptions.DEFAULT, IMPATIENT)) {
+        try (Loopback pair = new Loopback(SoftOptions.DEFAULT, PATIENT)) {
             pair.from.modifyToReset();
             pair.from.requireProof(SECRET);
             pair.from.modifyToReset();

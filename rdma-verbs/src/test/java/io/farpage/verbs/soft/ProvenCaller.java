@@ -1,8 +1,8 @@
 package io.farpage.verbs.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.CompletionQueue;
 import io.farpage.verbs.LinkSecret;
 import io.farpage.verbs.QpEndpoint;
@@ -122,7 +122,7 @@ final class ProvenCaller implements AutoCloseable {
                 return in.readNBytes(length);
             } finally {
                 client.destroyForcibly();
-                assertTrue(client.waitFor(10, java.util.concurrent.TimeUnit.SECONDS));
+                Deadlines.exit("the end of the process", Deadlines.SHORT, client);
             }
         }
     }

@@ -1,16 +1,15 @@
 package io.farpage.guest.vmm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** A C program, compiled and run for what it prints. */
@@ -42,7 +41,7 @@ final class Compiled {
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .start();
-        assertTrue(process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS));
+        Deadlines.exit("the end of the process", TIMEOUT, process);
         assertEquals(0, process.exitValue(), () -> String.join(" ", command));
         return Files.readAllLines(output);
     }

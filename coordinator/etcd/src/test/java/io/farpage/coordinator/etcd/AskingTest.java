@@ -13,6 +13,7 @@ import io.etcd.jetcd.options.PutOption;
 import io.farpage.coordinator.store.Change;
 import io.farpage.coordinator.store.StoreException;
 import io.farpage.coordinator.store.Table;
+import io.farpage.it.deadlines.Deadlines;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -68,10 +69,9 @@ class AskingTest {
     }
 
     private static <T> T within(Duration limit, Supplier<T> operation) {
-        long began = System.nanoTime();
+        Deadlines.Wait wait = Deadlines.begin("the answer", limit);
         T result = operation.get();
-        Duration took = Duration.ofNanos(System.nanoTime() - began);
-        assertTrue(took.compareTo(limit) < 0, () -> "took " + took);
+        wait.check();
         return result;
     }
 
@@ -149,7 +149,7 @@ class AskingTest {
                 }
             });
             asking.interrupt();
-            asking.join(Duration.ofSeconds(10));
+            Deadlines.join("the end of the thread", Deadlines.SHORT, asking);
             assertEquals(0, ended.getCount());
         }
     }
@@ -192,7 +192,7 @@ class AskingTest {
                 } catch (StoreException e) {
                     refused++;
                 } finally {
-                    deleting.join(Duration.ofSeconds(30));
+                    Deadlines.join("the end of the thread", Deadlines.LONG, deleting);
                 }
             }
             assertTrue(refused > 0, "no deletion came between the parts");

@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -68,7 +67,7 @@ class EtcdUserTest {
     }
 
     private static void done(CompletableFuture<?> call) throws Exception {
-        call.get(20, TimeUnit.SECONDS);
+        Deadlines.get("the call", Deadlines.LONG, call);
     }
 
     @AfterAll

@@ -17,7 +17,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,7 +74,7 @@ class KilledLeaderTest {
                     Process killed = Optional.ofNullable(running.get(leader)).orElseThrow();
                     long start = System.nanoTime();
                     killed.destroyForcibly();
-                    assertTrue(killed.waitFor(10, TimeUnit.SECONDS));
+                    Deadlines.exit("the end of the process", Deadlines.SHORT, killed);
                     Deadlines.await("the next one leads", PATIENCE)
                             .until(() -> name(client).equals(Optional.of(name)));
                     System.out.printf(

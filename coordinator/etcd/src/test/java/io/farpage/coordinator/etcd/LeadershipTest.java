@@ -108,7 +108,7 @@ class LeadershipTest {
                     .orElse("")
                     .contains("are of format 2, and this program, which writes format 1"));
             standing.interrupt();
-            assertTrue(standing.join(Duration.ofSeconds(20)));
+            Deadlines.join("the end of the thread", Deadlines.LONG, standing);
         }
     }
 

@@ -2,6 +2,7 @@ package io.farpage.it.deadlines;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -98,6 +99,11 @@ public final class Deadlines {
         for (long left = time.toNanos(); left > 0; left = end - System.nanoTime()) {
             LockSupport.parkNanos(left);
         }
+    }
+
+    /** Waits until a latch is down. */
+    public static void down(String what, Duration quiet, CountDownLatch latch) throws InterruptedException {
+        for (Wait wait = begin(what, quiet); !latch.await(wait.intervalNanos, TimeUnit.NANOSECONDS); wait.check()) {}
     }
 
     /** Waits for the end of a thread. */

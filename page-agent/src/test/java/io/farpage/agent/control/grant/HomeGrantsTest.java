@@ -20,6 +20,7 @@ import io.farpage.coordinator.model.HostedAttachment;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.pool.HugepagePolicy;
 import io.farpage.pool.PagePool;
 import io.farpage.pool.PoolConfig;
@@ -37,7 +38,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -71,7 +71,7 @@ final class HomeGrantsTest {
             registered.incrementAndGet();
             begun.countDown();
             try {
-                assertTrue(goOn.await(10, TimeUnit.SECONDS));
+                Deadlines.down("the word to go on", Deadlines.SHORT, goOn);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
@@ -128,10 +128,10 @@ final class HomeGrantsTest {
     private boolean grantWhile(Runnable meanwhile) throws Exception {
         Callable<Boolean> grant = () -> grants.grant(hosted(extent(0, POOL_BYTES / PAGE, 0)));
         Future<Boolean> granted = threads.submit(grant);
-        assertTrue(begun.await(10, TimeUnit.SECONDS));
-        threads.submit(meanwhile).get(3, TimeUnit.SECONDS);
+        Deadlines.down("the beginning", Deadlines.SHORT, begun);
+        Deadlines.get("what is done meanwhile", Duration.ofSeconds(3), threads.submit(meanwhile));
         goOn.countDown();
-        return granted.get(10, TimeUnit.SECONDS);
+        return Deadlines.get("the grant", Deadlines.SHORT, granted);
     }
 
     @Test
@@ -148,7 +148,7 @@ final class HomeGrantsTest {
         rdma.onRegister = () -> {
             begun.countDown();
             try {
-                assertTrue(goOn.await(10, TimeUnit.SECONDS));
+                Deadlines.down("the word to go on", Deadlines.SHORT, goOn);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }

@@ -216,7 +216,7 @@ final class AdoptionsTest {
         pool.close();
         coordinator.close();
         keeper.close();
-        assertTrue(keeperThread.join(Duration.ofSeconds(10)));
+        Deadlines.join("the end of the thread", Deadlines.SHORT, keeperThread);
     }
 
     /** The shard may take as long as it likes: nothing waits for it that would be given up and come true later. */

@@ -12,6 +12,7 @@ import io.farpage.agent.control.pins.PinPolicy;
 import io.farpage.agent.data.pager.GuestRegion;
 import io.farpage.agent.data.pager.KeptTable;
 import io.farpage.coordinator.model.Incarnation;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.linux.Memory;
@@ -132,7 +133,7 @@ class KeptGuestTest {
         parts.values().forEach(fd -> FileIo.close(Errno.create(), fd));
         agent.close();
         keeper.close();
-        assertTrue(thread.join(Duration.ofSeconds(10)));
+        Deadlines.join("the end of the thread", Deadlines.SHORT, thread);
     }
 
     private KeptGuest open() throws KeptGuestException {

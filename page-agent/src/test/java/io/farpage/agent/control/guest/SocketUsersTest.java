@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.farpage.agent.control.socket.SocketAccess;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.linux.NativeThread;
 import io.farpage.linux.UnixSockets.Credentials;
 import java.io.IOException;
@@ -17,7 +18,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -153,7 +153,7 @@ final class SocketUsersTest {
     private static String output(Process process) throws IOException, InterruptedException {
         try (InputStream out = process.getInputStream()) {
             String text = new String(out.readAllBytes(), StandardCharsets.UTF_8);
-            assertTrue(process.waitFor(30, TimeUnit.SECONDS), "the caller did not end");
+            Deadlines.exit("the end of the process", Deadlines.LONG, process);
             return text;
         }
     }

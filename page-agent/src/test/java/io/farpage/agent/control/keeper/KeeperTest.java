@@ -47,7 +47,7 @@ class KeeperTest {
     @AfterEach
     void end() throws InterruptedException {
         keeper.close();
-        assertTrue(thread.join(Duration.ofSeconds(10)));
+        Deadlines.join("the end of the thread", Deadlines.SHORT, thread);
         assertTrue(Files.notExists(directory.resolve("keeper")));
     }
 

@@ -274,7 +274,7 @@ class LinkLifeTest {
                 made.complete(reader);
                 loop.submit(new ShardCommand.AddCycle(reader));
             }));
-            return made.get(10, TimeUnit.SECONDS);
+            return Deadlines.get("the reader", Deadlines.SHORT, made);
         }
 
         @Override

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.Endpoint;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.TransportKind;
 import io.farpage.coordinator.model.TrialOffer;
+import io.farpage.it.deadlines.Deadlines;
 import io.farpage.verbs.VerbsException;
 import java.time.Duration;
 import java.util.List;
@@ -63,9 +64,9 @@ final class LinkSessionTest {
 
     /** Runs both nodes until a condition holds. Destruction and responders have threads of their own. */
     private void runUntil(String what, BooleanSupplier condition) {
-        long deadline = System.nanoTime() + REAL_TIMEOUT.toNanos();
+        Deadlines.Wait wait = Deadlines.begin(what, REAL_TIMEOUT);
         while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() - deadline < 0, what + ": a " + a.state() + ", b " + b.state());
+            assertFalse(wait.isOver(), () -> what + ": a " + a.state() + ", b " + b.state());
             a.step();
             b.step();
             Thread.onSpinWait();

@@ -242,7 +242,8 @@ class TracesTest {
             if (manner == Manner.IS_UNAVAILABLE) {
                 await("dropped spans", Duration.ofMinutes(1)).until(() -> dropped(two) > 0);
             }
-            await("the log names the collector", Deadlines.LONG).until(() -> !said(log).isEmpty());
+            await("the log names the collector", Deadlines.LONG)
+                    .until(() -> !said(log).isEmpty());
             assertEquals(1, said(log).size(), said(log)::toString);
         }
     }

@@ -82,7 +82,7 @@ class LinksOnDemandTest {
         TreeSet<String> links = new TreeSet<>();
         for (Agent from : cluster.agents()) {
             for (Agent to : cluster.agents()) {
-                if (from != to && from.isLinkedTo(to.node())) {
+                if (!from.node().equals(to.node()) && from.isLinkedTo(to.node())) {
                     links.add(
                             from.node().compareTo(to.node()) < 0
                                     ? from.node() + "-" + to.node()

@@ -221,7 +221,7 @@ public final class Cluster implements AutoCloseable {
                 .untilAsserted(() -> {
                     for (Agent from : agents.values()) {
                         for (Agent to : agents.values()) {
-                            if (from != to && !from.isLinkedTo(to.node())) {
+                            if (!from.node().equals(to.node()) && !from.isLinkedTo(to.node())) {
                                 throw new AssertionError(from.node() + " is not linked to " + to.node() + ": "
                                         + from.rest().get("/api/v1/links").text());
                             }

@@ -48,7 +48,6 @@ class UnattendedRepairTest {
     private static final int PAGES = 640;
     private static final int ROUNDS = 10;
     private static final int LIMIT = 128;
-    private static final List<String> HOMES = List.of("b", "c", "d");
     private static final String VM = "vm";
 
     /** Slow enough that something can happen in the midst of a copy of 2.5 MiB. */

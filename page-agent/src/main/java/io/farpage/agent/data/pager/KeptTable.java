@@ -211,6 +211,16 @@ public final class KeptTable {
         return Optional.empty();
     }
 
+    /**
+     * Whether a process that adopts this takes a page for zeros if the memory file does not have it, whatever its homes have.
+     *
+     * @param written whether all pages began at their homes, rather than as zeros
+     */
+    public boolean isZerosIfAbsent(int page, boolean written) {
+        int entry = entry(page, PageTable.initial(written));
+        return absent(entry & PageTable.STATE_MASK, entry) == PageTable.ZERO;
+    }
+
     /** Applies events that were not blanked. Each is blanked before the next one: a removal is applied to the layout that it was meant for. */
     private void applyMessages(GuestLayout now, int initial, PartialRemovals cut) {
         UffdMessages left = messages();

@@ -100,6 +100,11 @@ final class Agent {
         return kills;
     }
 
+    /** Whether a successor would take a page for zeros that the memory file does not have. */
+    boolean leavesZeros(int page) {
+        return kept != null && kept.table().isZerosIfAbsent(page, kept.written());
+    }
+
     /** Whether the agent was killed, and its successor has not begun. */
     boolean isKilled() {
         return isKilled;

@@ -299,4 +299,18 @@ final class FoundSchedulesTest {
                         "r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . . . . . . . . . . g1 . . . . c j2"
                                 + " f z1/1 . . . . c1 . . p c1 l K0/1 u1 . . . . ."));
     }
+
+    /**
+     * Stored zeros were at the home and punched out when the agent was killed. Its successor had them from the table and wrote them home again, sealed anew; until
+     * they are there, no home has what opens, and the next successor has them from the table, too.
+     */
+    @Test
+    void shouldHaveZerosFromTheTableWhileTheyAreWrittenHomeAgain() {
+        Replay.run(
+                new Setup(5, 0, 2, 3, 1, 4, 5).with(Feature.JOINING, Feature.SEALED, Feature.KEPT),
+                World.LONG_NANOS,
+                Step.parse(
+                        "w1/4 r . . . . g1 . . . . . g . . . . . . z0/4 . . . . . . . . . . . . . . . . . . . . . g . . . . . . c r0/1"
+                                + " . . . . . . . . . . . . . . . . . . c1 . . . . . . . . . . . . . . . . . . . c c1 . . K1"));
+    }
 }

@@ -57,7 +57,7 @@ final class Invariants {
 
     /**
      * A page is in at least one place that outlives the agent, and if it is in the memory file, the file has its newest version. That a page
-     * was given up, and so is zeros, only the agent knows until the zeros are at the home.
+     * was given up, and so is zeros, only the agent and the table that it may leave know until the zeros are at the home.
      */
     void check() {
         steps++;
@@ -83,14 +83,21 @@ final class Invariants {
             if (world.isHomeLost(page) && !resident) {
                 continue;
             }
-            // Of several homes, each must have it: any of them may be asked next.
-            for (long survivor : resident ? new long[] {kernel.content(page)} : world.homes(page)) {
+            for (long survivor : survivors(kernel, page, resident)) {
                 if (!truth.allows(page, survivor) && (resident || !truth.isGivenUp(page))) {
                     throw new AssertionError("page " + page + " would be read as version " + survivor
                             + ", which is not of " + truth.of(page) + ", if the agent were killed now");
                 }
             }
         }
+    }
+
+    /** What of a page outlives the agent. Of several homes, each must have it: any of them may be asked next. */
+    private long[] survivors(SimulatedKernel kernel, int page, boolean resident) {
+        if (resident) {
+            return new long[] {kernel.content(page)};
+        }
+        return kernel == world.kernel() && world.agent.leavesZeros(page) ? new long[] {0} : world.homes(page);
     }
 
     /** A page is about to be at its home alone, which must be one that the agent can ask for it, unless the VMM is giving the page up. */

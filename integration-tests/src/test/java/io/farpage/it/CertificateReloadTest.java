@@ -43,7 +43,7 @@ class CertificateReloadTest {
         AtomicBoolean stop = new AtomicBoolean();
         AtomicLong fetched = new AtomicLong();
         AtomicLong asked = new AtomicLong();
-        try (Cluster cluster = Cluster.secured(certificates, Map.of(), "a", "b");
+        try (Cluster cluster = Cluster.securedProcesses(certificates, Map.of(), "a", "b");
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             cluster.makeSpace("s", 16, PAGE, "b");
             Rest agent = cluster.agent("a").rest();
@@ -125,7 +125,7 @@ class CertificateReloadTest {
     @Tag("soak")
     void shouldRenewTheAgentsOwnCertificateAfterTwoThirdsOfItsLife() throws Exception {
         Certificates certificates = new Certificates(directory.resolve("ca"));
-        try (Cluster cluster = Cluster.secured(
+        try (Cluster cluster = Cluster.securedProcesses(
                 certificates,
                 Map.of("tls.ca_key", certificates.file("ca.key").toString(), "tls.lifetime", "1h"),
                 "b")) {

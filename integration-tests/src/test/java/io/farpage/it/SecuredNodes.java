@@ -12,6 +12,7 @@ import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Directories;
+import io.farpage.it.harness.JvmLog;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.Rest;
 import java.io.IOException;
@@ -35,6 +36,7 @@ abstract class SecuredNodes {
     private static final class Shared {
         static final Path DIRECTORY = directory();
         static final Certificates CERTIFICATES = new Certificates(DIRECTORY.resolve("ca"));
+        static final JvmLog LOG = new JvmLog();
         static final Cluster CLUSTER = Cluster.secured(CERTIFICATES, Map.of(), "a", "b");
         static final Rest COORDINATOR = CLUSTER.coordinator().rest();
         /** Each is a connection, and its handshake takes longer than a hundred requests. */
@@ -45,6 +47,7 @@ abstract class SecuredNodes {
                     .addShutdownHook(new Thread(
                             () -> {
                                 CLUSTER.close();
+                                LOG.close();
                                 Directories.delete(DIRECTORY);
                             },
                             "close-secured-nodes"));
@@ -94,14 +97,18 @@ abstract class SecuredNodes {
         return Shared.CLIENTS.computeIfAbsent(role.word(), _ -> certificates.as(role, coordinator()));
     }
 
+    /** What the nodes have logged. */
+    List<String> logged() {
+        return Shared.LOG.lines();
+    }
+
     /** Does what is refused again until the log has a line of it: of many refusals in a second it has ten. */
     void awaitLogged(Runnable again, String... parts) {
         await("a line with " + List.of(parts), Deadlines.LONG).untilAsserted(() -> {
             again.run();
-            String said = cluster.coordinatorProcess().process().err()
-                    + cluster.coordinatorProcess().process().out();
+            List<String> said = logged();
             assertTrue(
-                    said.lines().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)),
+                    said.stream().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)),
                     List.of(parts) + " in " + said);
         });
     }

@@ -28,7 +28,7 @@ class SecuredRebuildTest {
     @Test
     void shouldTakeReportsOnlyFromTheNodesThemselvesWhileItIsRebuilt() throws Exception {
         Certificates certificates = new Certificates(directory.resolve("ca"));
-        try (Cluster cluster = Cluster.secured(certificates, Map.of(), "a", "b")) {
+        try (Cluster cluster = Cluster.securedProcesses(certificates, Map.of(), "a", "b")) {
             cluster.makeSpace("s", 16, PAGE, "b");
             cluster.agent("a").putPage("s", 3, Pages.of(1, 3, PAGE)).expect(204);
             cluster.coordinatorProcess().process().kill();

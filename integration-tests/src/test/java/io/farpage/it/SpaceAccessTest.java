@@ -16,6 +16,7 @@ import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
 import io.farpage.it.harness.Guests;
+import io.farpage.it.harness.JvmLog;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.Rest;
 import java.nio.file.Path;
@@ -40,6 +41,7 @@ class SpaceAccessTest {
 
     private final Path directory;
     private final Certificates certificates;
+    private final JvmLog jvmLog = new JvmLog();
     private final Cluster cluster;
 
     @RegisterExtension
@@ -56,6 +58,7 @@ class SpaceAccessTest {
     @AfterAll
     void close() {
         cluster.close();
+        jvmLog.close();
     }
 
     @AfterEach
@@ -109,11 +112,10 @@ class SpaceAccessTest {
 
     private void awaitLogged(String... parts) {
         await("a line with " + List.of(parts), Deadlines.LONG).untilAsserted(() -> {
-            String all = cluster.coordinatorProcess().process().err()
-                    + cluster.coordinatorProcess().process().out();
+            List<String> said = jvmLog.lines();
             assertTrue(
-                    all.lines().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)),
-                    List.of(parts) + " in " + all);
+                    said.stream().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)),
+                    List.of(parts) + " in " + said);
         });
     }
 

@@ -52,7 +52,7 @@ class StrangersTest {
 
     StrangersTest(@TempDir Path directory) {
         certificates = new Certificates(directory.resolve("ca"));
-        cluster = Cluster.secured(certificates, Map.of(), "a", "b");
+        cluster = Cluster.securedProcesses(certificates, Map.of(), "a", "b");
     }
 
     @BeforeAll

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -80,16 +81,36 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Starts processes that have certificates, a coordinator and agents, and waits for all links. */
+    /** Starts a coordinator and agents that have certificates, in this JVM, and waits for all links. */
     public static Cluster secured(Certificates certificates, Map<String, String> coordinatorSettings, String... nodes) {
-        Map<String, String> settings = new LinkedHashMap<>(SHORT_LEASES);
-        settings.putAll(certificates.settings("coordinator"));
-        settings.putAll(coordinatorSettings);
-        Cluster cluster = startProcess(settings);
-        try {
+        return whole(start(secured(certificates, coordinatorSettings)), cluster -> {
+            for (String node : nodes) {
+                cluster.openAgent(node, certificates.node(node));
+            }
+        });
+    }
+
+    /** As {@link #secured(Certificates, Map, String...)}, as processes. */
+    public static Cluster securedProcesses(
+            Certificates certificates, Map<String, String> coordinatorSettings, String... nodes) {
+        return whole(startProcess(secured(certificates, coordinatorSettings)), cluster -> {
             for (String node : nodes) {
                 cluster.launchAgent(node, certificates.node(node));
             }
+        });
+    }
+
+    private static Map<String, String> secured(Certificates certificates, Map<String, String> more) {
+        Map<String, String> settings = new LinkedHashMap<>(SHORT_LEASES);
+        settings.putAll(certificates.settings("coordinator"));
+        settings.putAll(more);
+        return settings;
+    }
+
+    /** Starts agents and waits for all links; closes the cluster if that fails. */
+    private static Cluster whole(Cluster cluster, Consumer<Cluster> agents) {
+        try {
+            agents.accept(cluster);
             cluster.awaitAllLinks();
             return cluster;
         } catch (RuntimeException | Error e) {
@@ -106,33 +127,20 @@ public final class Cluster implements AutoCloseable {
 
     /** As {@link #of(String...)}, with settings for every agent. */
     public static Cluster of(Map<String, String> settings, String... nodes) {
-        Cluster cluster = start();
-        try {
+        return whole(start(), cluster -> {
             for (String node : nodes) {
                 cluster.openAgent(node, settings);
             }
-            cluster.awaitAllLinks();
-            return cluster;
-        } catch (RuntimeException | Error e) {
-            cluster.close();
-            throw e;
-        }
+        });
     }
 
     /** Starts a coordinator in this JVM and agents that are processes, and waits for all links. */
     public static Cluster ofProcesses(Map<String, String> settings, String... nodes) {
-        Cluster cluster = start();
-        try {
+        return whole(start(), cluster -> {
             for (String node : nodes) {
                 cluster.launchAgent(node, settings);
             }
-            cluster.awaitAllLinks();
-            return cluster;
-        } catch (RuntimeException | Error e) {
-            System.err.println(cluster.describe());
-            cluster.close();
-            throw e;
-        }
+        });
     }
 
     /** Opens an agent in this JVM, in the place of one with that node id. */

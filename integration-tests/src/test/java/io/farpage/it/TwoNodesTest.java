@@ -171,14 +171,18 @@ class TwoNodesTest {
                 cluster.makeSpace(space, pages, 4096, "b");
                 return true;
             });
-            LongStream.range(0, pages).parallel().forEach(page -> {
-                byte[] found = cluster.agent("a").page(space, page).expect(200).body();
-                assertArrayEquals(new byte[4096], found, () -> "page " + page + " of " + space);
-                cluster.agent("a")
-                        .putPage(space, page, Pages.of(11, page, 4096))
-                        .expect(204);
-            });
-            cluster.client().deleteSpace(space);
+            try {
+                LongStream.range(0, pages).parallel().forEach(page -> {
+                    byte[] found =
+                            cluster.agent("a").page(space, page).expect(200).body();
+                    assertArrayEquals(new byte[4096], found, () -> "page " + page + " of " + space);
+                    cluster.agent("a")
+                            .putPage(space, page, Pages.of(11, page, 4096))
+                            .expect(204);
+                });
+            } finally {
+                cluster.client().deleteSpace(space);
+            }
         }
     }
 }

@@ -53,7 +53,7 @@ class UnattendedRepairTest {
     /** Slow enough that something can happen in the midst of a copy of 2.5 MiB. */
     private static final String FAST = "100MiB";
 
-    private static final String SLOW = "512KiB";
+    private static final String SLOW = "256KiB";
 
     @SuppressWarnings("NullAway.Init") // set before each test
     private Cluster cluster;

@@ -8,6 +8,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.HashMap;
@@ -94,16 +95,41 @@ public final class Rest {
         }
         headers.forEach(request::header);
         try {
-            var response = client.send(request.build(), BodyHandlers.ofByteArray());
-            return new Answer(
-                    response.statusCode(),
-                    response.headers().firstValue("Content-Type").orElse(""),
-                    response.body());
+            return answer(request.build());
         } catch (IOException e) {
             throw new UncheckedIOException(method + " " + base + path, e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
         }
+    }
+
+    private Answer answer(HttpRequest request) throws IOException, InterruptedException {
+        HttpResponse<byte[]> response;
+        try {
+            response = client.send(request, BodyHandlers.ofByteArray());
+        } catch (IOException e) {
+            if (request.method().equals("POST") || !isClosedByItsPool(e)) {
+                throw e;
+            }
+            response = client.send(request, BodyHandlers.ofByteArray());
+        }
+        return new Answer(
+                response.statusCode(),
+                response.headers().firstValue("Content-Type").orElse(""),
+                response.body());
+    }
+
+    /**
+     * Whether the JDK's client has closed a connection because of the answer to its next request: on a busy machine its selector thread sees that a connection was
+     * put back into the pool only when the next request has already taken it out.
+     */
+    private static boolean isClosedByItsPool(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (String.valueOf(cause.getMessage()).contains("Data received while in pool")) {
+                return true;
+            }
+        }
+        return false;
     }
 }

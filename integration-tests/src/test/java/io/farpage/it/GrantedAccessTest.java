@@ -31,7 +31,7 @@ final class GrantedAccessTest {
     private static final int PAGE = 4096;
     private static final int PAGES = 4;
     /** Before the detachment. */
-    private static final int READS = 50;
+    private static final int READS = 101;
 
     private static final int LENGTH = PAGES * PAGE;
 

@@ -61,14 +61,14 @@ final class FetchCommandTest {
 
     @Test
     void shouldFetchAndCheckPagesAndReportThemWhole() throws Exception {
-        try (BenchProcess bench = start("--mode", "latency", "--idle", "block", "--count", "900", "--rounds", "2")) {
+        try (BenchProcess bench = start("--mode", "latency", "--idle", "block", "--count", "3000", "--rounds", "3")) {
             assertEquals(0, bench.exitCode(TIMEOUT), bench.output() + bench.errors());
             assertTrue(bench.output().contains("every page held what it should"), bench.output());
         }
         JsonNode json = report();
         FIELDS.forEach(field -> assertTrue(json.has(field), field));
         assertEquals("soft", json.get("transport").asString());
-        assertEquals(900, json.get("count").asLong());
+        assertEquals(3000, json.get("count").asLong());
         assertEquals(0, json.get("mismatches").asLong());
         assertEquals(1, json.get("depth").asInt());
         assertEquals(4096, json.get("pageSize").asInt());

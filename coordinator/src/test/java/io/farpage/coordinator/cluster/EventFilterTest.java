@@ -138,7 +138,7 @@ class EventFilterTest {
                     .until(() -> with.ledger.events().waiting() == nodes);
             with.links.publish("n1", "n2", Fixture.endpoint(1, 1, 1));
             with.links.publish("n2", "n1", Fixture.endpoint(1, 1, 2));
-            Deadlines.await("watchers whom it does not concern", Deadlines.SHORT)
+            Deadlines.await("watchers of other events", Deadlines.SHORT)
                     .until(() -> with.ledger.events().waiting() == nodes - 2);
             with.ledger.events().close();
         }

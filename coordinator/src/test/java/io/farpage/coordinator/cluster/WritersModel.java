@@ -82,7 +82,7 @@ final class WritersModel {
         return torn.getOrDefault(space, false);
     }
 
-    /** The spaces of which an incarnation that is attached, as far as the model knows, can still write to a home. */
+    /** The spaces that an attached incarnation can still write to, by what the model knows. */
     Set<Long> writable() {
         Set<Long> spaces = new HashSet<>();
         reach.forEach((writer, homes) -> {

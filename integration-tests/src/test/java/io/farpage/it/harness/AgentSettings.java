@@ -17,7 +17,7 @@ final class AgentSettings {
 
     private AgentSettings() {}
 
-    /** Those of a node, with others in the place of the usual ones. */
+    /** The settings of one node. Those in {@code others} override the usual ones. */
     static Map<String, String> of(String node, URI coordinator, Map<String, String> others) {
         Map<String, String> all = new LinkedHashMap<>(SMALL);
         all.put("node.id", node);

@@ -143,7 +143,7 @@ public final class Cluster implements AutoCloseable {
         });
     }
 
-    /** Opens an agent in this JVM, in the place of one with that node id. */
+    /** Opens an agent in this JVM. It replaces an earlier agent of the same node in {@link #agents}. */
     public Agent openAgent(String node, Map<String, String> settings) {
         Path socket = directory.resolve("agent-" + all.size() + ".sock");
         return add(new LocalAgent(node, coordinator.rest().base(), socket, settings));
@@ -155,13 +155,13 @@ public final class Cluster implements AutoCloseable {
         return agent;
     }
 
-    /** Launches an agent that is a process, in the place of one with that node id, and does not wait. */
+    /** Launches an agent that is a process and does not wait. It replaces an earlier agent of the same node in {@link #agents}. */
     public AgentProcess launchAgent(String node, Map<String, String> settings) {
         Path portFile = directory.resolve("agent-" + all.size() + ".port");
         return add(AgentProcess.launch(node, coordinator.rest().base(), portFile, settings));
     }
 
-    /** Starts an agent that is a process, in the place of one with that node id, and waits until it listens. */
+    /** As {@link #launchAgent}, and waits until the agent listens. */
     public AgentProcess startAgent(String node, Map<String, String> settings) {
         return launchAgent(node, settings).awaitListening();
     }
@@ -262,7 +262,7 @@ public final class Cluster implements AutoCloseable {
                 homes.length == 0 ? Optional.empty() : Optional.of(List.of(homes))));
     }
 
-    /** The output of all processes, for whoever looks at a failure. What runs in this JVM writes where the test does. */
+    /** The output of all processes. Nodes in this JVM write to the output of the test. */
     public String describe() {
         List<ChildJvm> children = new ArrayList<>();
         if (coordinator instanceof CoordinatorProcess process) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** Whatever a peer sends: the device goes on serving others, shows nothing outside a region, changes nothing there, leaks nothing. */
 final class HostilePeerTest {
-    private static final int ATTACKS = 1_000;
+    private static final int ATTACKS = 3_300;
     private static final int PAGE = 4096;
     private static final byte SECRET = 0x77;
     private static final byte SHARED = 0x11;

@@ -30,7 +30,7 @@ public final class Deadlines {
     private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(1);
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(100);
     private static final int READINGS = 4;
-    /** How much later than the longest deadline Awaitility ends a wait: only a condition that does not return lets that happen. */
+    /** Awaitility ends a wait this long after the longest deadline. That happens only if a condition does not return. */
     private static final Duration UNTIL_AWAITILITY_ENDS = Duration.ofSeconds(30);
 
     /** Between polls: short at first, as most conditions hold soon, and then ever longer. */

@@ -8,6 +8,6 @@ interface Machine {
     /** What the machine gives now. */
     Reading read();
 
-    /** The latest reading, with the present time, if it was taken at most {@code nanos} ago, and a new one otherwise. */
+    /** The latest reading, with the present time, if it is at most {@code nanos} old; else a new one. */
     Reading recent(long nanos);
 }

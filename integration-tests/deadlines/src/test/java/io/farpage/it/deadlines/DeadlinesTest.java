@@ -27,7 +27,7 @@ class DeadlinesTest {
         assertEquals(3, last);
     }
 
-    /** The clock of the wait goes on by a second with each reading, so the deadline is over at the first poll, however long that takes. */
+    /** Each look at the clock moves it by a second, so the deadline is over at the first poll. */
     @Test
     void shouldSayWhatTheMachineGaveWhenAWaitFails() {
         TerminalFailureException failed = assertThrows(
@@ -111,7 +111,7 @@ class DeadlinesTest {
         assertEquals(reading.share(), probe.recent(Long.MAX_VALUE).share());
     }
 
-    /** Gives half of a CPU. Its clock goes on by the same step each time that it is looked at, and a reading after that looks at the same time. */
+    /** Gives half of a CPU. Each call of {@link #nanos} moves the clock by one step; a reading has the time of the latest call. */
     private static final class GivenMachine implements Machine {
         private final long step;
         private long nanos;

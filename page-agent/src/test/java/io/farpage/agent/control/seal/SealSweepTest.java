@@ -81,7 +81,7 @@ class SealSweepTest {
         Deadlines.await(file + " is gone", Deadlines.SHORT).until(() -> !Files.exists(file));
     }
 
-    /** A file is there after several sweeps, which the test makes by itself. */
+    /** Several sweeps, which the test runs itself, leave the file in place. */
     private static void assertStays(SealSweep sweep, Path file) {
         for (int i = 0; i < ATTEMPTS; i++) {
             assertDoesNotThrow(sweep::sweep);

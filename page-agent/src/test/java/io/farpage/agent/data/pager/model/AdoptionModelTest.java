@@ -20,11 +20,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("portable")
 final class AdoptionModelTest {
     private static final int RUNS = 200;
-    private static final int RANDOM_RUNS = 100;
     private static final int SOAK_RUNS =
             Integer.getInteger("farpage.runs", 200 * Integer.getInteger("farpage.soak.percent", 100));
     private static final Duration WHOLE = Duration.ofSeconds(60);
-    private static final Duration PART = Duration.ofMillis(150);
+    private static final Duration PART = Duration.ofMillis(250);
     private static final Duration SOAK_PART = Duration.ofSeconds(5);
     private static final Duration LONG = Duration.ofMinutes(5);
 
@@ -57,7 +56,7 @@ final class AdoptionModelTest {
         PagingModelTest.run(
                 random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.LARGE_PAGES, feature)),
                 PagingModelTest.anySeed(),
-                RANDOM_RUNS,
+                RUNS,
                 Duration.ofSeconds(1));
     }
 
@@ -66,7 +65,7 @@ final class AdoptionModelTest {
         PagingModelTest.run(
                 random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.TWO_HOMES)),
                 PagingModelTest.anySeed(),
-                RANDOM_RUNS,
+                RUNS,
                 Duration.ofSeconds(1));
     }
 
@@ -82,7 +81,7 @@ final class AdoptionModelTest {
         PagingModelTest.run(
                 random -> Setup.random(random, EnumSet.of(Feature.KEPT, Feature.SEALED, feature)),
                 PagingModelTest.anySeed(),
-                RANDOM_RUNS,
+                RUNS,
                 Duration.ofSeconds(1));
     }
 
@@ -97,7 +96,7 @@ final class AdoptionModelTest {
     @EnumSource(names = {"MIRRORED", "JOINING"})
     void shouldKeepEveryPageAtSeveralHomes(Feature feature) {
         PagingModelTest.run(
-                random -> mirrored(random, feature), PagingModelTest.anySeed(), RANDOM_RUNS, Duration.ofSeconds(1));
+                random -> mirrored(random, feature), PagingModelTest.anySeed(), RUNS, Duration.ofSeconds(1));
     }
 
     /** Half of the worlds are small and evict much. */

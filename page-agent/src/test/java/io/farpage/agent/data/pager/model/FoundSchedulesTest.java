@@ -301,8 +301,8 @@ final class FoundSchedulesTest {
     }
 
     /**
-     * Stored zeros were at the home and punched out when the agent was killed. Its successor had them from the table and wrote them home again, sealed anew; until
-     * they are there, no home has what opens, and the next successor has them from the table, too.
+     * The agent was killed after it had written stored zeros home and punched the page out. Its successor read from the table that the page is zeros, and wrote
+     * them home again, sealed anew. Until that WRITE lands, the homes hold an older form that no longer opens; the next successor reads the table, too.
      */
     @Test
     void shouldHaveZerosFromTheTableWhileTheyAreWrittenHomeAgain() {

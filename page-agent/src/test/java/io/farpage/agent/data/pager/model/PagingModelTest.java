@@ -38,7 +38,7 @@ final class PagingModelTest {
     /** More than a run needs, on a loaded machine too. */
     private static final Duration WHOLE = Duration.ofSeconds(60);
 
-    private static final Duration PART = Duration.ofMillis(150);
+    private static final Duration PART = Duration.ofMillis(250);
     private static final Duration SOAK_PART = Duration.ofSeconds(5);
     static final Logger logger = (Logger) LoggerFactory.getLogger("io.farpage.agent");
 
@@ -73,7 +73,7 @@ final class PagingModelTest {
     /** Small worlds that evict much, since what a copy may miss is a write-back at the same time. */
     @Test
     void shouldHaveEveryPageAtHomesThatHaveJoined() {
-        run(PagingModelTest::joining, anySeed(), 15 * RUNS, Duration.ofSeconds(4));
+        run(PagingModelTest::joining, anySeed(), 20 * RUNS, Duration.ofSeconds(4));
     }
 
     @Test

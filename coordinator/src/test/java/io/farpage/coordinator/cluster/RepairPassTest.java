@@ -25,11 +25,11 @@ import org.junit.jupiter.api.Timeout;
 class RepairPassTest {
 
     private static final int PAGE = 4096;
-    private static final int SPACES = 100;
+    private static final int SPACES = 200;
     private static final int EXTENTS = 64;
     private static final long SPACE_BYTES = EXTENTS * Placement.LEAST_PAGES * PAGE;
     private static final Incarnation WRITER = new Incarnation(2);
-    private static final Duration LONGEST_PASS = Fixture.LEASE.dividedBy(10);
+    private static final Duration LONGEST_PASS = Fixture.LEASE.dividedBy(5);
 
     private final Fixture with = new Fixture();
     private final Attachments attachments = new Attachments(with.ledger, with.time);
@@ -57,7 +57,7 @@ class RepairPassTest {
         attachments.attach(space, "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
     }
 
-    /** All 6,400 extents have two homes, and the one on h1 has failed. */
+    /** All 12,800 extents have two homes, and the one on h1 has failed. */
     private void failAHomeOfAllExtents() {
         with.membership.register("w", Fixture.node(2, 0));
         register("h1", 11, "x", SPACES * SPACE_BYTES);

@@ -3,11 +3,15 @@ package io.farpage.tls;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.KeyStore.PasswordProtection;
+import java.security.KeyStore.PrivateKeyEntry;
 import java.security.cert.Certificate;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import javax.crypto.spec.IvParameterSpec;
+import javax.crypto.spec.PBEParameterSpec;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -19,6 +23,8 @@ import javax.net.ssl.X509ExtendedTrustManager;
 final class Contexts {
 
     private static final char[] NO_PASSWORD = new char[0];
+    private static final int SALT = 8;
+    private static final int AES_BLOCK = 16;
 
     private Contexts() {}
 
@@ -53,10 +59,20 @@ final class Contexts {
         Material.Own own = material.own().get();
         KeyStore store = KeyStore.getInstance("PKCS12");
         store.load(null, NO_PASSWORD);
-        store.setKeyEntry("own", own.key(), NO_PASSWORD, own.chain().toArray(Certificate[]::new));
+        store.setEntry("own", new PrivateKeyEntry(own.key(), own.chain().toArray(Certificate[]::new)), protection());
         KeyManagerFactory factory = KeyManagerFactory.getInstance("PKIX");
         factory.init(store, NO_PASSWORD);
         return factory.getKeyManagers();
+    }
+
+    /**
+     * A key store encrypts its keys, and by default derives the key for that in 10,000 rounds, which takes tens of
+     * milliseconds. This one never leaves the memory that holds the key in the clear, and has no password, so one round
+     * does.
+     */
+    private static PasswordProtection protection() {
+        PBEParameterSpec once = new PBEParameterSpec(new byte[SALT], 1, new IvParameterSpec(new byte[AES_BLOCK]));
+        return new PasswordProtection(NO_PASSWORD, "PBEWithHmacSHA256AndAES_256", once);
     }
 
     /** The JDK's check of chains against some CAs. */

@@ -28,6 +28,12 @@ public final class Deadlines {
     public static final Duration LONG = Duration.ofSeconds(30);
 
     private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(1);
+    /**
+     * How old a reading may be that a wait begins with. Most waits end before they read the machine themselves, and a
+     * reading costs milliseconds of CPU.
+     */
+    private static final Duration FRESH = Duration.ofSeconds(5);
+
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(100);
     private static final int READINGS = 4;
     /** Awaitility ends a wait this long after the longest deadline. That happens only if a condition does not return. */
@@ -124,7 +130,7 @@ public final class Deadlines {
             this.machine = machine;
             intervalNanos =
                     Math.clamp(quiet.toNanos() / READINGS, SHORTEST_INTERVAL.toNanos(), LONGEST_INTERVAL.toNanos());
-            Reading first = machine.recent(LONGEST_INTERVAL.toNanos());
+            Reading first = machine.recent(FRESH.toNanos());
             deadline = new Deadline(what, quiet, first);
             readNanos = first.nanos();
         }

@@ -6,7 +6,6 @@ import io.farpage.agent.control.device.Transports;
 import io.farpage.agent.control.link.LinkControl;
 import io.farpage.config.HostPort;
 import io.farpage.coordinator.model.DeviceInfo;
-import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.PoolInfo;
@@ -54,7 +53,7 @@ record Announcement(
                 Optional.of(keys.published()),
                 Optional.of(NodeStatus.ACTIVE),
                 domain);
-        return plain.withAdopted(adopts).withFeatures(Feature.PULL, Feature.PULL_ATTACHED);
+        return plain.withAdopted(adopts);
     }
 
     Map<String, RegionRequest> regions() {

@@ -103,12 +103,7 @@ public final class Attachments {
             if (!wasAlone && request.mode() == AttachMode.EXCLUSIVE) {
                 checkWhole(draft, space, request.force().orElse(false));
             }
-            Attachment attachment = new Attachment(
-                    space.id(),
-                    node,
-                    request.incarnation(),
-                    request.mode(),
-                    Optional.of(request.understands(Feature.REPAIR)));
+            Attachment attachment = new Attachment(space.id(), node, request.incarnation(), request.mode());
             Bounds.checkAttachment(draft, draft.attachments.find(key(space, node)));
             Pulls.end(draft, space);
             Optional<Attachment> before = draft.attachments.find(key(space, node));
@@ -323,12 +318,8 @@ public final class Attachments {
     /** As {@link #depart(Draft, Node, String)}, of one attachment. */
     void depart(Draft draft, Attachment attachment, String how) {
         Space space = draft.spaces.find(State.idKey(attachment.space())).orElseThrow();
-        Attachment ended = new Attachment(
-                attachment.space(),
-                attachment.node(),
-                attachment.incarnation(),
-                attachment.mode(),
-                attachment.repairs());
+        Attachment ended =
+                new Attachment(attachment.space(), attachment.node(), attachment.incarnation(), attachment.mode());
         if (!ended.equals(attachment)) {
             draft.attachments.put(key(space, ended.node()), ended);
         }

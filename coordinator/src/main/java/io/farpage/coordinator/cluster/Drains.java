@@ -110,44 +110,38 @@ public final class Drains {
         if (space.deleting()) {
             return "the space is being deleted";
         }
-        boolean pulls = Pulls.isUnattended(draft, space);
-        if (!pulls && Repairs.writer(draft, space).isEmpty()) {
+        boolean unattended = Pulls.isUnattended(draft, space);
+        if (!unattended && Repairs.writer(draft, space).isEmpty()) {
             return attachedWithout(draft, space);
         }
         long joining =
                 held.stream().filter(extent -> extent.joining().isPresent()).count();
         if (joining > 0) {
-            return (pulls ? "%d are being copied by the nodes that they move to" : "%d are being copied")
-                    .formatted(joining);
+            return "%d are being copied by the nodes that they move to".formatted(joining);
         }
         return held.stream()
                 .filter(extent -> Repairs.needsHome(draft, space, extent))
                 .findFirst()
-                .map(extent -> pulls && !Pulls.hasSource(draft, extent)
-                        ? Pulls.withoutSource(draft, extent)
-                        : obstacle(draft, space, extent, pulls))
+                .map(extent -> Pulls.hasSource(draft, extent)
+                        ? obstacle(draft, space, extent)
+                        : "no home of the pages is alive")
                 .orElse(
-                        pulls
+                        unattended
                                 ? "its homes have not recorded that the node is dropped"
                                 : "the writer has not acknowledged that the node is dropped");
     }
 
-    private static String obstacle(Draft draft, Space space, Extent extent, boolean pulls) {
+    private static String obstacle(Draft draft, Space space, Extent extent) {
         NewHome home = new NewHome(draft, new Rooms(draft), extent, Repairs.kept(draft, extent), space.pageSize());
-        if (home.choose(node -> pulls && !Pulls.mayPull(draft, node)).isPresent()) {
-            return extent.homes().stream()
-                    .filter(each -> Absences.mayReturn(draft, each))
-                    .findFirst()
-                    .map(away ->
-                            "node '%s' has failed, and another takes its place unless it is back within repair.grace"
-                                    .formatted(away.node()))
-                    .orElse("the next home is being chosen");
+        if (home.choose(_ -> false).isEmpty()) {
+            return home.obstacle();
         }
-        return home.choose(_ -> false)
-                .map(old ->
-                        "no guest uses the space, and the agent of node '%s', which has room, is too old to copy pages by itself (it does not name the feature pull); update it, or attach a guest"
-                                .formatted(old.node()))
-                .orElseGet(home::obstacle);
+        return extent.homes().stream()
+                .filter(each -> Absences.mayReturn(draft, each))
+                .findFirst()
+                .map(away -> "node '%s' has failed, and another takes its place unless it is back within repair.grace"
+                        .formatted(away.node()))
+                .orElse("the next home is being chosen");
     }
 
     private static String attachedWithout(Draft draft, Space space) {
@@ -162,10 +156,6 @@ public final class Drains {
     }
 
     private static String exclusive(Draft draft, Space space, Attachment writer) {
-        if (!writer.mayRepair()) {
-            return "the agent of node '%s' is too old to copy pages (it does not name the feature repair); update it"
-                    .formatted(writer.node());
-        }
         return Fences.awaited(draft, space, writer).isEmpty()
                 ? "node '%s', which has the space attached, has failed and may still write to it; pages are copied when its lease runs again, or when another node has taken the space over"
                         .formatted(writer.node())

@@ -1,12 +1,10 @@
 package io.farpage.coordinator.cluster;
 
-import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.EventKind;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
-import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.NodeStatus;
@@ -18,20 +16,20 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Extents that a home joins which reads the pages from the others itself. While no node is attached to the space, no agent writes them, and an attachment
- * ends all pulls of its space in the change that records it, so no WRITE is missed by a home that is promoted. While a node is attached, a pull begins when that
- * node notes the pages that it writes; it copies these after the pull, and only then asks for the promotion.
+ * How homes that join extents get the pages: they pull them from the other homes. While no node is attached to the space, no
+ * agent writes them, and an attachment ends all pulls of its space in the change that records it, so no WRITE is missed by a
+ * home that is promoted. While a node is attached, a pull begins when that node notes the pages that it writes; it copies
+ * these after the pull, and only then asks for the promotion.
  */
 final class Pulls {
 
     private Pulls() {}
 
     /**
-     * A home that joins an extent and copies the pages itself.
+     * A home that joins an extent and may pull the pages.
      *
      * @param space id of the space
      * @param extent in the epoch of the pull
@@ -46,16 +44,20 @@ final class Pulls {
 
     /** All pulls of a space that are under way. */
     static Stream<Pull> of(Draft draft, Space space) {
-        boolean unattended = isUnattended(draft, space);
         return space.deleting()
                 ? Stream.empty()
                 : Drops.extents(draft, space).stream()
-                        .filter(extent -> unattended || isRunning(extent))
+                        .filter(Pulls::isRunning)
                         .flatMap(extent -> of(draft, space, extent).stream());
     }
 
     private static boolean isRunning(Extent extent) {
         return extent.pull().filter(PullState.RUNNING::equals).isPresent();
+    }
+
+    /** Whether the home that joins an extent waits for the word of the attached node. */
+    static boolean isAwaited(Extent extent) {
+        return extent.pull().filter(PullState.AWAITED::equals).isPresent();
     }
 
     private static Optional<Pull> of(Draft draft, Space space, Extent extent) {
@@ -79,15 +81,6 @@ final class Pulls {
         return draft.nodes.find(home.node()).filter(node -> node.poolId().equals(home.incarnation()));
     }
 
-    /** Whether a home may pull although a node is attached, which notes what it writes. */
-    static boolean isNoted(Draft draft, Attachment writer) {
-        return draft.nodes
-                .find(writer.node())
-                .filter(node -> node.incarnation().equals(writer.incarnation()))
-                .filter(node -> node.understands(Feature.PULL_ATTACHED))
-                .isPresent();
-    }
-
     /** The extents that the homes that join them may pull from now on, of those that the attached node names. */
     static Space allow(Draft draft, Space space, List<ExtentEpoch> named) {
         List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
@@ -95,7 +88,7 @@ final class Pulls {
         for (ExtentEpoch each : named) {
             int at = Drops.indexOf(after, space, each);
             Extent extent = Drops.inEpoch(after.get(at), space, each);
-            if (extent.pull().filter(PullState.AWAITED::equals).isPresent()) {
+            if (isAwaited(extent)) {
                 after.set(at, extent.withPull(PullState.RUNNING));
                 extent.joining().map(ExtentHome::node).ifPresent(begins::add);
             }
@@ -107,40 +100,16 @@ final class Pulls {
         return space;
     }
 
-    /** Whether a node can join an extent that no node is attached to. */
-    static boolean mayPull(Draft draft, String node) {
-        return draft.nodes
-                .find(node)
-                .filter(known -> known.status() == NodeStatus.ACTIVE && known.understands(Feature.PULL))
-                .isPresent();
-    }
-
-    /** Whether some home of an extent lives and grants reads to a node that is not attached. */
+    /** Whether some home of an extent lives, and so can grant reads to the one that joins. */
     static boolean hasSource(Draft draft, Extent extent) {
         return extent.homes().stream()
                 .flatMap(home -> owner(draft, home).stream())
-                .anyMatch(node -> node.status() != NodeStatus.FAILED && node.understands(Feature.PULL));
-    }
-
-    /** Why no home of an extent can be copied from, for people. */
-    static String withoutSource(Draft draft, Extent extent) {
-        String old = extent.homes().stream()
-                .flatMap(home -> owner(draft, home).stream())
-                .filter(node -> node.status() != NodeStatus.FAILED)
-                .map(Node::id)
-                .collect(Collectors.joining(", "));
-        return old.isEmpty()
-                ? "no home of the pages is alive"
-                : "the agent of node '%s' is too old to have pages copied that no guest uses (it does not name the feature pull); update it, or attach a guest"
-                        .formatted(old);
+                .anyMatch(node -> node.status() != NodeStatus.FAILED);
     }
 
     /** Whether the node that pulls an extent can do so no longer, or is to be emptied itself. */
     static boolean isDead(Draft draft, ExtentHome joining) {
-        return owner(draft, joining)
-                .filter(node -> mayPull(draft, node.id()))
-                .filter(node -> !Drains.isDraining(draft, node.id()))
-                .isEmpty();
+        return owner(draft, joining).filter(node -> Rooms.isUsable(draft, node)).isEmpty();
     }
 
     /** A node attaches: what joins is dropped, and its frames are zeroed once the node that pulled writes to them no longer. */
@@ -163,20 +132,20 @@ final class Pulls {
     /**
      * The extent that a node says it has pulled.
      *
-     * @throws ProblemException if the pull has ended since a node was attached to the space, the extent is in another epoch, or another home joins it
+     * @throws ProblemException if the space is being deleted, the extent is in another epoch, as after an attachment, or another home joins it
      */
     static Extent require(Draft draft, Space space, String node, Incarnation incarnation, ExtentEpoch named) {
         Node known = draft.requireNode(node, incarnation);
         List<Extent> extents = Drops.extents(draft, space);
         Extent extent = extents.get(Drops.indexOf(extents, space, named));
-        if (space.deleting() || (!isUnattended(draft, space) && extent.pull().isEmpty())) {
+        if (space.deleting()) {
             throw ProblemException.conflict(
-                    "attached",
-                    "space '%s' (id %d) is attached or being deleted, which has ended the pull of its pages by node '%s'"
-                            .formatted(space.name(), space.id(), node));
+                    "no-such-home",
+                    "node '%s' does not join space '%s' (id %d), which is being deleted"
+                            .formatted(node, space.name(), space.id()));
         }
         Drops.inEpoch(extent, space, named);
-        if (extent.pull().filter(PullState.AWAITED::equals).isPresent()) {
+        if (isAwaited(extent)) {
             throw ProblemException.conflict(
                     "not-begun",
                     "the pull of the extent at page %d of space '%s' has not begun: the node that writes the space has not allowed it"

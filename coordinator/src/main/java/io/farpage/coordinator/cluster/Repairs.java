@@ -24,7 +24,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,11 +33,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have failed. This class chooses a home that
- * joins; the attached node, the only writer, copies the pages and asks for the promotion, a compare-and-swap on the extent's epoch. Where no node is attached,
- * the home that joins does that itself ({@link Pulls}). An attached node that notes what it writes leaves the copying to that home as well, but for these pages. If a home joins in
- * place of one that is drained, the promotion drops that one in the same epoch, so an extent never has more homes than its space asks for. {@link Moves}
- * are the same for single extents. A pass is planned on a state that does not change, while other changes are made, and only what still fits is changed.
+ * Brings extents back to as many homes as their space was made with, and moves them away from nodes that are drained or have
+ * failed. This class chooses a home that joins, which pulls the pages ({@link Pulls}). The attached node, the only writer, then
+ * copies what it has written meanwhile and asks for the promotion, a compare-and-swap on the extent's epoch; where no node is
+ * attached, the end of the pull is the promotion. If a home joins in place of one that is drained, the promotion drops that one
+ * in the same epoch, so an extent never has more homes than its space asks for. {@link Moves} are the same for single extents.
+ * A pass is planned on a state that does not change, while other changes are made, and only what still fits is changed.
  * Thread-safe.
  */
 public final class Repairs {
@@ -51,9 +51,6 @@ public final class Repairs {
 
     /** Spaces that one pass changes. */
     private static final int SPACES_IN_A_PASS = 128;
-
-    /** A space in which a home could not pull is copied by the attached node for so long. */
-    static final Duration WITHOUT_PULLS = Duration.ofMinutes(1);
 
     /** A home that was dropped while it joined is not chosen for the same space before so long has passed. */
     static final Duration PAUSE = Duration.ofSeconds(5);
@@ -82,9 +79,6 @@ public final class Repairs {
 
     private long seenAt;
     private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
-
-    /** Spaces in which a home could not pull although a node is attached. */
-    private final Map<Long, Long> pullFailedAt = new ConcurrentHashMap<>();
 
     /** Spaces whose homes have not recorded a promotion yet, so that a rebuild might still take a replaced home for a source of pages. */
     private final Map<Long, Integer> settling = new ConcurrentHashMap<>();
@@ -235,7 +229,6 @@ public final class Repairs {
         }
         joined = now;
         failedAt.values().removeIf(at -> time.nanos() - at > PAUSE.toNanos());
-        pullFailedAt.values().removeIf(at -> time.nanos() - at > WITHOUT_PULLS.toNanos());
         tooLongAt.values().removeIf(at -> time.nanos() - at > LEFT_OUT.toNanos());
     }
 
@@ -247,13 +240,13 @@ public final class Repairs {
         if (space.deleting() || tooLongAt.containsKey(State.idKey(space.id())) || !needsChange(view, space)) {
             return Optional.empty();
         }
-        boolean pulls = Pulls.isUnattended(view, space);
         Optional<Attachment> writer = writer(view, space);
-        if (!pulls && writer.isEmpty()) {
+        boolean unattended = Pulls.isUnattended(view, space);
+        if (!unattended && writer.isEmpty()) {
             return Optional.empty();
         }
-        boolean noted = !pullFailedAt.containsKey(space.id())
-                && writer.filter(w -> Pulls.isNoted(view, w)).isPresent();
+        // A pull under a guest begins when the guest's agent notes what it writes.
+        PullState begins = unattended ? PullState.RUNNING : PullState.AWAITED;
         List<Extent> before = Drops.extents(view, space);
         List<Extent> after = new ArrayList<>(before);
         int left = JOINING_AT_ONCE
@@ -273,15 +266,14 @@ public final class Repairs {
                 continue;
             }
             List<ExtentHome> beside = beside(view, space, extent);
-            if (left <= 0 || !needsHome(space, extent, beside) || (pulls && !Pulls.hasSource(view, extent))) {
+            if (left <= 0 || !needsHome(space, extent, beside) || !Pulls.hasSource(view, extent)) {
                 continue;
             }
             Optional<String> target = move(view, space, extent).map(Move::to);
-            Optional<ExtentHome> home = new NewHome(view, rooms, extent, beside, space.pageSize())
-                    .choose(new Avoided(view, failed, pulls, target));
+            Optional<ExtentHome> home =
+                    new NewHome(view, rooms, extent, beside, space.pageSize()).choose(new Avoided(failed, target));
             if (home.isPresent()) {
-                boolean pulled = noted && Pulls.mayPull(view, home.get().node()) && Pulls.hasSource(view, extent);
-                after.set(i, pulled ? extent.joinByPull(home.get()) : extent.join(home.get()));
+                after.set(i, extent.join(home.get(), begins));
                 long bytes = extent.count() * space.pageSize();
                 rooms.take(home.get(), bytes);
                 places.put(home.get(), bytes);
@@ -297,26 +289,11 @@ public final class Repairs {
     }
 
     /** The nodes that a home must not join on. */
-    private record Avoided(Draft view, Set<String> failed, boolean pulls, Optional<String> target)
-            implements Predicate<String> {
+    private record Avoided(Set<String> failed, Optional<String> target) implements Predicate<String> {
         @Override
         public boolean test(String node) {
             return failed.contains(node)
-                    || (pulls && !Pulls.mayPull(view, node))
                     || target.filter(only -> !only.equals(node)).isPresent();
-        }
-
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof Avoided avoided
-                    && avoided.failed().equals(failed)
-                    && avoided.pulls() == pulls
-                    && avoided.target().equals(target);
-        }
-
-        @Override
-        public int hashCode() {
-            return Objects.hash(failed, pulls, target);
         }
     }
 
@@ -337,7 +314,7 @@ public final class Repairs {
 
     /**
      * Whether a home joins although enough homes stay, since a drain or move was cancelled, or the pages are lost; or although it is in the failure domain of one
-     * that stays, since it was to take the place of that one and another has failed; or although it is to pull the pages, and cannot.
+     * that stays, since it was to take the place of that one and another has failed; or although it cannot pull the pages, or nobody lets it begin.
      */
     private boolean isJoiningInVain(Draft draft, Space space, Extent extent) {
         if (extent.joining().isEmpty()) {
@@ -346,8 +323,8 @@ public final class Repairs {
         List<ExtentHome> staying = staying(draft, space, extent);
         Optional<String> domain = domain(draft, extent.joining().get());
         return extent.state() == ExtentState.LOST
-                || ((Pulls.isUnattended(draft, space) || isPulling(extent))
-                        && Pulls.isDead(draft, extent.joining().get()))
+                || (isPulling(extent) && Pulls.isDead(draft, extent.joining().get()))
+                || (Pulls.isUnattended(draft, space) && Pulls.isAwaited(extent))
                 || staying.size() >= space.copies()
                 || staying.stream().anyMatch(home -> domain(draft, home).equals(domain));
     }
@@ -403,7 +380,7 @@ public final class Repairs {
                         .isPresent();
     }
 
-    /** The node that copies pages of a space, if one is attached that can and whose lease runs. */
+    /** The only node that writes to a space, if one is attached so and its lease runs. */
     static Optional<Attachment> writer(Draft draft, Space space) {
         return Attachments.of(draft, space).stream()
                 .filter(Attachment::mayRepair)
@@ -420,7 +397,7 @@ public final class Repairs {
         });
     }
 
-    /** The writer has copied all pages: the joining homes of these extents are homes from now on. Of all or of none. */
+    /** The writer has copied all that it has noted: the joining homes of these extents are homes from now on. Of all or of none. */
     public void promote(String idOrName, String node, PromoteRequest request) {
         ledger.change(draft -> {
             Space space = Drops.requireWriter(draft, idOrName, node, request.incarnation());
@@ -429,7 +406,7 @@ public final class Repairs {
     }
 
     /**
-     * A node that joins an extent has copied all pages; or it gives up and is dropped. If no node is attached, its pool is a home from now on, and the frames of
+     * A node that joins an extent has pulled all pages; or it gives up and is dropped. If no node is attached, its pool is a home from now on, and the frames of
      * homes that it replaces stay as they are until {@link #settled}. Otherwise the attached node copies what it has written meanwhile.
      *
      * @return whether its pool is a home now
@@ -439,13 +416,6 @@ public final class Repairs {
         return ledger.change(draft -> {
             Space space = draft.requireSpace(Long.toString(report.space()));
             Extent extent = Pulls.require(draft, space, node, report.incarnation(), report.extent());
-            if (report.failure().isEmpty() && extent.pull().isEmpty()) {
-                promote(draft, space, List.of(report.extent()));
-                return true;
-            }
-            if (report.failure().isPresent() && extent.pull().isPresent()) {
-                pullFailedAt.put(space.id(), time.nanos());
-            }
             List<Extent> after = new ArrayList<>(Drops.extents(draft, space));
             after.set(
                     after.indexOf(extent),
@@ -453,6 +423,10 @@ public final class Repairs {
                             ? extent.withPull(PullState.DONE)
                             : extent.drop(extent.joining().orElseThrow()));
             draft.extents.put(State.idKey(space.id()), new State.Extents(after));
+            if (report.failure().isEmpty() && Pulls.isUnattended(draft, space)) {
+                promote(draft, space, List.of(report.extent()));
+                return true;
+            }
             draft.emit(EventKind.HOMES_CHANGED, Optional.of(node), space);
             return false;
         });

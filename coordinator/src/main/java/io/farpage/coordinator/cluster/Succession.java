@@ -62,14 +62,10 @@ final class Succession {
 
     /** The homes have cut off the incarnation that had an attachment: it is the heir's now. */
     static void pass(Draft draft, Space space, Attachment attachment) {
-        // Its copies to joining homes have ended with it.
+        // What it has noted for joining homes has ended with it.
         Attachments.remove(draft, space, attachment.node());
-        Attachment passed = new Attachment(
-                space.id(),
-                attachment.node(),
-                attachment.heir().orElseThrow(),
-                attachment.mode(),
-                attachment.repairs());
+        Attachment passed =
+                new Attachment(space.id(), attachment.node(), attachment.heir().orElseThrow(), attachment.mode());
         draft.attachments.put(Attachments.key(space, attachment.node()), passed);
         draft.emit(EventKind.GUEST_ADOPTED, Optional.of(passed.node()), space);
     }

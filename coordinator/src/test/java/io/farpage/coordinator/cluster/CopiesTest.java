@@ -8,7 +8,6 @@ import io.farpage.coordinator.model.CopyReport;
 import io.farpage.coordinator.model.Drain;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
-import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PullReport;
 import io.farpage.coordinator.model.Repair;
@@ -43,7 +42,7 @@ class CopiesTest {
     }
 
     private void register(String node, long incarnation) {
-        with.membership.register(node, Fixture.node(incarnation, 2 * SIZE).withFeatures(Feature.PULL));
+        with.membership.register(node, Fixture.node(incarnation, 2 * SIZE));
     }
 
     private Extent extent() {

@@ -4,10 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.farpage.coordinator.model.Attempt;
 import io.farpage.coordinator.model.EndpointRequest;
+import io.farpage.coordinator.model.Extent;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Gid;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.Node;
 import io.farpage.coordinator.model.PoolInfo;
+import io.farpage.coordinator.model.PromoteRequest;
+import io.farpage.coordinator.model.PullReport;
+import io.farpage.coordinator.model.PullRequest;
 import io.farpage.coordinator.model.QpEntry;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RegionRequest;
@@ -42,6 +47,25 @@ public final class Fixture {
         membership = new Membership(ledger, time, LEASE, Duration.ofSeconds(5));
         links = new Links(ledger);
         spaces = new Spaces(ledger, time, new Heat(), true);
+    }
+
+    /** All pages of these extents come to the homes that join: node w notes what it writes, and the homes pull. */
+    void pull(Repairs repairs, String space, Incarnation writer, List<ExtentEpoch> joined) {
+        repairs.allowPulls(space, "w", new PullRequest(writer, joined));
+        for (Extent extent : spaces.extents(space).extents()) {
+            if (joined.contains(ExtentEpoch.of(extent))) {
+                long id = spaces.extents(space).space().id();
+                Node to = membership.node(extent.joining().orElseThrow().node()).orElseThrow();
+                repairs.pulled(to.id(), new PullReport(to.incarnation(), id, ExtentEpoch.of(extent), Optional.empty()));
+                repairs.settled(id);
+            }
+        }
+    }
+
+    /** As {@link #pull}; then the writer has copied what it has noted, and has the homes promoted. */
+    void promote(Repairs repairs, String space, Incarnation writer, List<ExtentEpoch> joined) {
+        pull(repairs, space, writer, joined);
+        repairs.promote(space, "w", new PromoteRequest(writer, joined));
     }
 
     /** What is found by an index is what a look at all rows finds. */

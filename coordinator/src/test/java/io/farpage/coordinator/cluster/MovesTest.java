@@ -99,7 +99,7 @@ class MovesTest {
     }
 
     private void promote() {
-        repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(ExtentEpoch.of(first()))));
+        with.promote(repairs, "vm", WRITER, List.of(ExtentEpoch.of(first())));
     }
 
     private void drop(String node) {
@@ -210,6 +210,7 @@ class MovesTest {
         begin("h1", "h2");
         repairs.step();
         ExtentEpoch copied = ExtentEpoch.of(first());
+        with.pull(repairs, "vm", WRITER, List.of(copied));
         with.restart();
         Repairs restarted = new Repairs(with.ledger, with.time, new Moves(with.time), Duration.ZERO);
         assertThrows(
@@ -243,8 +244,11 @@ class MovesTest {
         begin("h1", "h3");
         repairs.step();
         assertEquals(Optional.of("h3"), joining());
+        ExtentEpoch copied = ExtentEpoch.of(first());
+        with.pull(repairs, "vm", WRITER, List.of(copied));
         failAllBut("h1", "h3", "h4", "w");
-        assertThrows(ProblemException.class, this::promote);
+        assertThrows(
+                ProblemException.class, () -> repairs.promote("vm", "w", new PromoteRequest(WRITER, List.of(copied))));
         later(INTERVAL);
         later(INTERVAL);
         assertEquals(Optional.of("h4"), joining());
@@ -285,7 +289,7 @@ class MovesTest {
                 .filter(extent -> extent.joining().isPresent())
                 .map(ExtentEpoch::of)
                 .toList();
-        repairs.promote("vm", "w", new PromoteRequest(WRITER, joined));
+        with.promote(repairs, "vm", WRITER, joined);
         repairs.step();
         assertCounts(4, 4, 0);
         assertEquals(
@@ -327,7 +331,7 @@ class MovesTest {
                 .map(ExtentEpoch::of)
                 .toList();
         if (!joined.isEmpty()) {
-            repairs.promote("vm", "w", new PromoteRequest(WRITER, joined));
+            with.promote(repairs, "vm", WRITER, joined);
             new Drops(with.ledger)
                     .acknowledge(
                             "vm",
@@ -439,7 +443,7 @@ class MovesTest {
                     .filter(extent -> extent.joining().isPresent())
                     .map(ExtentEpoch::of)
                     .toList();
-            repairs.promote("vm", "w", new PromoteRequest(WRITER, joined));
+            with.promote(repairs, "vm", WRITER, joined);
             repairs.step();
         }
         long moved = extents().stream()

@@ -11,7 +11,6 @@ import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
 import io.farpage.coordinator.model.ExtentState;
-import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
@@ -103,7 +102,7 @@ class PullsModelTest {
 
     private void start(String id) {
         Incarnation incarnation = new Incarnation(nextIncarnation++);
-        with.membership.register(id, Fixture.node(incarnation.value(), POOL).withFeatures(Feature.PULL));
+        with.membership.register(id, Fixture.node(incarnation.value(), POOL));
         agents.put(id, new Agent(id, incarnation));
     }
 
@@ -375,14 +374,6 @@ class PullsModelTest {
                     assertTrue(has(home), () -> "the memory of a home is gone: " + extent);
                     assertEquals(newest.get(space.id()), read(home), () -> home + " of " + extent);
                 }
-                if (!isAttached(space)) {
-                    assertTrue(
-                            extent.joining()
-                                    .flatMap(home -> with.membership.node(home.node()))
-                                    .filter(node -> !node.understands(Feature.PULL))
-                                    .isEmpty(),
-                            extent::toString);
-                }
             }
         }
         for (Node node : with.ledger.state().nodes().values()) {
@@ -393,7 +384,7 @@ class PullsModelTest {
 
     private void run(long seed) {
         random = new SplittableRandom(seed);
-        with.membership.register("w", Fixture.node(writer.value(), 0).withFeatures(Feature.PULL_ATTACHED));
+        with.membership.register("w", Fixture.node(writer.value(), 0));
         HOMES.forEach(this::start);
         create();
         create();

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.ExtentHome;
-import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.HostedPull;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PromoteRequest;
@@ -39,12 +38,11 @@ class PullsUnderAGuestTest {
     private final Hosting hosting = new Hosting(with.ledger, new Grants(with.ledger));
 
     /** Homes h1 to h3, and a guest on node w whose pages live on h1, which is drained. */
-    private void drain(Feature... ofTheWriter) {
+    private void drain() {
         for (String node : List.of("h1", "h2", "h3")) {
-            with.membership.register(
-                    node, Fixture.node(incarnation(node).value(), POOL).withFeatures(Feature.PULL));
+            with.membership.register(node, Fixture.node(incarnation(node).value(), POOL));
         }
-        with.membership.register("w", Fixture.node(WRITER.value(), 0).withFeatures(ofTheWriter));
+        with.membership.register("w", Fixture.node(WRITER.value(), 0));
         with.spaces.create(
                 new SpaceRequest("vm", 8L * PAGE, OptionalInt.empty(), Optional.of(List.of("h1"))).withReplicas(1));
         attachments.attach("vm", "w", new AttachRequest(WRITER, AttachMode.EXCLUSIVE));
@@ -95,7 +93,7 @@ class PullsUnderAGuestTest {
 
     @Test
     void shouldListThePullOnlyWhileItIsAllowedAndNotDone() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         String to = joining();
         assertEquals(Optional.of(PullState.AWAITED), first().pull());
         assertEquals(List.of(), pulls(to), "the writer may have WRITEs under way that it has not noted");
@@ -114,7 +112,7 @@ class PullsUnderAGuestTest {
 
     @Test
     void shouldPromoteNoHomeThatIsStillPulling() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         assertTrue(refusedAs("no-such-home", this::promote));
         allow();
         assertTrue(refusedAs("no-such-home", this::promote));
@@ -122,14 +120,14 @@ class PullsUnderAGuestTest {
 
     @Test
     void shouldTakeNoReportOfAPullThatWasNotAllowed() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         assertTrue(refusedAs("not-begun", () -> report(joining(), Optional.empty())));
         assertEquals(Optional.of(PullState.AWAITED), first().pull());
     }
 
     @Test
     void shouldStayDoneWhenAllowedOrReportedAgain() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         String to = joining();
         allow();
         report(to, Optional.empty());
@@ -139,15 +137,8 @@ class PullsUnderAGuestTest {
     }
 
     @Test
-    void shouldHaveTheWriterCopyAllPagesIfItDoesNotNoteItsWrites() {
+    void shouldHaveAnotherNodeJoinAfterAPullHasFailed() {
         drain();
-        assertEquals(Optional.empty(), first().pull());
-        promote();
-    }
-
-    @Test
-    void shouldHaveTheWriterCopyAllPagesAfterAPullHasFailed() {
-        drain(Feature.PULL_ATTACHED);
         String to = joining();
         allow();
         report(to, Optional.of("no page has come"));
@@ -155,12 +146,29 @@ class PullsUnderAGuestTest {
         with.time.advance(Duration.ofSeconds(2));
         repairs.step();
         assertTrue(!joining().equals(to), "another node joins: " + joining());
-        assertEquals(Optional.empty(), first().pull());
+        assertEquals(Optional.of(PullState.AWAITED), first().pull());
+    }
+
+    /** The home may still be reached by the writer, and not by the coordinator, which hands on the grant of a pull. */
+    @Test
+    void shouldLetNoHomeJoinWhenTheOnlyHomeHasFailed() {
+        drain();
+        drains.cancel("h1");
+        repairs.step();
+        with.time.advance(Fixture.LEASE.plusSeconds(1));
+        List.of("h2", "h3").forEach(node -> with.membership.heartbeat(node, incarnation(node)));
+        with.membership.heartbeat("w", WRITER);
+        with.membership.expire();
+        with.time.advance(Repairs.PAUSE.plusSeconds(1));
+        assertEquals(0, repairs.step());
+        assertTrue(
+                drains.of("h1").reasons().stream().anyMatch(text -> text.contains("no home of the pages is alive")),
+                () -> drains.of("h1").toString());
     }
 
     @Test
     void shouldDropAHomeThatPullsWhenItsLeaseRunsOut() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         String to = joining();
         allow();
         with.time.advance(Fixture.LEASE.plusSeconds(1));
@@ -175,7 +183,7 @@ class PullsUnderAGuestTest {
 
     @Test
     void shouldEndThePullWithTheAttachment() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         String to = joining();
         Extent before = first();
         allow();
@@ -189,7 +197,7 @@ class PullsUnderAGuestTest {
 
     @Test
     void shouldKeepHowFarAPullHasComeOverARestart() {
-        drain(Feature.PULL_ATTACHED);
+        drain();
         allow();
         Extent before = first();
         with.restart();

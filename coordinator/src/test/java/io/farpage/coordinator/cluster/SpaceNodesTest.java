@@ -179,7 +179,7 @@ class SpaceNodesTest {
 
     @Test
     void shouldNeedEveryFeatureOfASpaceOnItsOwn() {
-        assertEquals(List.of("encryption", "replicas", "repair", "pull", "pull-attached"), Feature.words());
+        assertEquals(List.of("encryption", "replicas"), Feature.words());
         AttachRequest none =
                 new AttachRequest(new Incarnation(2), AttachMode.SHARED, Optional.empty(), Optional.empty());
         for (Feature feature : Feature.values()) {

@@ -24,6 +24,7 @@ import io.farpage.coordinator.model.ExtentState;
 import io.farpage.coordinator.model.Hosted;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeReport;
+import io.farpage.coordinator.model.PullState;
 import io.farpage.coordinator.model.Release;
 import io.farpage.coordinator.model.Seen;
 import io.farpage.coordinator.model.Space;
@@ -157,7 +158,7 @@ class RebuildTest {
 
     @Test
     void shouldTakeAJoiningHomeForNoSourceOfPages() {
-        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0));
+        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0), PullState.RUNNING);
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", joining))));
         rebuild.report("b", report("b", List.of(space(5, "vm", joining))));
@@ -174,7 +175,7 @@ class RebuildTest {
 
     @Test
     void shouldLoseAnExtentOfWhichOnlyAJoiningHomeIsLeft() {
-        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0));
+        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0), PullState.RUNNING);
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", report("b", List.of(space(5, "vm", joining))));
         rebuild.finish(Set.of("a"));
@@ -184,7 +185,7 @@ class RebuildTest {
 
     @Test
     void shouldWaitForAHomeThatHasJoinedAndMayHaveBeenPromoted() {
-        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0));
+        Extent joining = new Extent(0, 4, List.of(home("a", 0)), ExtentState.OK).join(home("b", 0), PullState.RUNNING);
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", report("a", List.of(space(5, "vm", joining))));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("b"));
@@ -336,7 +337,7 @@ class RebuildTest {
     @Test
     void shouldWaitForTheHomeThatJoinedBeforeTheOnlyKnownCopyWasDropped() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        Extent joined = extent(1, Optional.empty(), home("c", 8)).join(home("d", 0));
+        Extent joined = extent(1, Optional.empty(), home("c", 8)).join(home("d", 0), PullState.RUNNING);
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, space(5, "vm", joined)));
         rebuild.report("c", releasing(Optional.of(false), false));
         assertEquals(List.of("d"), rebuild.status().missing());

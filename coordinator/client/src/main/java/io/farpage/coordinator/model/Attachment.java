@@ -10,7 +10,6 @@ import java.util.Optional;
  * @param node which works with it
  * @param incarnation of the node
  * @param mode alone or beside others
- * @param repairs whether its agent understands {@link Feature#REPAIR}; empty for one that is older
  * @param heir a later incarnation of the node, which has adopted the guest: the attachment passes to it once the homes have cut this one off
  */
 public record Attachment(
@@ -18,25 +17,19 @@ public record Attachment(
         @JsonProperty(required = true) String node,
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) AttachMode mode,
-        Optional<Boolean> repairs,
         Optional<Incarnation> heir) {
     /** Of an incarnation that runs. */
-    public Attachment(long space, String node, Incarnation incarnation, AttachMode mode, Optional<Boolean> repairs) {
-        this(space, node, incarnation, mode, repairs, Optional.empty());
-    }
-
-    /** Of an agent that copies no extents. */
     public Attachment(long space, String node, Incarnation incarnation, AttachMode mode) {
         this(space, node, incarnation, mode, Optional.empty());
     }
 
-    /** Whether homes may join extents of the space, since this node, which has it exclusively, copies the pages to them. */
+    /** Whether homes may join extents of the space, since this node, the only one that writes to it, notes what it writes. */
     public boolean mayRepair() {
-        return mode == AttachMode.EXCLUSIVE && repairs.orElse(false) && heir.isEmpty();
+        return mode == AttachMode.EXCLUSIVE && heir.isEmpty();
     }
 
     /** The same, to be passed on to a later incarnation. */
     public Attachment withHeir(Incarnation later) {
-        return new Attachment(space, node, incarnation, mode, repairs, Optional.of(later));
+        return new Attachment(space, node, incarnation, mode, Optional.of(later));
     }
 }

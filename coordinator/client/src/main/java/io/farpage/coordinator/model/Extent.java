@@ -17,9 +17,9 @@ import java.util.stream.Stream;
  * @param state whether they can still be had
  * @param epoch how often the homes have changed; empty until the first change
  * @param dropped former homes, whose frames are not reused before the attached node has acknowledged the epoch or is gone; empty if there are none
- * @param joining a home that the attached node copies the pages to; it gets every WRITE, is never read from, and becomes one of the homes by {@link #promote}.
- *     Exists only while a node is attached that can copy; empty if there is none
- * @param pull how far the joining home has come with copying the pages itself; empty if no home joins, if the attached node copies all pages, or if no node is attached
+ * @param joining a home that pulls the pages from the homes, is never read from, and becomes one of them by {@link #promote}; empty
+ *     if there is none
+ * @param pull how far the joining home has come; empty if none joins
  */
 public record Extent(
         @JsonProperty(required = true) long firstPage,
@@ -36,7 +36,8 @@ public record Extent(
         homes = List.copyOf(homes);
         Check.range("homes: number of elements", homes.size(), 1, 16);
         dropped = dropped.map(List::copyOf).filter(former -> !former.isEmpty());
-        pull = joining.isEmpty() ? Optional.empty() : pull;
+        // A row that does not say it was written when the attached node copied all pages.
+        pull = joining.isEmpty() ? Optional.empty() : pull.or(() -> Optional.of(PullState.AWAITED));
     }
 
     /** An extent whose homes have never changed. */
@@ -72,7 +73,7 @@ public record Extent(
         return Stream.concat(targets(), droppedHomes().stream().map(DroppedHome::home));
     }
 
-    /** All places that the attached node writes to: the homes and the one that joins. */
+    /** All places that the attached node writes to in the end: the homes and the one that joins. */
     public Stream<ExtentHome> targets() {
         return Stream.concat(homes.stream(), joining.stream());
     }
@@ -87,15 +88,9 @@ public record Extent(
         return new Extent(firstPage, count, homes, other, epoch, dropped, joining, pull);
     }
 
-    /** The same in the next epoch, with a home that the attached node copies the pages to. */
-    public Extent join(ExtentHome fresh) {
-        return new Extent(firstPage, count, homes, state, next(), dropped, Optional.of(fresh), Optional.empty());
-    }
-
-    /** The same in the next epoch, with a home that copies the pages itself once the attached node notes what it writes. */
-    public Extent joinByPull(ExtentHome fresh) {
-        return new Extent(
-                firstPage, count, homes, state, next(), dropped, Optional.of(fresh), Optional.of(PullState.AWAITED));
+    /** The same in the next epoch, with a home that joins. */
+    public Extent join(ExtentHome fresh, PullState begins) {
+        return new Extent(firstPage, count, homes, state, next(), dropped, Optional.of(fresh), Optional.of(begins));
     }
 
     /** The same in the same epoch, with a joining home that has come so far. */
@@ -104,7 +99,7 @@ public record Extent(
     }
 
     /**
-     * The same in the next epoch, after the attached node has copied all pages to the home that joins, which is one of the homes from now on.
+     * The same in the next epoch. The home that joins has all pages, and is one of the homes from now on.
      *
      * @param replaced homes in whose place it is; their frames stay reserved until {@link #acknowledged}
      */

@@ -22,7 +22,6 @@ import java.util.Optional;
  * @param leaseExpiry when its lease runs out if no heartbeat comes; empty once it has failed
  * @param registeredAt when this incarnation first registered
  * @param domain failure domain, if it is not the node itself
- * @param features what its agent does as a home, by {@link Feature#word}; none when left out
  */
 public record Node(
         @JsonProperty(required = true) String id,
@@ -38,15 +37,13 @@ public record Node(
         @JsonProperty(required = true) NodeStatus status,
         Optional<Instant> leaseExpiry,
         @JsonProperty(required = true) Instant registeredAt,
-        Optional<String> domain,
-        Optional<List<String>> features) {
+        Optional<String> domain) {
 
     /** Checks the id and copies the lists. */
     public Node {
         checkId(id);
         devices = List.copyOf(devices);
         transports = List.copyOf(transports);
-        features = features.map(List::copyOf);
     }
 
     /** A node that is a failure domain of its own. */
@@ -78,7 +75,6 @@ public record Node(
                 status,
                 leaseExpiry,
                 registeredAt,
-                Optional.empty(),
                 Optional.empty());
     }
 
@@ -98,18 +94,12 @@ public record Node(
                 said.status().orElse(NodeStatus.ACTIVE),
                 Optional.empty(),
                 registeredAt,
-                said.domain(),
-                said.features());
+                said.domain());
     }
 
     /** What fails together with it: its domain, or the node alone. */
     public String failureDomain() {
         return domain.orElse(id);
-    }
-
-    /** Whether its agent does something as a home. */
-    public boolean understands(Feature feature) {
-        return features.filter(words -> words.contains(feature.word())).isPresent();
     }
 
     /** The pool, as extents and releases name it: the incarnation that made it. */
@@ -133,8 +123,7 @@ public record Node(
                 other,
                 leaseExpiry,
                 registeredAt,
-                domain,
-                features);
+                domain);
     }
 
     /** The same with another lease expiry. */
@@ -153,8 +142,7 @@ public record Node(
                 status,
                 other,
                 registeredAt,
-                domain,
-                features);
+                domain);
     }
 
     /**

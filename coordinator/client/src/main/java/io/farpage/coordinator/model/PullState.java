@@ -4,17 +4,17 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Locale;
 
 /**
- * How far a home has come that joins an extent of an attached space and copies the pages from the other homes itself. The attached node, the only writer, notes
- * the pages that it writes from before the copy begins until the copy is done, and then copies these alone.
+ * How far a home that joins an extent has come with pulling the pages from the other homes. Where a node is attached, the only
+ * writer, it notes the pages that it writes from before the pull begins until it is done, and then copies these.
  */
 public enum PullState {
     /** The attached node does not note what it writes yet. */
     @JsonProperty("awaited")
     AWAITED,
-    /** The attached node notes what it writes, and the home that joins copies the pages. */
+    /** The home pulls the pages: no node is attached, or the attached one notes what it writes. */
     @JsonProperty("running")
     RUNNING,
-    /** The home that joins has copied all pages, and copies none in this epoch or a later one. */
+    /** The home has pulled all pages, and pulls none in this epoch or a later one. */
     @JsonProperty("done")
     DONE;
 

@@ -1,7 +1,6 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -20,7 +19,6 @@ import java.util.Optional;
  * @param status joining, active (when left out) or leaving; failed is for the coordinator to say
  * @param domain failure domain, for the placement of copies; the node itself when left out
  * @param adopts ids of the spaces whose guests the process before has left running and this one takes over; at most 4096, none when left out
- * @param features what the agent does as a home, by {@link Feature#word}; words that this program does not know count for nothing, none when left out
  */
 public record Registration(
         @JsonProperty(required = true) Incarnation incarnation,
@@ -34,18 +32,14 @@ public record Registration(
         Optional<LinkKey> linkKey,
         Optional<NodeStatus> status,
         Optional<String> domain,
-        Optional<List<Long>> adopts,
-        Optional<List<String>> features) {
+        Optional<List<Long>> adopts) {
 
     private static final int MOST_ADOPTED = 4096;
-    private static final int MOST_FEATURES = 64;
 
     /** Checks the fields. */
     public Registration {
         adopts = adopts.map(List::copyOf);
         Check.range("adopts: number of elements", adopts.map(List::size).orElse(0), 0, MOST_ADOPTED);
-        features = features.map(List::copyOf);
-        Check.range("features: number of elements", features.map(List::size).orElse(0), 0, MOST_FEATURES);
         Check.notBlank("hostname", hostname);
         Addresses.checkOptional("address", address);
         Check.range("cpus", cpus, 1, 65536);
@@ -85,26 +79,7 @@ public record Registration(
                 linkKey,
                 status,
                 domain,
-                Optional.empty(),
                 Optional.empty());
-    }
-
-    /** The same, of an agent that does more as a home. */
-    public Registration withFeatures(Feature... understood) {
-        return new Registration(
-                incarnation,
-                hostname,
-                address,
-                cpus,
-                memoryBytes,
-                devices,
-                pool,
-                transports,
-                linkKey,
-                status,
-                domain,
-                adopts,
-                Optional.of(Arrays.stream(understood).map(Feature::word).toList()));
     }
 
     /** The same, which adopts the guests of spaces. */
@@ -121,8 +96,7 @@ public record Registration(
                 linkKey,
                 status,
                 domain,
-                spaces.isEmpty() ? Optional.empty() : Optional.of(spaces),
-                features);
+                spaces.isEmpty() ? Optional.empty() : Optional.of(spaces));
     }
 
     /** Of a node that is a failure domain of its own. */
@@ -175,7 +149,6 @@ public record Registration(
                 linkKey,
                 Optional.of(other),
                 domain,
-                adopts,
-                features);
+                adopts);
     }
 }

@@ -14,8 +14,7 @@ import java.util.Optional;
 /** What this node asks the coordinator of spaces by their id. Thread-safe. */
 final class SpaceRequests {
     /** What this agent does with spaces that have it. A new feature is added with the code that understands it. */
-    private static final List<String> UNDERSTOOD =
-            List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word(), Feature.REPAIR.word());
+    private static final List<String> UNDERSTOOD = List.of(Feature.ENCRYPTION.word(), Feature.REPLICAS.word());
 
     private final CoordinatorClient coordinator;
     private final String node;

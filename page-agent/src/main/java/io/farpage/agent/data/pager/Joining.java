@@ -5,23 +5,25 @@ import io.farpage.agent.data.shard.FetchStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A home that joins an extent, as one pager sees it. The home may pull the pages from the other homes first; the pager notes those whose WRITE began before that was done,
- * since the home may have read them too early. As soon as the home can be reached after that, it gets every WRITE that the homes of the extent get, and the
- * pages that it may lack and no WRITE brings are copied to it. A bit for each page says whether the home may still lack what the other homes have. When no bit is left, a
- * WRITE counts as completed only if this home has completed it, too, and the home may be promoted. Guests never read from it. The shard's thread only.
+ * A home that joins an extent, as one pager sees it. The home pulls the pages from the other homes; the pager notes those
+ * whose WRITE began before that was done, since the home may have read them too early. As soon as the home can be reached
+ * after that, it gets every WRITE that the homes of the extent get, and the noted pages that no WRITE brings are copied to
+ * it. A bit for each page says whether the home may still lack what the other homes have. When no bit is left, a WRITE
+ * counts as completed only if this home has completed it, too, and the home may be promoted. Guests never read from it. The
+ * shard's thread only.
  */
 final class Joining {
     /** How far the home has come. */
     enum State {
-        /** It is to copy the pages itself, and gets no WRITE. */
+        /** It pulls the pages, or waits until it may, and gets no WRITE. */
         PULLING,
-        /** It has copied what it copies itself, cannot be reached yet, and gets no WRITE. */
+        /** It has pulled the pages, cannot be reached yet, and gets no WRITE. */
         WAITING,
-        /** It gets every WRITE, and pages are copied to it. */
+        /** It gets every WRITE, and the noted pages are copied to it. */
         COPYING,
         /** It has what the other homes have. */
         READY,
-        /** It has missed a WRITE or a copy, and is to be dropped. */
+        /** It has missed a WRITE or a copy, or pulls what this pager has not noted, and is to be dropped. */
         FAILED
     }
 
@@ -35,14 +37,10 @@ final class Joining {
     private long epoch;
     private SpaceMap.Pull pull;
     private State state;
-    /** Whether this pager has noted all WRITEs since before the pull began. */
-    private boolean notesAll;
-    /** Whether WRITEs that were under way in the beginning are noted. */
+    /** Whether WRITEs that were under way in the beginning are noted, and so all. */
     private boolean notes;
     /** The page up to which they are noted. */
     private int notedUntil;
-    /** Whether the home has been one that pulls pages, so that its frames may hold earlier versions. */
-    private boolean pulls;
     /** By page from the first on: which of them the home may lack. */
     private final PageSet lacking;
 
@@ -68,9 +66,8 @@ final class Joining {
         epoch = map.epoch(extent);
         since = now;
         pull = map.pull(extent);
-        pulls = pull != SpaceMap.Pull.NONE;
-        state = pull == SpaceMap.Pull.NONE || pull == SpaceMap.Pull.DONE ? State.WAITING : State.PULLING;
-        notesAll = pull == SpaceMap.Pull.AWAITED;
+        // The pull of a home that another pager let begin, as that of an agent that was killed, may have missed WRITEs.
+        state = pull == SpaceMap.Pull.AWAITED ? State.PULLING : State.FAILED;
         lacking = new PageSet(end - first);
         left.add(end - first);
     }
@@ -90,9 +87,9 @@ final class Joining {
 
     private void follow(SpaceMap.Pull latest, long now) {
         pull = latest;
-        pulls |= pull != SpaceMap.Pull.NONE;
-        // If the home pulls before all WRITEs are noted, one of them may have ended unseen: all pages are copied.
-        notesAll &= notes || pull == SpaceMap.Pull.AWAITED;
+        if (!notes && pull != SpaceMap.Pull.AWAITED) {
+            fail(); // a WRITE may have ended unseen
+        }
         if (state == State.PULLING && pull == SpaceMap.Pull.DONE) {
             state = State.WAITING;
             since = now;
@@ -106,7 +103,7 @@ final class Joining {
 
     /** Whether WRITEs that were under way when the home was first seen are still to be noted. */
     boolean mustNote() {
-        return notesAll && !notes;
+        return state == State.PULLING && !notes;
     }
 
     /** The first page whose WRITE is still to be noted if it is under way. */
@@ -123,14 +120,9 @@ final class Joining {
         notes = page == end;
     }
 
-    /** Whether its frames may hold earlier versions of pages, because it has pulled them. */
-    boolean hasPulled() {
-        return pulls;
-    }
-
     /** A WRITE to the other homes begins, or is under way: the home may read these pages before it, and lack them. */
     void note(int page, int count) {
-        if (notesAll && !isWritten()) {
+        if (!isWritten()) {
             for (int i = page - first; i < page - first + count; i++) {
                 lacking.add(i);
             }
@@ -198,12 +190,9 @@ final class Joining {
         return new CopyProgress(origin, epoch, left);
     }
 
-    /** From now on the home gets every WRITE; it may lack the pages that were noted while it pulled, or all. */
+    /** From now on the home gets every WRITE; it may lack the pages that were noted while it pulled. */
     void begin() {
         state = State.COPYING;
-        if (!notes) {
-            lacking.addAll();
-        }
         left.add(lacking.size() - left.get());
         cursor = 0;
         told = false;

@@ -150,7 +150,7 @@ public final class Pager implements DutyCycle {
         table = context.newTable(guest.written());
         memory = new AddressSpace(context, guest.uffd(), layout, table, context.isShared());
         children = new Children(memory);
-        repair = new Repair(memory, children);
+        repair = new Repair(memory);
         Installer installer = new Installer(memory, children);
         arrivals = new Arrivals(memory, installer);
         residency = new Residency(memory, installer, arrivals, children);

@@ -6,12 +6,15 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies the pages of an extent to the home that joins it, all or those that the home may lack after it has pulled the others: all that a home alone may be asked for
- * later, so those that are not resident and those that are clean. A run of pages is read from a home to staging frames and written to the joining home. Meanwhile its pages are marked as {@link
- * PageTable#WRITING}, so no write-back of them begins, and a page that is being written back is not copied before that has ended: a copy never
- * overtakes a WRITE. Pages that are resident and dirty reach the home by the WRITE that evicts them; zeros are what it joins with, unless they are sealed.
+ * Brings a home that joins an extent up to date: notes the WRITEs that are under way before the home pulls the pages, and
+ * copies the pages to it that it may lack after that. A run of pages is read from a home to staging frames and written to
+ * the joining home. Meanwhile its pages are marked as {@link PageTable#WRITING}, so no write-back of them begins, and a page
+ * that is being written back is not copied before that has ended: a copy never overtakes a WRITE. Every noted page is
+ * copied, in whatever state it is now, since the home may have an earlier version even of a page that is zeros now, or of
+ * one that becomes zeros without a WRITE.
  *
- * <p>Few runs are copied at a time, at a rate that {@link Mirroring#repairBytesPerSecond} gives. The shard's thread only; allocates nothing.
+ * <p>Few runs are copied at a time, at a rate that {@link Mirroring#repairBytesPerSecond} gives. The shard's thread only;
+ * allocates nothing.
  */
 final class Repair {
     /** Runs that are copied at a time. */
@@ -27,14 +30,11 @@ final class Repair {
     private static final long BURST_NANOS = 10_000_000L;
 
     private final PageTable table;
-    private final Children children;
-    private final boolean isShared;
     private final Homes homes;
     private final WrittenHomes writtenHomes;
     private final JoiningHomes joinings;
     private final Transfers transfers;
     private final Staging staging;
-    private final Sealing sealing;
     private final PagerCounters counters;
     private final LongSupplier clock;
     private final int maxRun;
@@ -60,17 +60,14 @@ final class Repair {
     }
 
     /** @param memory of the VMM */
-    Repair(AddressSpace memory, Children children) {
-        this.children = children;
+    Repair(AddressSpace memory) {
         table = memory.table();
         PagerContext context = memory.context();
-        isShared = context.isShared();
         homes = context.homes();
         writtenHomes = context.writtenHomes();
         joinings = homes.joinings();
         transfers = context.transfers();
         staging = context.staging();
-        sealing = context.sealing();
         counters = context.counters();
         clock = context.clock();
         nanosPerByte = 1e9 / homes.mirroring().repairBytesPerSecond();
@@ -237,7 +234,7 @@ final class Repair {
             if (table.has(page, PageTable.WRITING)) {
                 continue;
             }
-            if (!isNeeded(joining, page)) {
+            if (!isNeeded(page)) {
                 joining.has(page, 1);
                 continue;
             }
@@ -254,23 +251,12 @@ final class Repair {
     }
 
     private boolean isCopied(Joining joining, int page) {
-        return joining.lacks(page) && !table.has(page, PageTable.WRITING) && isNeeded(joining, page);
+        return joining.lacks(page) && !table.has(page, PageTable.WRITING) && isNeeded(page);
     }
 
-    /** Whether a home may be asked for the version of a page that it has now. */
-    private boolean isNeeded(Joining joining, int page) {
-        int state = table.state(page);
-        if (joining.hasPulled()) {
-            // The home may have an earlier version even of a page that is zeros now, or of one that becomes zeros
-            // without a WRITE.
-            return state != PageTable.LOST;
-        }
-        boolean atHome = state == PageTable.REMOTE || state == PageTable.FETCHING || state == PageTable.CLEAN;
-        // Later attachments open what the homes have of a page that was sealed as zeros.
-        boolean sealedZeros = state == PageTable.ZERO && sealing.isSealed(page);
-        // A private child may lack a page that its parent has changed since.
-        boolean forChildren = (!isShared || !children.isEmpty()) && table.has(page, PageTable.HAS_REMOTE_COPY);
-        return atHome || sealedZeros || forChildren;
+    /** Whether the homes have a version of a page: one that all of them have lost is as lost at the joining home. */
+    private boolean isNeeded(int page) {
+        return table.state(page) != PageTable.LOST;
     }
 
     private int start(Joining joining, int page, int most) {

@@ -32,9 +32,9 @@ public final class SpaceMap {
 
     private static final Copy[] NO_COPIES = {};
 
-    /** How far a home that joins has come with copying the pages from the other homes itself. */
+    /** How far a home that joins has come with pulling the pages from the other homes. */
     public enum Pull {
-        /** It copies none; the pager copies all. */
+        /** No home joins. */
         NONE,
         /** It begins when the pager notes the pages that it writes. */
         AWAITED,

@@ -9,7 +9,6 @@ import io.farpage.coordinator.model.AttachRequest;
 import io.farpage.coordinator.model.DropRequest;
 import io.farpage.coordinator.model.Extent;
 import io.farpage.coordinator.model.ExtentEpoch;
-import io.farpage.coordinator.model.Feature;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.PoolInfo;
 import io.farpage.coordinator.model.PullState;
@@ -88,17 +87,16 @@ class AllowedPullsTest {
                 .register(
                         node,
                         new Registration(
-                                        incarnation,
-                                        "host",
-                                        "127.0.0.1:7410",
-                                        2,
-                                        1L << 33,
-                                        List.of(),
-                                        new PoolInfo(8 << 20, PAGE),
-                                        List.of(TransportKind.TCP),
-                                        Optional.empty(),
-                                        Optional.empty())
-                                .withFeatures(Feature.PULL, Feature.PULL_ATTACHED));
+                                incarnation,
+                                "host",
+                                "127.0.0.1:7410",
+                                2,
+                                1L << 33,
+                                List.of(),
+                                new PoolInfo(8 << 20, PAGE),
+                                List.of(TransportKind.TCP),
+                                Optional.empty(),
+                                Optional.empty()));
     }
 
     private SpaceExtents extents() throws CoordinatorException {

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What a home lacks that joins an extent, and pulls the pages itself or not. */
+/** What a home lacks that joins an extent and pulls the pages. */
 class JoiningTest {
     private static final int PAGES = 70;
     private static final SpaceMap.Copy JOINS = new SpaceMap.Copy("d", 9, 0);
@@ -40,17 +40,6 @@ class JoiningTest {
     }
 
     @Test
-    void shouldLackAllPagesWhenThePagerCopiesThem() {
-        Joining joining = seen(SpaceMap.Pull.NONE);
-        assertEquals(Joining.State.WAITING, joining.state());
-        joining.note(5, 1);
-        joining.begin();
-        assertEquals(PAGES, joining.left());
-        assertEquals(PAGES, lacking(joining).size());
-        assertFalse(joining.hasPulled());
-    }
-
-    @Test
     void shouldLackThePagesWrittenUntilTheHomeGetsWrites() {
         Joining joining = seen(SpaceMap.Pull.AWAITED);
         assertTrue(joining.awaitsPull() && joining.mustNote());
@@ -68,21 +57,19 @@ class JoiningTest {
         joining.note(20, 1);
         assertEquals(List.of(3, 4, 60, 61, 62, 63, 64, 65, 66, 67, 69), lacking(joining));
         assertEquals(11, joining.left());
-        assertTrue(joining.hasPulled());
     }
 
     @Test
-    void shouldLackAllPagesWhenThePullBeginsBeforeAllWritesAreNoted() {
+    void shouldFailWhenThePullBeginsBeforeAllWritesAreNoted() {
         Joining joining = seen(SpaceMap.Pull.AWAITED);
         joining.noted(PAGES / 2);
         assertTrue(joining.mustNote());
         follow(joining, SpaceMap.Pull.RUNNING);
-        assertFalse(joining.mustNote(), "a WRITE may have ended unseen");
+        assertEquals(Joining.State.FAILED, joining.state(), "a WRITE may have ended unseen");
+        assertFalse(joining.mustNote());
         follow(joining, SpaceMap.Pull.AWAITED);
-        assertFalse(joining.mustNote(), "the home may have read a page before a WRITE that was not noted");
         follow(joining, SpaceMap.Pull.DONE);
-        joining.begin();
-        assertEquals(PAGES, joining.left());
+        assertEquals(Joining.State.FAILED, joining.state());
     }
 
     @Test
@@ -96,7 +83,7 @@ class JoiningTest {
     @Test
     void shouldCompleteNoWriteThatAReadyHomeHasMissed() {
         Home home = new Home(1, new PeerLink("d"));
-        Joining joining = new Joining(map(SpaceMap.Pull.NONE), 0, PAGES, JOINS, home, 0);
+        Joining joining = new Joining(map(SpaceMap.Pull.AWAITED), 0, PAGES, JOINS, home, 0);
         joining.begin();
         joining.ready();
         Transfer write = new Transfer(0);
@@ -109,15 +96,13 @@ class JoiningTest {
     }
 
     @Test
-    void shouldLackAllPagesWhenThePagerSeesItAfterThePullBegan() {
+    void shouldFailWhenThePagerSeesItAfterThePullBegan() {
         for (SpaceMap.Pull first : List.of(SpaceMap.Pull.RUNNING, SpaceMap.Pull.DONE)) {
             Joining joining = seen(first);
-            assertFalse(joining.awaitsPull() || joining.mustNote());
-            joining.note(1, 1);
+            assertEquals(Joining.State.FAILED, joining.state(), first::toString);
+            assertFalse(joining.awaitsPull() || joining.mustNote() || joining.isWritten(), first::toString);
             follow(joining, SpaceMap.Pull.DONE);
-            joining.begin();
-            assertEquals(PAGES, joining.left(), first::toString);
-            assertTrue(joining.hasPulled(), "its frames hold what it has pulled, even of a page that is zeros now");
+            assertEquals(Joining.State.FAILED, joining.state(), first::toString);
         }
     }
 
@@ -131,13 +116,13 @@ class JoiningTest {
                 pages,
                 4096,
                 List.of(new SpaceMap.Extent(
-                        0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), SpaceMap.Pull.NONE)));
+                        0, pages, "b", 7, 0, false, List.of(), 3, Optional.of(JOINS), SpaceMap.Pull.AWAITED)));
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getCurrentThreadAllocatedBytes();
         Joining joining = new Joining(map, 0, pages, JOINS, null, 0);
         joining.begin();
         long taken = threads.getCurrentThreadAllocatedBytes() - before;
-        assertEquals(pages, joining.left());
+        assertEquals(0, joining.left());
         assertTrue(taken < pages / Long.SIZE, taken + " bytes");
     }
 }

@@ -24,12 +24,8 @@ class PageSetTest {
         for (int round = 0; round < 200; round++) {
             int first = random.nextInt(pages);
             int end = first + random.nextInt(Math.min(pages - first, 1 << random.nextInt(18)) + 1);
-            switch (random.nextInt(5)) {
+            switch (random.nextInt(2)) {
                 case 0 -> {
-                    set.addAll();
-                    expected.set(0, pages);
-                }
-                case 1, 2 -> {
                     for (int page = first; page < end; page++) {
                         set.add(page);
                     }
@@ -62,8 +58,7 @@ class PageSetTest {
         set.add(Integer.MAX_VALUE - 1);
         assertEquals(Integer.MAX_VALUE - 1, set.next(1));
         assertEquals(-1, set.next(Integer.MAX_VALUE));
-        set.addAll();
-        assertEquals(Integer.MAX_VALUE, set.size());
+        assertEquals(1, set.size());
         assertTrue(set.remove(Integer.MAX_VALUE - 1));
         assertFalse(set.contains(Integer.MAX_VALUE - 1));
         assertEquals(-1, set.next(Integer.MAX_VALUE - 1));

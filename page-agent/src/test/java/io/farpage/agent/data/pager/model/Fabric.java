@@ -286,7 +286,6 @@ final class Fabric {
             }
             if (canJoin(home)) {
                 to.add(Step.of(Kind.JOIN, home));
-                to.add(new Step(Kind.JOIN, home, 1));
             }
             if (canBeginPull(home)) {
                 to.add(Step.of(Kind.PULL_BEGIN, home));

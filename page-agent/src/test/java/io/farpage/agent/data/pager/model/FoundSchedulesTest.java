@@ -277,29 +277,6 @@ final class FoundSchedulesTest {
                         + " g1 . . . . c g2 . . . . . g1 g1 D1/3 . . r2/3 . . g1 . . . g1 . . . g1 . K"));
     }
 
-    /** A home joined an encrypted space with frames of zeros, where the other homes had zeros that were sealed, and these did not open from it. */
-    @Test
-    void shouldCopySealedZerosToHomeThatJoins() {
-        Replay.run(
-                new Setup(6, 1, 1, 3, 1, 5, 12).with(Feature.MIRRORED, Feature.JOINING, Feature.SEALED),
-                World.LONG_NANOS,
-                Step.parse("w0/2 . . . . j2 . . . . . . . . P2/1 . . g . . g . z0/2 . . . c1 . c2 . . g j"));
-    }
-
-    /**
-     * A home missed a WRITE of zeros while it joined. The killed agent was about to have it dropped; its successor knew nothing of that, and did not copy a page
-     * that is zeros in its table. The home was promoted with an older version.
-     */
-    @Test
-    void shouldDropTheHomeThatJoinsWhenTheAgentWasKilled() {
-        Replay.run(
-                new Setup(5, 0, 2, 1, 1, 5, 8).with(Feature.JOINING, Feature.KEPT),
-                World.LONG_NANOS,
-                Step.parse(
-                        "r0/2 w1/1 . . . . . . . . . . . . g . . . . . . . . . . g1 . . . . . . . . . . . g1 . . . . c j2"
-                                + " f z1/1 . . . . c1 . . p c1 l K0/1 u1 . . . . ."));
-    }
-
     /**
      * The agent was killed after it had written stored zeros home and punched the page out. Its successor read from the table that the page is zeros, and wrote
      * them home again, sealed anew. Until that WRITE lands, the homes hold an older form that no longer opens; the next successor reads the table, too.

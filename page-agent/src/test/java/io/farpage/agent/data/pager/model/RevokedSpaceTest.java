@@ -17,10 +17,22 @@ final class RevokedSpaceTest {
         Setup setup = new Setup(PAGES, 0, 1, 32, 1, 8, World.MAX_FRAMES).with(Feature.JOINING);
         CalmSchedule copying = new CalmSchedule()
                 .write(0, PAGES)
+                .then(world -> world.coordinator.join(JOINS))
+                .then(world -> world.coordinator.beginPull(JOINS))
+                .write(0, PAGES)
                 .hold()
-                .then(world -> world.coordinator.join(JOINS, false))
+                .then(RevokedSpaceTest::pull)
                 .then(RevokedSpaceTest::revoke);
         new World(setup, copying).run();
+    }
+
+    /** After this the agent copies what it has written home meanwhile. */
+    private static void pull(World world) {
+        while (world.fabric.canPull(0)) {
+            world.fabric.pull(0);
+        }
+        assertTrue(world.fabric.canEndPull(JOINS), world::toString);
+        world.coordinator.endPull(JOINS);
     }
 
     private static void revoke(World world) {

@@ -91,8 +91,8 @@ final class SimulatedCoordinator {
         homesChanged();
     }
 
-    void join(int home, boolean pulls) {
-        fabric.home(home).join(pulls);
+    void join(int home) {
+        fabric.home(home).join();
         homesChanged();
     }
 

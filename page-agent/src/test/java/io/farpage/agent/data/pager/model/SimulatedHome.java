@@ -194,9 +194,9 @@ final class SimulatedHome {
     }
 
     /** The coordinator has it join, with frames of zeros. */
-    void join(boolean pulls) {
+    void join() {
         membership = Membership.JOINING;
-        pull = pulls ? SimulatedPull.awaited(end) : SimulatedPull.none();
+        pull = SimulatedPull.awaited(end);
         isSuspected = false;
         network.use();
         network.joins(true);

@@ -14,7 +14,7 @@ final class SimulatedPull {
         this.pages = pages;
     }
 
-    /** The agent copies all pages. */
+    /** Of a home that does not join. */
     static SimulatedPull none() {
         return new SimulatedPull(SpaceMap.Pull.NONE, 0);
     }

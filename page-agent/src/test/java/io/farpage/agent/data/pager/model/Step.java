@@ -77,7 +77,7 @@ record Step(Kind kind, int first, int second) {
         LOSE('!'),
         /** The coordinator drops one of several homes, as the agent has asked. */
         DROP('-'),
-        /** The coordinator has a home join; second 1: it copies the pages itself. */
+        /** The coordinator has a home join. */
         JOIN('j'),
         /** The coordinator lets the home that joins begin to copy, as the agent has said that it may. */
         PULL_BEGIN('A'),

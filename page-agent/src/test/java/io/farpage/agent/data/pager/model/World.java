@@ -189,7 +189,7 @@ final class World {
             case SILENCE -> fabric.home(first).fallSilent();
             case ANSWER -> fabric.home(first).answer();
             case DROP -> coordinator.drop(first);
-            case JOIN -> coordinator.join(first, step.second() == 1);
+            case JOIN -> coordinator.join(first);
             case PULL_BEGIN -> coordinator.beginPull(first);
             case PULL -> fabric.pull(first);
             case PULL_END -> coordinator.endPull(first);

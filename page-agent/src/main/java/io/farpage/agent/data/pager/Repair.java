@@ -173,7 +173,8 @@ final class Repair {
 
     private int copy(Joining joining, long now) {
         Home home = joining.home();
-        if (home != null && writtenHomes.isAway(home)) {
+        boolean isAway = home != null && writtenHomes.isAway(home);
+        if (isAway || (joining.left() > 0 && homes.isLost(homes.extent(joining.first())))) {
             joining.fail();
             return 1;
         }

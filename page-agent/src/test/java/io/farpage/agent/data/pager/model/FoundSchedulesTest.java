@@ -278,6 +278,20 @@ final class FoundSchedulesTest {
     }
 
     /**
+     * All homes were lost when the home that joined had pulled and lacked one noted page, which was resident. The agent read it from a lost home again and again.
+     */
+    @Test
+    void shouldGiveUpTheHomeThatJoinsWhenTheOthersAreLost() {
+        Replay.run(
+                new Setup(4, 0, 2, 1, 1, 6, 8).with(Feature.JOINING),
+                World.SHORT_NANOS,
+                Step.parse(
+                        "w1 . . . g1 r1/3 . . . . . . . !1 . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . . ."
+                                + " . . . . . . . . . . . . . . . . j2 . . . . A2 n n n n N2 . . . . . . . . . P2/1 . . . . . . j . . . . . . . A . n2"
+                                + " . n2 n2 n2 . !2"));
+    }
+
+    /**
      * The agent was killed after it had written stored zeros home and punched the page out. Its successor read from the table that the page is zeros, and wrote
      * them home again, sealed anew. Until that WRITE lands, the homes hold an older form that no longer opens; the next successor reads the table, too.
      */

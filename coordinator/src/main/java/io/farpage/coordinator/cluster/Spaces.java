@@ -304,7 +304,7 @@ public final class Spaces {
         long length = extent.count() * space.pageSize();
         draft.releases.put(
                 releaseKey(place.node(), id),
-                new Release(id, space.id(), place.incarnation(), place.offset(), length, Optional.of(deleted)));
+                new Release(id, space.id(), place.incarnation(), place.offset(), length, deleted));
         return Optional.of(place.node());
     }
 

@@ -144,7 +144,7 @@ final class Merge {
 
     /**
      * A released range holds no pages of its space: a report that has them there is of a node that had not learned so. The space itself is gone if the
-     * release says so. A release of an older coordinator does not say it: then the space is gone if an extent would be left without a home.
+     * release says so.
      */
     private void dropReleased() {
         reports.forEach((node, report) -> Stream.concat(report.released().stream(), report.hosted().releases().stream())
@@ -154,10 +154,10 @@ final class Merge {
     private void dropReleased(String node, Release release) {
         ExtentHome place = new ExtentHome(node, release.incarnation(), release.offset());
         spaces.computeIfPresent(release.space(), (_, said) -> {
-            if (release.deleted().orElse(false)) {
+            if (release.deleted()) {
                 return null;
             }
-            return without(said, place).orElse(release.deleted().isEmpty() ? null : lost(said, place));
+            return without(said, place).orElse(lost(said, place));
         });
     }
 
@@ -302,7 +302,7 @@ final class Merge {
 
     /** A report of an incarnation that another node knows to be replaced is of an agent that should have ended. */
     private void checkSuperseded() {
-        reports.forEach((by, report) -> report.supersededKnown().forEach(old -> {
+        reports.forEach((by, report) -> report.superseded().forEach(old -> {
             if (reported(old.node())
                     .filter(of -> of.registration().incarnation().equals(old.incarnation()))
                     .isPresent()) {

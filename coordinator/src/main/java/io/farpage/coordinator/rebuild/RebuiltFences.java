@@ -39,7 +39,7 @@ final class RebuiltFences {
         this.merge = merge;
         Map<String, Target> targets = new TreeMap<>();
         reports.values().stream()
-                .flatMap(report -> report.fencesKnown().stream())
+                .flatMap(report -> report.fences().stream())
                 .map(fence -> new Target(fence.space(), new NodeReport.Superseded(fence.node(), fence.incarnation())))
                 .forEach(target -> targets.put(target.toString(), target));
         targets.values().forEach(this::add);
@@ -91,7 +91,7 @@ final class RebuiltFences {
 
     private Fence fence(String home, Target target) {
         NodeReport report = Optional.ofNullable(reports.get(home)).orElseThrow();
-        boolean done = report.fencesKnown().stream()
+        boolean done = report.fences().stream()
                 .anyMatch(fence -> fence.acknowledged()
                         && fence.isOf(
                                 target.incarnation().node(),

@@ -92,7 +92,7 @@ final class RebuiltState {
     private void superseded(RebuiltFences fences) {
         Stream.concat(
                         fences.cutOff().stream(),
-                        reports.values().stream().flatMap(report -> report.supersededKnown().stream()))
+                        reports.values().stream().flatMap(report -> report.superseded().stream()))
                 .filter(old -> !isRegistered(old))
                 .forEach(old -> retired.computeIfAbsent(old.node(), node -> new TreeSet<>())
                         .add(old.incarnation().toString()));

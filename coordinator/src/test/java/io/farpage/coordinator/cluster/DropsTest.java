@@ -1,6 +1,7 @@
 package io.farpage.coordinator.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -187,7 +188,7 @@ class DropsTest {
         Release release = with.spaces.releases(home.node()).getFirst();
         assertEquals(home.offset(), release.offset());
         assertEquals(4 * PAGE, release.length());
-        assertEquals(Optional.of(false), release.deleted());
+        assertFalse(release.deleted());
         assertEquals(List.of(), extents().getFirst().droppedHomes());
         with.spaces.acknowledge(home.node(), new ReleaseAck(home.incarnation(), List.of(release.id())));
         assertEquals(POOL, freeBytes(home.node()));

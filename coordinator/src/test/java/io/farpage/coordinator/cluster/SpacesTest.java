@@ -67,7 +67,7 @@ class SpacesTest {
         assertThrows(ProblemException.class, () -> with.spaces.create(SpaceRequest.of("two", 4096)));
         List<Release> releases = with.spaces.releases("a");
         assertEquals(8192, releases.getFirst().length());
-        assertEquals(Optional.of(true), releases.getFirst().deleted());
+        assertTrue(releases.getFirst().deleted());
         assertThrows(
                 ProblemException.class,
                 () -> with.spaces.acknowledge(

@@ -62,6 +62,8 @@ class RebuildServerTest {
                 new Hosted(100, all, List.of()),
                 List.of(),
                 List.of(),
+                List.of(),
+                List.of(),
                 List.of());
         int bytes = Json.STRICT.writeValueAsBytes(long16000).length;
         assertTrue(bytes > 4 << 20, bytes + " bytes");

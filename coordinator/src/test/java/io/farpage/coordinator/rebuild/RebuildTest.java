@@ -36,12 +36,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** Reports that are merged into a real store. */
 class RebuildTest {
@@ -240,8 +237,8 @@ class RebuildTest {
     @Test
     void shouldNotBringASpaceBackWhoseRoomWasZeroedNorZeroRoomTwice() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        Release done = new Release(7, 5, new Incarnation(2), 0, 8L * PAGE);
-        Release pending = new Release(8, 4, new Incarnation(2), 8L * PAGE, 8L * PAGE);
+        Release done = new Release(7, 5, new Incarnation(2), 0, 8L * PAGE, true);
+        Release pending = new Release(8, 4, new Incarnation(2), 8L * PAGE, 8L * PAGE, true);
         rebuild.report(
                 "b",
                 new NodeReport(
@@ -250,7 +247,9 @@ class RebuildTest {
                         new Hosted(90, List.of(space(5, "gone", "b", 0, 8)), List.of(done, pending)),
                         List.of(),
                         List.of(),
-                        List.of(done)));
+                        List.of(done),
+                        List.of(),
+                        List.of()));
         rebuild.finish(Set.of());
         State state = state();
         assertTrue(state.spaces().isEmpty());
@@ -275,7 +274,7 @@ class RebuildTest {
                 Optional.empty());
     }
 
-    private static NodeReport releasing(Optional<Boolean> deleted, boolean done, SpaceExtents... hosted) {
+    private static NodeReport releasing(boolean deleted, boolean done, SpaceExtents... hosted) {
         Release release = new Release(9, 5, new Incarnation(3), 8L * PAGE, 4L * PAGE, deleted);
         return new NodeReport(
                 Optional.of(seen(100)),
@@ -283,21 +282,17 @@ class RebuildTest {
                 new Hosted(90, List.of(hosted), List.of(release)),
                 List.of(),
                 List.of(),
-                done ? List.of(release) : List.of());
+                done ? List.of(release) : List.of(),
+                List.of(),
+                List.of());
     }
 
-    /** Releases of older coordinators do not say whether the space was deleted. */
-    private static Stream<Optional<Boolean>> ofACopy() {
-        return Stream.of(Optional.empty(), Optional.of(false));
-    }
-
-    @ParameterizedTest
-    @MethodSource("ofACopy")
-    void shouldKeepASpaceOfWhichAHomeReleasesACopy(Optional<Boolean> deleted) {
+    @Test
+    void shouldKeepASpaceOfWhichAHomeReleasesACopy() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", report("b", List.of(mirrored(2, home("b", 0)))));
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(2, home("b", 0))));
-        rebuild.report("c", releasing(deleted, false));
+        rebuild.report("c", releasing(false, false));
         assertEquals(List.of(), rebuild.status().conflicts());
         rebuild.finish(Set.of());
         State state = state();
@@ -307,15 +302,14 @@ class RebuildTest {
     }
 
     /** The record of the home that stays is of before the drop: pages that the other home zeroes are not read from there. */
-    @ParameterizedTest
-    @MethodSource("ofACopy")
-    void shouldTakeAReleasedCopyForDroppedAlthoughAnotherReportHasIt(Optional<Boolean> deleted) {
+    @Test
+    void shouldTakeAReleasedCopyForDroppedAlthoughAnotherReportHasIt() {
         for (boolean done : List.of(false, true)) {
             Store store = MvStore.open(directory.resolve("store-" + done));
             try (store) {
                 Rebuild rebuild = new Rebuild(store, Set.of());
                 rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
-                rebuild.report("c", releasing(deleted, done));
+                rebuild.report("c", releasing(false, done));
                 rebuild.finish(Set.of());
                 State state = new Ledger(store, 10, nanos -> {}).state();
                 Extent extent = state.extentsOf(state.space("vm").orElseThrow()).getFirst();
@@ -329,7 +323,7 @@ class RebuildTest {
     void shouldLoseAnExtentWhoseOnlyKnownCopyWasDropped() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("c", 8))));
-        rebuild.report("c", releasing(Optional.of(false), false));
+        rebuild.report("c", releasing(false, false));
         rebuild.finish(Set.of());
         assertEquals(ExtentState.LOST, state().space("vm").orElseThrow().state());
     }
@@ -339,7 +333,7 @@ class RebuildTest {
         Rebuild rebuild = new Rebuild(store, Set.of());
         Extent joined = extent(1, Optional.empty(), home("c", 8)).join(home("d", 0), PullState.RUNNING);
         rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, space(5, "vm", joined)));
-        rebuild.report("c", releasing(Optional.of(false), false));
+        rebuild.report("c", releasing(false, false));
         assertEquals(List.of("d"), rebuild.status().missing());
     }
 
@@ -347,7 +341,7 @@ class RebuildTest {
     void shouldNotBringAMirroredSpaceBackThatWasDeleted() {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report("b", report("b", List.of(mirrored(1, home("b", 0), home("c", 8)))));
-        rebuild.report("c", releasing(Optional.of(true), false));
+        rebuild.report("c", releasing(true, false));
         rebuild.finish(Set.of());
         assertTrue(state().spaces().isEmpty());
     }
@@ -355,7 +349,7 @@ class RebuildTest {
     @Test
     void shouldSayHowARebuildEndsIfANodeIsAttachedToASpaceThatWasDeleted() {
         Rebuild rebuild = new Rebuild(store, Set.of());
-        rebuild.report("c", releasing(Optional.of(true), false));
+        rebuild.report("c", releasing(true, false));
         assertTrue(refusal(() -> rebuild.report("a", attached("a", AttachMode.EXCLUSIVE, mirrored(1, home("b", 0)))))
                 .contains("end its agent, and begin the rebuild again"));
     }
@@ -391,6 +385,8 @@ class RebuildTest {
                 Hosted.NOTHING,
                 List.of(),
                 List.of(),
+                List.of(),
+                List.of(),
                 List.of());
         assertTrue(refusal(() -> rebuild.report("b", other)).contains("2 clusters"));
     }
@@ -400,7 +396,15 @@ class RebuildTest {
         Rebuild rebuild = new Rebuild(store, Set.of());
         rebuild.report(
                 "a",
-                new NodeReport(Optional.empty(), registration("a"), Hosted.NOTHING, List.of(), List.of(), List.of()));
+                new NodeReport(
+                        Optional.empty(),
+                        registration("a"),
+                        Hosted.NOTHING,
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of()));
         assertTrue(refusal(() -> rebuild.finish(Set.of())).contains("joined a cluster"));
     }
 }

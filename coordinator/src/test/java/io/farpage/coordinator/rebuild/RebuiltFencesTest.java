@@ -58,8 +58,8 @@ class RebuiltFencesTest {
                 report.attached(),
                 report.attachments(),
                 report.released(),
-                Optional.of(List.of(fences)),
-                Optional.empty());
+                List.of(fences),
+                List.of());
     }
 
     private static NodeReport withSuperseded(NodeReport report, NodeReport.Superseded... old) {
@@ -70,8 +70,8 @@ class RebuiltFencesTest {
                 report.attached(),
                 report.attachments(),
                 report.released(),
-                Optional.empty(),
-                Optional.of(List.of(old)));
+                List.of(),
+                List.of(old));
     }
 
     private static Fence fence(String home, long space, String node, long incarnation, boolean acknowledged) {

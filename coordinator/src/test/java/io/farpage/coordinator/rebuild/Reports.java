@@ -55,6 +55,8 @@ final class Reports {
                 new Hosted(100, hosted, List.of()),
                 List.of(),
                 List.of(),
+                List.of(),
+                List.of(),
                 List.of());
     }
 
@@ -67,6 +69,8 @@ final class Reports {
                 List.of(spaces).stream()
                         .map(space -> new NodeReport.Held(space.space().id(), mode))
                         .toList(),
+                List.of(),
+                List.of(),
                 List.of());
     }
 

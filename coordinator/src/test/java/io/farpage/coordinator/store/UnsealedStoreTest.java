@@ -122,7 +122,7 @@ class UnsealedStoreTest {
             assertTrue(vm.encryption().isEmpty(), "a store that is older than encryption has plain spaces");
             assertEquals(ExtentState.OK, state.extentsOf(vm).getFirst().state());
             assertEquals(
-                    List.of(new Release(8, 6, new Incarnation(2), 65536, 4096)),
+                    List.of(new Release(8, 6, new Incarnation(2), 65536, 4096, false)),
                     List.copyOf(state.releases().values()));
             assertEquals(
                     List.of(new Attachment(7, "b", new Incarnation(2), AttachMode.EXCLUSIVE)),

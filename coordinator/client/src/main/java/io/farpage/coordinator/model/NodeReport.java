@@ -13,8 +13,8 @@ import java.util.Optional;
  * @param attached the spaces that it works with, each with all its extents
  * @param attachments how it works with them
  * @param released the releases that it has carried out and that the coordinator may not know of yet
- * @param fences what it was told to cut off, acknowledged where it has; empty for an agent that is older than this field
- * @param superseded incarnations of other nodes that it has seen replaced or removed; empty for an agent that is older than this field
+ * @param fences what it was told to cut off, acknowledged where it has
+ * @param superseded incarnations of other nodes that it has seen replaced or removed
  */
 public record NodeReport(
         Optional<String> seen,
@@ -23,19 +23,8 @@ public record NodeReport(
         @JsonProperty(required = true) List<SpaceExtents> attached,
         @JsonProperty(required = true) List<Held> attachments,
         @JsonProperty(required = true) List<Release> released,
-        Optional<List<Fence>> fences,
-        Optional<List<Superseded>> superseded) {
-
-    /** A report without fences and superseded incarnations. */
-    public NodeReport(
-            Optional<String> seen,
-            Registration registration,
-            Hosted hosted,
-            List<SpaceExtents> attached,
-            List<Held> attachments,
-            List<Release> released) {
-        this(seen, registration, hosted, attached, attachments, released, Optional.empty(), Optional.empty());
-    }
+        @JsonProperty(required = true) List<Fence> fences,
+        @JsonProperty(required = true) List<Superseded> superseded) {
 
     /** Checks what was seen and copies the lists. */
     public NodeReport {
@@ -43,18 +32,8 @@ public record NodeReport(
         attached = List.copyOf(attached);
         attachments = List.copyOf(attachments);
         released = List.copyOf(released);
-        fences = fences.map(List::copyOf);
-        superseded = superseded.map(List::copyOf);
-    }
-
-    /** The fences; none if the agent does not report them. */
-    public List<Fence> fencesKnown() {
-        return fences.orElse(List.of());
-    }
-
-    /** The superseded incarnations; none if the agent does not report them. */
-    public List<Superseded> supersededKnown() {
-        return superseded.orElse(List.of());
+        fences = List.copyOf(fences);
+        superseded = List.copyOf(superseded);
     }
 
     /** What the agent has seen, read. */

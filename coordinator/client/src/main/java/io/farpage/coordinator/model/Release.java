@@ -1,7 +1,6 @@
 package io.farpage.coordinator.model;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import java.util.Optional;
 
 /**
  * A piece of a node's pool that no space uses and that the node must zero before it can be used again: a copy of an extent that has other homes, or pages
@@ -12,7 +11,7 @@ import java.util.Optional;
  * @param incarnation of the agent that made the pool ({@link Node#poolId})
  * @param offset bytes from the start of the exported region
  * @param length in bytes
- * @param deleted whether the whole space was deleted; empty if the coordinator that made the release is older than this field
+ * @param deleted whether the whole space was deleted; a row of an early store leaves it out
  */
 public record Release(
         @JsonProperty(required = true) long id,
@@ -20,10 +19,4 @@ public record Release(
         @JsonProperty(required = true) Incarnation incarnation,
         @JsonProperty(required = true) long offset,
         @JsonProperty(required = true) long length,
-        Optional<Boolean> deleted) {
-
-    /** A release that does not say whether the space was deleted. */
-    public Release(long id, long space, Incarnation incarnation, long offset, long length) {
-        this(id, space, incarnation, offset, length, Optional.empty());
-    }
-}
+        boolean deleted) {}

@@ -103,8 +103,8 @@ public final class RebuildReports implements AutoCloseable {
                 held.spaces(),
                 held.attachments(),
                 known.hosting().executed(),
-                Optional.of(known.fences().known()),
-                Optional.of(known.superseded().get()));
+                known.fences().known(),
+                known.superseded().get());
     }
 
     @Override

@@ -127,9 +127,14 @@ public final class Main implements Callable<Integer> {
             description = "Prints the reference of all metrics as Markdown.",
             mixinStandardHelpOptions = true)
     static final class MetricsReferenceCommand implements Callable<Integer> {
+        @Spec
+        private @Nullable CommandSpec spec;
+
         @Override
         public Integer call() {
-            System.out.print(MetricsPage.of("coordinator", CoordinatorMetrics.described()));
+            PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
+            out.print(MetricsPage.of("coordinator", CoordinatorMetrics.described()));
+            out.flush();
             return 0;
         }
     }

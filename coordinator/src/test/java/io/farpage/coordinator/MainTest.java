@@ -122,29 +122,30 @@ class MainTest {
             URI url = ready(out);
             String taken = "127.0.0.1:" + url.getPort();
             assertEquals(
-                    "coordinator: cannot listen on " + taken
-                            + ": the port is taken; stop what listens there or choose another port",
-                    outcome(
+                    new Commands.Outcome(
                             1,
-                            start(
-                                    "-D",
-                                    "server.listen=" + taken,
-                                    "-D",
-                                    "store.directory=" + directory.resolve("more"))));
-            String second = outcome(1, run());
+                            "",
+                            "coordinator: cannot listen on " + taken
+                                    + ": the port is taken; stop what listens there or choose another port\n"),
+                    Commands.run("-D", "server.listen=" + taken, "-D", "store.directory=" + directory.resolve("more")));
+            Commands.Outcome second = Commands.run(
+                    "-D", "server.listen=127.0.0.1:0", "-D", "store.directory=" + directory.resolve("data"));
+            assertEquals(1, second.code());
             assertTrue(
-                    second.startsWith("coordinator: store file ") && second.contains("in use by another process"),
-                    second);
-            assertEquals(1, second.lines().count());
+                    second.err().startsWith("coordinator: store file ")
+                            && second.err().contains("in use by another process"),
+                    second.err());
+            assertEquals(1, second.err().lines().count());
         }
     }
 
     @Test
-    void shouldReportEveryFaultOfTheConfigurationOnALineOfItsOwn() throws Exception {
-        String out =
-                outcome(1, start("-D", "server.listen=here", "-D", "lease.duratoin=5s", "-D", "events.retained=0"));
-        assertEquals(3, out.lines().count(), out);
-        assertTrue(out.contains("did you mean lease.duration?"), out);
+    void shouldReportEveryFaultOfTheConfigurationOnALineOfItsOwn() {
+        Commands.Outcome faults =
+                Commands.run("-D", "server.listen=here", "-D", "lease.duratoin=5s", "-D", "events.retained=0");
+        assertEquals(1, faults.code());
+        assertEquals(3, faults.err().lines().count(), faults.err());
+        assertTrue(faults.err().contains("did you mean lease.duration?"), faults.err());
         Commands.Outcome pair = Commands.run("-D", "lease.duration=5s");
         assertEquals(1, pair.code());
         assertTrue(pair.err().contains("at most half of lease.duration, which is 5s"), pair.err());

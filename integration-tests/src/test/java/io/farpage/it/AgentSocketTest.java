@@ -10,6 +10,7 @@ import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Command;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -75,11 +76,11 @@ class AgentSocketTest {
                 .until(() -> agent.out().contains("listening on unix:"));
     }
 
-    private record Said(int code, String out, String err) {}
-
-    private static Said command(String... words) {
+    /** A page on the standard output of a process. */
+    private static String standardOutput(String... words) {
         try (ChildJvm child = ChildJvm.start("command", Main.class, List.of(words))) {
-            return new Said(child.awaitEnd(), child.out(), child.err());
+            assertEquals(0, child.awaitEnd(), child.err());
+            return child.out();
         }
     }
 
@@ -102,17 +103,20 @@ class AgentSocketTest {
         String agent = "unix:" + directory.resolve("a.sock");
         Path page = Files.writeString(directory.resolve("page"), "hello");
         assertEquals(
-                new Said(0, "", ""),
-                command("page", "put", "--agent", agent, "--space", "demo", "--page", "1", "--in", page.toString()));
-        Said read = command("page", "get", "--agent", agent, "--space", "demo", "--page", "1");
-        assertTrue(read.out().startsWith("hello"), read.toString());
+                new Command(0, "", ""),
+                Command.agent(
+                        "page", "put", "--agent", agent, "--space", "demo", "--page", "1", "--in", page.toString()));
+        String read = standardOutput("page", "get", "--agent", agent, "--space", "demo", "--page", "1");
+        assertTrue(read.startsWith("hello"), read);
         Path image = directory.resolve("image");
         assertEquals(
-                new Said(0, "", ""), command("save", "--agent", agent, "--space", "demo", "--file", image.toString()));
+                new Command(0, "", ""),
+                Command.agent("save", "--agent", agent, "--space", "demo", "--file", image.toString()));
         assertEquals(8192, Files.size(image));
         assertEquals(
-                new Said(0, "", ""), command("load", "--agent", agent, "--space", "demo", "--file", image.toString()));
-        assertEquals(0, command("guests", "--agent", agent).code());
+                new Command(0, "", ""),
+                Command.agent("load", "--agent", agent, "--space", "demo", "--file", image.toString()));
+        assertEquals(0, Command.agent("guests", "--agent", agent).code());
         assertEquals(
                 "127.0.0.1:0",
                 cluster.client().node("a").orElseThrow().address(),
@@ -160,14 +164,14 @@ class AgentSocketTest {
                 second.err());
         first.kill();
         assertTrue(Files.exists(directory.resolve("a.sock")), "it is left behind");
-        Said dead = command("guests", "--agent", "unix:" + directory.resolve("a.sock"));
+        Command dead = Command.agent("guests", "--agent", "unix:" + directory.resolve("a.sock"));
         assertEquals(1, dead.code());
         assertTrue(dead.err().contains("nothing listens there; is it running?"), dead.err());
         ChildJvm third = agent("a");
         awaitServing(third);
         assertEquals(
                 0,
-                command("guests", "--agent", "unix:" + directory.resolve("a.sock"))
+                Command.agent("guests", "--agent", "unix:" + directory.resolve("a.sock"))
                         .code());
         third.terminate();
         assertEquals(0, third.awaitEnd());

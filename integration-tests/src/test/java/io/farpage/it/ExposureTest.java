@@ -7,9 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Command;
+import io.farpage.it.harness.RefusedAgent;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,36 +25,46 @@ class ExposureTest {
     @TempDir
     Path directory;
 
-    private ChildJvm coordinator(String... settings) {
+    private List<String> coordinator(String... settings) {
         List<String> arguments = new ArrayList<>(List.of("run", "-D", "store.directory=" + directory.resolve("store")));
         for (String setting : settings) {
             arguments.addAll(List.of("-D", setting));
         }
-        return ChildJvm.start("coordinator", io.farpage.coordinator.Main.class, arguments);
+        return arguments;
     }
 
-    private ChildJvm agent(String... settings) {
-        List<String> arguments = new ArrayList<>(List.of(
-                "run",
-                "--set",
-                "node.id=x",
-                "--set",
-                "pool.exported=2MiB",
-                "--set",
-                "pool.staging=2MiB",
-                "--set",
-                "pool.hugepages=off",
-                "--set",
-                "coordinator.url=http://127.0.0.1:1"));
+    private ChildJvm startCoordinator(String... settings) {
+        return ChildJvm.start("coordinator", io.farpage.coordinator.Main.class, coordinator(settings));
+    }
+
+    private static Map<String, String> agent(String... settings) {
+        Map<String, String> all = new LinkedHashMap<>(Map.of(
+                "node.id", "x",
+                "pool.exported", "2MiB",
+                "pool.staging", "2MiB",
+                "pool.hugepages", "off",
+                "coordinator.url", "http://127.0.0.1:1"));
         for (String setting : settings) {
-            arguments.addAll(List.of("--set", setting));
+            int equals = setting.indexOf('=');
+            all.put(setting.substring(0, equals), setting.substring(equals + 1));
         }
+        return all;
+    }
+
+    private static ChildJvm startAgent(String... settings) {
+        List<String> arguments = new ArrayList<>(List.of("run"));
+        agent(settings).forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
         return ChildJvm.start("agent", io.farpage.agent.Main.class, arguments);
     }
 
-    private static String refused(ChildJvm child) {
-        assertEquals(1, child.awaitEnd(), child.out() + child.err());
-        return child.err();
+    private String refusedCoordinator(String... settings) {
+        Command run = Command.coordinator(coordinator(settings));
+        assertEquals(1, run.code(), run.out() + run.err());
+        return run.err();
+    }
+
+    private static String refusedAgent(String... settings) {
+        return String.join("\n", RefusedAgent.open(Optional.empty(), Map.of(), agent(settings)));
     }
 
     private static void assertServes(ChildJvm child, String address) {
@@ -66,7 +81,7 @@ class ExposureTest {
     @Test
     void shouldRefuseToServeOtherAddressesWithoutCertificates() {
         for (String address : List.of("0.0.0.0:0", "[::]:0", "192.0.2.1:0")) {
-            String said = refused(coordinator("server.listen=" + address));
+            String said = refusedCoordinator("server.listen=" + address);
             assertTrue(
                     said.contains(
                             "coordinator: server.listen: '" + address
@@ -74,20 +89,20 @@ class ExposureTest {
                     said);
             assertTrue(said.contains("or insecure: true"), said);
         }
-        String both = refused(agent("api.listen=0.0.0.0:0", "tcp.address=192.0.2.1"));
-        assertTrue(both.contains("page-agent: api.listen: '0.0.0.0:0' is not a loopback address"), both);
-        assertTrue(both.contains("page-agent: tcp.address: '192.0.2.1' is not a loopback address"), both);
+        String both = refusedAgent("api.listen=0.0.0.0:0", "tcp.address=192.0.2.1");
+        assertTrue(both.contains("api.listen: '0.0.0.0:0' is not a loopback address"), both);
+        assertTrue(both.contains("tcp.address: '192.0.2.1' is not a loopback address"), both);
     }
 
     @Test
     void shouldServeThemAndWarnIfToldThatItIsInsecure() {
-        assertServes(coordinator("server.listen=0.0.0.0:0", "insecure=true"), "0.0.0.0");
-        assertServes(agent("api.listen=0.0.0.0:0", "insecure=true"), "0.0.0.0");
+        assertServes(startCoordinator("server.listen=0.0.0.0:0", "insecure=true"), "0.0.0.0");
+        assertServes(startAgent("api.listen=0.0.0.0:0", "insecure=true"), "0.0.0.0");
     }
 
     @Test
     void shouldServeLoopbackWithoutAWord() {
-        try (ChildJvm child = coordinator("server.listen=127.0.0.9:0")) {
+        try (ChildJvm child = startCoordinator("server.listen=127.0.0.9:0")) {
             await("the program listens", Deadlines.LONG)
                     .until(() -> child.out().contains("listening on http://127.0.0.9:"));
             assertFalse((child.out() + child.err()).contains("insecure"), child.err());
@@ -96,20 +111,17 @@ class ExposureTest {
 
     @Test
     void shouldNameWhatIsMissingOfCertificates() {
-        String said = refused(coordinator("server.listen=0.0.0.0:0", "tls.certificate=/nowhere/c.pem"));
+        String said = refusedCoordinator("server.listen=0.0.0.0:0", "tls.certificate=/nowhere/c.pem");
         assertTrue(
                 said.contains("tls.key and tls.ca is not set: TLS takes tls.certificate, tls.key and tls.ca together"),
                 said);
-        String lost = refused(coordinator(
+        String lost = refusedCoordinator(
                 "server.listen=0.0.0.0:0",
                 "tls.certificate=/nowhere/c.pem",
                 "tls.key=/nowhere/c.key",
-                "tls.ca=/nowhere/ca.pem"));
+                "tls.ca=/nowhere/ca.pem");
         assertTrue(lost.contains("coordinator: TLS: /nowhere/ca.pem does not exist"), lost);
-        String bare = refused(agent("coordinator.url=https://127.0.0.1:1"));
-        assertTrue(
-                bare.contains(
-                        "page-agent: coordinator.url: 'https://127.0.0.1:1' is not valid without tls.certificate"),
-                bare);
+        String bare = refusedAgent("coordinator.url=https://127.0.0.1:1");
+        assertTrue(bare.contains("coordinator.url: 'https://127.0.0.1:1' is not valid without tls.certificate"), bare);
     }
 }

@@ -12,6 +12,7 @@ import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.coordinator.model.SpaceRequest;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.Ports;
 import io.farpage.tls.Credentials;
@@ -87,10 +88,22 @@ class JoinTest {
         return child;
     }
 
-    private String run(String... words) {
-        ChildJvm child = start(words);
-        assertEquals(0, child.awaitEnd(), child.out() + child.err());
-        return child.out();
+    /** Executes a command in this JVM. A token that bash would give to its standard input is in a file. */
+    private Command execute(String... words) throws IOException {
+        List<String> arguments = new ArrayList<>();
+        for (String word : Arrays.copyOfRange(words, 1, words.length)) {
+            if (word.startsWith(HERE)) {
+                Path token = Files.writeString(directory.resolve("token"), word.substring(HERE.length()) + "\n");
+                arguments.set(arguments.indexOf("-"), token.toString());
+            } else {
+                arguments.add(word);
+            }
+        }
+        return words[0].endsWith("page-agent") ? Command.agent(arguments) : Command.coordinator(arguments);
+    }
+
+    private String run(String... words) throws IOException {
+        return execute(words).done().out();
     }
 
     private void awaitSaid(ChildJvm child, String text) {
@@ -120,8 +133,10 @@ class JoinTest {
     void shouldMakeAClusterOfThreeHostsWithTheFiveCommandsOfTheGuide() throws Exception {
         List<String[]> commands = commands();
         assertEquals(5, commands.size(), "commands in " + GUIDE);
-        String said =
-                run(with(commands.get(0), "--store", directory.resolve("store").toString()));
+        ChildJvm certificates = start(
+                with(commands.get(0), "--store", directory.resolve("store").toString()));
+        assertEquals(0, certificates.awaitEnd(), certificates.err());
+        String said = certificates.out();
         ChildJvm coordinator = start(commands.get(1));
         awaitSaid(coordinator, "coordinator listening on https://127.0.0.1:" + port);
         for (String[] command : commands.subList(2, 5)) {
@@ -253,23 +268,23 @@ class JoinTest {
                 coordinator.out() + coordinator.err());
 
         // A second join overwrites no file of the first.
-        ChildJvm again = start(with(join, "--dir", directory.resolve("a").toString()));
-        assertEquals(1, again.awaitEnd());
+        Command again = execute(with(join, "--dir", directory.resolve("a").toString()));
+        assertEquals(1, again.code());
         assertTrue(again.err().contains("is not overwritten"), again.err());
 
         String brief = run("coordinator", "join-token", "create", "c", "--ttl", "1ms", "--config", yaml.toString());
         assertRefusedToJoin(
                 "the join token of node 'c' expired at", brief.strip().split(" "));
         // An address that the request does not come from takes a token that names it.
-        ChildJvm token = start("coordinator", "join-token", "create", "d", "--config", yaml.toString());
-        assertEquals(0, token.awaitEnd(), token.err());
+        Command token = execute("coordinator", "join-token", "create", "d", "--config", yaml.toString())
+                .done();
         String[] far = token.out().strip().split(" ");
         String options = token.out().strip().replaceFirst("^page-agent join ", "");
         assertEquals(
                 "or, where farpage's Debian packages are installed, as root: farpage-setup node " + options,
                 token.err().strip());
-        ChildJvm elsewhere = start(with(far, "--dir", directory.resolve("d").toString(), "--address", "192.0.2.9"));
-        assertEquals(1, elsewhere.awaitEnd());
+        Command elsewhere = execute(with(far, "--dir", directory.resolve("d").toString(), "--address", "192.0.2.9"));
+        assertEquals(1, elsewhere.code());
         assertFalse(Files.exists(directory.resolve("d").resolve("agent.key")));
 
         coordinator.terminate();
@@ -282,10 +297,10 @@ class JoinTest {
 
     private void assertRefusedToJoin(String reason, String... command) throws Exception {
         Path at = directory.resolve("refused");
-        ChildJvm child = start(with(command, "--dir", at.toString()));
-        assertEquals(1, child.awaitEnd(), child.out());
-        assertTrue(child.err().contains(reason), reason + " in " + child.err());
-        assertTrue(child.err().contains("has not joined: "), child.err());
+        Command refused = execute(with(command, "--dir", at.toString()));
+        assertEquals(1, refused.code(), refused.out());
+        assertTrue(refused.err().contains(reason), reason + " in " + refused.err());
+        assertTrue(refused.err().contains("has not joined: "), refused.err());
         try (Stream<Path> left = Files.list(at)) {
             assertEquals(List.of(), left.toList());
         }

@@ -9,6 +9,7 @@ import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.JvmLog;
 import io.farpage.it.harness.NeedsUserfaultfd;
@@ -81,7 +82,7 @@ class LatencyTest {
                 PagedRam ram = PagedRam.handOver(socket, PAGES)) {
             guests.awaitAttached("vm1");
             await("the watch has begun", Deadlines.LONG)
-                    .until(() -> !rows(watch, "fault").isEmpty());
+                    .until(() -> !rows(watch.out(), "fault").isEmpty());
             for (int round = 0; round < 3; round++) {
                 for (int page = 0; page < PAGES; page++) {
                     ram.write(page, Pages.of(round, page, PAGE));
@@ -90,9 +91,9 @@ class LatencyTest {
             status = guests.status("vm1");
             long faults = status.get("fetchedFaults").asLong();
             assertTrue(faults > PAGES, "faults that fetch: " + faults);
-            int shown = rows(watch, "fault").size();
+            int shown = rows(watch.out(), "fault").size();
             await("two intervals without faults are shown", Deadlines.LONG)
-                    .until(() -> rows(watch, "fault").size() >= shown + 3);
+                    .until(() -> rows(watch.out(), "fault").size() >= shown + 3);
             watch.interrupt();
             assertEquals(0, watch.awaitEnd(), watch.err());
             assertEquals("", watch.err());
@@ -102,22 +103,19 @@ class LatencyTest {
 
         Histogram logged = logged(logs, "fault:vm1");
         checkAgainst(status, logged, logged(logs, "install:vm1"));
-        assertEquals(logged.getTotalCount(), count(rows(watch, "fault:vm1")), "what the watch has shown");
+        assertEquals(logged.getTotalCount(), count(rows(watch.out(), "fault:vm1")), "what the watch has shown");
         assertTrue(logged(logs, "fault").equals(logged), "the only guest is the sum");
 
-        ChildJvm read = ChildJvm.start(
-                "read",
-                Main.class,
-                List.of(
+        Command read = Command.agent(
                         "latency",
                         "--json",
                         "--file",
-                        files(logs, "a").getFirst().toString()));
-        assertEquals(0, read.awaitEnd(), read.err());
-        assertEquals(logged.getTotalCount(), count(rows(read, "fault:vm1")));
+                        files(logs, "a").getFirst().toString())
+                .done();
+        assertEquals(logged.getTotalCount(), count(rows(read.out(), "fault:vm1")));
         assertEquals(
                 logged.getMaxValue(),
-                rows(read, "fault:vm1").stream()
+                rows(read.out(), "fault:vm1").stream()
                         .mapToLong(row -> row.get("maxNs").asLong())
                         .max()
                         .orElseThrow());
@@ -132,10 +130,9 @@ class LatencyTest {
         assertEquals(status.get("installP99Ns").asLong(), install.getValueAtPercentile(99));
     }
 
-    private static List<JsonNode> rows(ChildJvm command, String series) {
-        String out = command.out();
+    private static List<JsonNode> rows(String printed, String series) {
         List<JsonNode> rows = new ArrayList<>();
-        out.substring(0, out.lastIndexOf('\n') + 1).lines().forEach(line -> {
+        printed.substring(0, printed.lastIndexOf('\n') + 1).lines().forEach(line -> {
             JsonNode row = JsonMapper.shared().readTree(line);
             if (row.get("series").asString().equals(series)) {
                 rows.add(row);
@@ -216,11 +213,9 @@ class LatencyTest {
     }
 
     private static void refuse(int code, String message, String... options) {
-        ChildJvm command = ChildJvm.start(
-                "refused",
-                Main.class,
+        Command command = Command.agent(
                 Stream.concat(Stream.of("latency"), Stream.of(options)).toList());
-        assertEquals(code, command.awaitEnd(), command.err());
+        assertEquals(code, command.code(), command.err());
         assertTrue(command.err().contains(message), command.err());
         assertEquals("", command.out());
     }

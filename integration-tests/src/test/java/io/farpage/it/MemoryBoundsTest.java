@@ -139,7 +139,10 @@ class MemoryBoundsTest {
 
     @Test
     void shouldReadAPageOnlyForASpaceThatIsThereAndOnlyOfItsLength() throws Exception {
-        try (Cluster cluster = Cluster.ofProcesses(Map.of(), "a", "b")) {
+        try (Cluster cluster = Cluster.start()) {
+            cluster.launchAgent("a", Map.of());
+            cluster.openAgent("b", Map.of());
+            cluster.awaitAllLinks();
             cluster.makeSpace("there", 4, 4096, "b");
             Rest agent = cluster.agent("a").rest();
             List<Socket> unfinished = new ArrayList<>();

@@ -13,11 +13,14 @@ import io.farpage.coordinator.Main;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Command;
+import io.farpage.it.harness.RefusedAgent;
 import io.farpage.it.harness.TwoNodes;
 import io.farpage.verbs.Availability;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,14 +48,14 @@ class RefusedStartTest {
                   idel: block
                 """);
         refused(
-                agent(
+                lines(agentProcess(
                         Map.of("FARPAGE_FETCH_DEPTH", "many"),
                         "--config",
                         file.toString(),
                         "--set",
                         "pool.exported=lots",
                         "--set",
-                        "transport.mode=pigeon"),
+                        "transport.mode=pigeon")),
                 "page-agent: node.id: 'UPPER' from file " + file
                         + " is not valid: allowed is 1 to 63 of a-z, 0-9, . and -",
                 "page-agent: key shard.idel from file " + file
@@ -86,17 +89,15 @@ class RefusedStartTest {
         String taken = cluster.agent("a").rest().base().getAuthority();
         String message =
                 "cannot listen on " + taken + ": the port is taken; stop what listens there or choose another port";
-        refused(
-                agent(Map.of(), "--set", "api.listen=" + taken, "--set", "pool.exported=8MiB"),
-                "page-agent: " + message);
+        refused(refusal("api.listen=" + taken, "pool.exported=8MiB"), message);
         refused(
                 coordinator(
                         "--set", "server.listen=" + taken, "--set", "store.directory=" + directory.resolve("store")),
                 "coordinator: " + message);
         int port = cluster.agent("a").rest().base().getPort();
         refused(
-                agent(Map.of(), "--set", "tcp.port=" + port),
-                ("page-agent: open soft0: cannot listen on /127.0.0.1:%d: bind(/127.0.0.1:%d): EADDRINUSE; choose an address"
+                refusal("tcp.port=" + port),
+                ("open soft0: cannot listen on /127.0.0.1:%d: bind(/127.0.0.1:%d): EADDRINUSE; choose an address"
                                 + " of this host and a port that is free (0 lets the system choose)")
                         .formatted(port, port));
     }
@@ -104,35 +105,28 @@ class RefusedStartTest {
     @Test
     void shouldRefuseAPoolLargerThanMemory() {
         long bytes = MEMORY_FACTOR * physicalMemory() / (2 << 20) * (2 << 20);
-        ChildJvm child = agent(Map.of(), "--set", "pool.exported=" + bytes + "B", "--set", "pool.hugepages=off");
+        List<String> lines = refusal("pool.exported=" + bytes + "B", "pool.hugepages=off");
         assertEquals(
                 List.of(
-                        "page-agent: the pool needs %d bytes, N are left (LIMIT); fix: make the pool smaller, or raise the limit named"
+                        "the pool needs %d bytes, N are left (LIMIT); fix: make the pool smaller, or raise the limit named"
                                 .formatted(bytes + (4 << 20))),
-                lines(child).stream()
+                lines.stream()
                         .map(line -> line.replaceAll("\\d+ are left \\([^)]+\\)", "N are left (LIMIT)"))
                         .toList());
     }
 
     @Test
     void shouldRefuseHugepagesThatAreRequiredAndNotThere() {
-        ChildJvm child = agent(
-                Map.of(),
-                "--set",
-                "pool.hugepages=require",
-                "--set",
-                "pool.exported=1GiB",
-                "--set",
-                "pool.hugepage_size=1GiB");
+        List<String> lines = refusal("pool.hugepages=require", "pool.exported=1GiB", "pool.hugepage_size=1GiB");
         Path pages = Path.of("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages");
         assertEquals(
                 List.of(
                         Files.exists(pages)
-                                ? "page-agent: the pool needs 2 hugepages of 1 GiB; of N there are N free and not reserved (mmap: ERROR);"
+                                ? "the pool needs 2 hugepages of 1 GiB; of N there are N free and not reserved (mmap: ERROR);"
                                         + " fix: echo 2 > " + pages
-                                : "page-agent: the pool needs 2 hugepages of 1 GiB; this kernel offers none of that size (mmap: ERROR);"
+                                : "the pool needs 2 hugepages of 1 GiB; this kernel offers none of that size (mmap: ERROR);"
                                         + " fix: use another hugepage size, or none"),
-                lines(child).stream()
+                lines.stream()
                         .map(line -> line.replaceAll("of \\d+ there are \\d+ free", "of N there are N free")
                                 .replaceAll("mmap: E[A-Z]+", "mmap: ERROR"))
                         .toList());
@@ -141,26 +135,26 @@ class RefusedStartTest {
     @Test
     void shouldRefuseAPoolThatIsTooSmallAndAnMtuThatNoPortHas() {
         refused(
-                agent(Map.of(), "--set", "pool.exported=5000B"),
-                "page-agent: pool.exported: '5000B' from command line is not valid: it is out of range; allowed is "
+                refusal("pool.exported=5000B"),
+                "pool.exported: '5000B' from command line is not valid: it is out of range; allowed is "
                         + EXPORTED_SIZE);
         refused(
-                agent(Map.of(), "--set", "rdma.mtu=1000"),
-                "page-agent: rdma.mtu: '1000' from command line is not valid: allowed is 256, 512, 1024, 2048 or 4096");
+                refusal("rdma.mtu=1000"),
+                "rdma.mtu: '1000' from command line is not valid: allowed is 256, 512, 1024, 2048 or 4096");
     }
 
     @Test
     void shouldRefuseCpusThatAreNotOneForEachShardAndHeadersThatDoNotFit() {
         refused(
-                agent(Map.of(), "--set", "shard.count=2", "--set", "shard.cpu=1"),
-                "page-agent: shard.cpu names 1 CPUs, [1], but shard.count is 2; name one for each shard, or leave it out");
+                refusal("shard.count=2", "shard.cpu=1"),
+                "shard.cpu names 1 CPUs, [1], but shard.count is 2; name one for each shard, or leave it out");
         refused(
-                agent(Map.of(), "--set", "shard.count=16", "--set", "link.max=1024", "--set", "pool.staging=2MiB"),
-                "page-agent: pool.staging of 2097152 bytes has too little room beside the pool headers of link.max 1024 peers"
+                refusal("shard.count=16", "link.max=1024", "pool.staging=2MiB"),
+                "pool.staging of 2097152 bytes has too little room beside the pool headers of link.max 1024 peers"
                         + " at each of shard.count 16 shards; raise it");
         refused(
-                agent(Map.of(), "--set", "shard.count=17"),
-                "page-agent: shard.count: '17' from command line is not valid: it is out of range; allowed is a whole number"
+                refusal("shard.count=17"),
+                "shard.count: '17' from command line is not valid: it is out of range; allowed is a whole number"
                         + " from 1 to 16");
     }
 
@@ -172,16 +166,16 @@ class RefusedStartTest {
             return;
         }
         refused(
-                agent(Map.of(), "--set", "transport.mode=rdma"),
-                "page-agent: transport.mode is rdma and no RDMA device is usable: " + why.reason() + ": " + why.detail()
-                        + "; " + why.fix() + ", or set transport.mode to auto");
+                refusal("transport.mode=rdma"),
+                "transport.mode is rdma and no RDMA device is usable: " + why.reason() + ": " + why.detail() + "; "
+                        + why.fix() + ", or set transport.mode to auto");
     }
 
     @Test
     void shouldRefuseAStoreThatAnotherCoordinatorUsesAndOneThatIsNoDirectory(Cluster cluster) throws Exception {
         Path store = cluster.coordinator().store();
         refused(
-                coordinator("--set", "store.directory=" + store),
+                lines(coordinatorProcess("--set", "store.directory=" + store)),
                 "coordinator: store file " + store.resolve("coordinator.seals")
                         + " is in use by another process; stop that coordinator or set store.directory to another directory");
         Path file = Files.writeString(directory.resolve("file"), "");
@@ -194,32 +188,53 @@ class RefusedStartTest {
     @Test
     void shouldRefuseAddressesThatDoNotExist() {
         refused(
-                agent(Map.of(), "--set", "tcp.address=no-such-host.invalid", "--set", "insecure=true"),
-                "page-agent: tcp.address 'no-such-host.invalid' does not resolve; give an IP address");
+                refusal("tcp.address=no-such-host.invalid", "insecure=true"),
+                "tcp.address 'no-such-host.invalid' does not resolve; give an IP address");
         refused(
-                agent(Map.of(), "--set", "coordinator.url=ftp://x"),
-                "page-agent: coordinator URL 'ftp://x' must be http://host:port or https://host:port, for example http://127.0.0.1:7400");
+                refusal("coordinator.url=ftp://x"),
+                "coordinator URL 'ftp://x' must be http://host:port or https://host:port, for example http://127.0.0.1:7400");
         refused(
-                agent(Map.of(), "--set", "api.listen=192.0.2.1:0", "--set", "insecure=true"),
-                "page-agent: cannot listen on 192.0.2.1:0: this machine has no such address; give one of its own or 0.0.0.0");
+                refusal("api.listen=192.0.2.1:0", "insecure=true"),
+                "cannot listen on 192.0.2.1:0: this machine has no such address; give one of its own or 0.0.0.0");
     }
 
-    private static ChildJvm agent(Map<String, String> environment, String... arguments) {
+    /** Why an agent of this JVM is refused. */
+    private List<String> refusal(String... settings) {
+        Map<String, String> flags = new LinkedHashMap<>(Map.of(
+                "api.listen", "127.0.0.1:0",
+                "api.socket", directory.resolve("socket").toString(),
+                "pool.staging", "4MiB"));
+        for (String setting : settings) {
+            int equals = setting.indexOf('=');
+            flags.put(setting.substring(0, equals), setting.substring(equals + 1));
+        }
+        return RefusedAgent.open(Optional.empty(), Map.of(), flags);
+    }
+
+    private static ChildJvm agentProcess(Map<String, String> environment, String... arguments) {
         List<String> all =
                 new ArrayList<>(List.of("run", "--set", "api.listen=127.0.0.1:0", "--set", "pool.staging=4MiB"));
         all.addAll(List.of(arguments));
         return ChildJvm.start("refused-agent", io.farpage.agent.Main.class, all, environment);
     }
 
-    private static ChildJvm coordinator(String... arguments) {
+    /** What a coordinator of this JVM prints that is refused. */
+    private static List<String> coordinator(String... arguments) {
+        Command run = Command.coordinator(
+                Stream.concat(Stream.of("run"), Stream.of(arguments)).toList());
+        assertEquals(1, run.code(), run.err());
+        return run.err().lines().toList();
+    }
+
+    private static ChildJvm coordinatorProcess(String... arguments) {
         return ChildJvm.start(
                 "refused-coordinator",
                 Main.class,
                 Stream.concat(Stream.of("run"), Stream.of(arguments)).toList());
     }
 
-    private static void refused(ChildJvm child, String... messages) {
-        assertEquals(List.of(messages), lines(child));
+    private static void refused(List<String> lines, String... messages) {
+        assertEquals(List.of(messages), lines);
     }
 
     /** Waits for a program that cannot start. Returns its messages; anything else that is not a line of its log is a failure. */
@@ -248,14 +263,14 @@ class RefusedStartTest {
     void shouldLeaveNothingBehindInTheClusterWhenAStartIsRefused(Cluster cluster) throws Exception {
         String taken = cluster.agent("a").rest().base().getAuthority();
         refused(
-                agent(
+                lines(agentProcess(
                         Map.of(),
                         "--set",
                         "node.id=never",
                         "--set",
                         "coordinator.url=" + cluster.coordinator().rest().base(),
                         "--set",
-                        "api.listen=" + taken),
+                        "api.listen=" + taken)),
                 "page-agent: cannot listen on " + taken
                         + ": the port is taken; stop what listens there or choose another port");
         await("the coordinator does not have the node", Deadlines.LONG)

@@ -8,6 +8,7 @@ import io.farpage.coordinator.Main;
 import io.farpage.coordinator.access.AccessRecords;
 import io.farpage.coordinator.access.Tokens;
 import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Rest;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,13 +61,7 @@ class SecuredCommandsTest extends SecuredNodes {
         List<String> all = new ArrayList<>(List.of("token"));
         all.addAll(List.of(arguments));
         all.addAll(List.of("-D", "store.directory=" + cluster.coordinator().store()));
-        return run(all).out().strip();
-    }
-
-    private static ChildJvm run(List<String> arguments) {
-        ChildJvm command = ChildJvm.start("coordinator-command", Main.class, arguments);
-        assertEquals(0, command.awaitEnd(), command.out() + command.err());
-        return command;
+        return Command.coordinator(all).done().out().strip();
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
 import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.ChildJvm;
+import io.farpage.it.harness.RefusedAgent;
 import io.farpage.it.harness.Rest;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -176,13 +178,9 @@ class SecurityTest extends SecuredNodes {
         Map<String, String> settings = new java.util.HashMap<>(certificates.node("a"));
         settings.put("node.id", "z");
         settings.put("coordinator.url", coordinator().base().toString());
-        List<String> arguments = new ArrayList<>(List.of("run"));
-        settings.forEach((key, value) -> arguments.addAll(List.of("--set", key + "=" + value)));
-        try (ChildJvm agent = ChildJvm.start("misnamed", io.farpage.agent.Main.class, arguments)) {
-            assertEquals(1, agent.awaitEnd());
-            assertTrue(
-                    agent.err().contains("node.id: 'z' is not valid: tls.certificate is that of node 'a'"),
-                    agent.err());
-        }
+        List<String> refused = RefusedAgent.open(Optional.empty(), Map.of(), settings);
+        assertTrue(
+                refused.getFirst().contains("node.id: 'z' is not valid: tls.certificate is that of node 'a'"),
+                refused.toString());
     }
 }

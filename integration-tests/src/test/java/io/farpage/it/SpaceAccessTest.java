@@ -15,6 +15,7 @@ import io.farpage.it.harness.Certificates;
 import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.JvmLog;
 import io.farpage.it.harness.Pages;
@@ -81,22 +82,31 @@ class SpaceAccessTest {
     }
 
     /** Runs a command with an operator's certificate and returns what it prints. */
-    private String run(Class<?> main, List<String> command, String... more) {
-        List<String> arguments = new ArrayList<>(command);
-        arguments.addAll(List.of(more));
+    private String space(String... arguments) {
+        List<String> all = new ArrayList<>(List.of("space"));
+        all.addAll(List.of(arguments));
+        all.addAll(List.of("--coordinator", coordinator().base().toString()));
+        all.addAll(certificate());
+        return Command.coordinator(all).done().out();
+    }
+
+    private List<String> certificate() {
+        return List.of(
+                "--ca", certificates.file("ca.pem").toString(),
+                "--certificate", certificates.file("operator.pem").toString(),
+                "--key", certificates.file("operator.key").toString());
+    }
+
+    /** As {@link #space}, as a process that its environment tells of the coordinator and the certificate. */
+    private void process(List<String> arguments) {
         Map<String, String> environment = Map.of(
                 "FARPAGE_COORDINATOR_URL", coordinator().base().toString(),
                 "FARPAGE_TLS_CA", certificates.file("ca.pem").toString(),
                 "FARPAGE_TLS_CERTIFICATE", certificates.file("operator.pem").toString(),
                 "FARPAGE_TLS_KEY", certificates.file("operator.key").toString());
-        try (ChildJvm child = ChildJvm.start("command", main, arguments, environment)) {
+        try (ChildJvm child = ChildJvm.start("command", Main.class, arguments, environment)) {
             assertEquals(0, child.awaitEnd(), child.out() + child.err());
-            return child.out();
         }
-    }
-
-    private String space(String... arguments) {
-        return run(Main.class, List.of("space"), arguments);
     }
 
     private void create(String nodes) {
@@ -185,10 +195,15 @@ class SpaceAccessTest {
                     "it takes role operator",
                     as(node).sendJson("PUT", "/api/v1/spaces/s/nodes", "{\"nodes\":[\"a\"]}"));
         }
-        String shown = run(
-                io.farpage.agent.Main.class,
-                List.of("space", "show", "--space", "s", "--agent"),
-                cluster.agent("a").rest().base().toString());
+        List<String> show = new ArrayList<>(List.of(
+                "space",
+                "show",
+                "--space",
+                "s",
+                "--agent",
+                cluster.agent("a").rest().base().toString()));
+        show.addAll(certificate());
+        String shown = Command.agent(show).done().out();
         assertTrue(shown.contains("nodes that may attach it: b"), shown);
     }
 
@@ -200,7 +215,7 @@ class SpaceAccessTest {
         assertRefused("forbidden", "it takes role operator (access.nodes_create_spaces is false)", refused);
         String command = "coordinator space create s --size 65536 --page-size 4096 --home b";
         assertTrue(refused.problem().detail().endsWith("an operator creates it: " + command), refused.toString());
-        run(Main.class, List.of(command.split(" ")).subList(1, command.split(" ").length));
+        process(List.of(command.split(" ")).subList(1, command.split(" ").length));
         cluster.agent("a").putPage("s", 3, Pages.of(1, 3, PAGE)).expect(204);
     }
 

@@ -6,10 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.Main;
 import io.farpage.it.deadlines.Deadlines;
-import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
@@ -19,7 +18,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -45,7 +43,7 @@ class SpaceImageTest {
                         .expect(204);
             }
             Path file = directory.resolve("image");
-            assertEquals(0, run(cluster, "save", "image", file).awaitEnd());
+            run(cluster, "save", "image", file).done();
             byte[] saved = Files.readAllBytes(file);
             assertEquals(PAGES * 4096, saved.length);
             for (int page = 0; page < PAGES; page++) {
@@ -57,7 +55,7 @@ class SpaceImageTest {
                         .putPage("image", page, Pages.of(8, page, 4096))
                         .expect(204);
             }
-            assertEquals(0, run(cluster, "load", "image", file).awaitEnd());
+            run(cluster, "load", "image", file).done();
             for (int page = 0; page < PAGES; page++) {
                 byte[] expected = page % 3 == 0 ? Pages.of(7, page, 4096) : new byte[4096];
                 assertArrayEquals(
@@ -124,16 +122,13 @@ class SpaceImageTest {
     }
 
     private static void refused(Cluster cluster, String command, Path file, String said) {
-        try (ChildJvm child = run(cluster, command, "sizes", file)) {
-            assertEquals(1, child.awaitEnd());
-            assertTrue(child.err().contains(said), child.err());
-        }
+        Command refused = run(cluster, command, "sizes", file);
+        assertEquals(1, refused.code());
+        assertTrue(refused.err().contains(said), refused.err());
     }
 
-    private static ChildJvm run(Cluster cluster, String command, String space, Path file) {
-        return ChildJvm.start(
-                command,
-                Main.class,
-                List.of(command, "--agent=" + cluster.agent("a").rest().base(), "--space=" + space, "--file=" + file));
+    private static Command run(Cluster cluster, String command, String space, Path file) {
+        return Command.agent(
+                command, "--agent=" + cluster.agent("a").rest().base(), "--space=" + space, "--file=" + file);
     }
 }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.Main;
 import io.farpage.agent.control.keeper.Standby;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.AgentProcess;
@@ -26,7 +25,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -182,9 +180,10 @@ class StandbyTest {
 
     @Test
     @Timeout(240)
-    void shouldGoOnWithTheGuestWhenTheAgentIsUpgraded() throws Exception {
+    void shouldGoOnWithTheGuestWhenTheAgentIsUpgradedAndNotHandOverWithoutAStandby() throws Exception {
         try (ShadowedRam ram = guest(2, 5)) {
             awaitOperations(ram, 300);
+            refuseToHandOverWithoutAStandby();
             ChildJvm late = upgrade("--deadline", "1ms");
             assertEquals(1, late.awaitEnd(), late.err());
             assertTrue(late.err().contains("was not warm within"), late.err());
@@ -231,8 +230,7 @@ class StandbyTest {
         return ChildJvm.launch("upgrade", command, Map.of(), directory);
     }
 
-    @Test
-    void shouldRefuseToHandOverWithoutAStandby() {
+    private void refuseToHandOverWithoutAStandby() {
         var answer = cluster.agent("a").rest().send("POST", "/api/v1/handover", "application/json", new byte[0]);
         assertEquals(409, answer.status(), answer::toString);
         assertTrue(answer.text().contains("no standby of this agent is warm"), answer.text());
@@ -268,15 +266,5 @@ class StandbyTest {
         assertEquals(1, refused.awaitEnd());
         assertTrue(refused.err().contains("set both as the agent has them"), refused.err());
         assertTrue(active.isAlive());
-    }
-
-    @Test
-    void shouldNameTheKeyWhenAnAgentWithoutAKeeperIsToBeUpgraded() {
-        try (ChildJvm upgrade = ChildJvm.start("upgrade", Main.class, List.of("upgrade", "--set", "node.id=a"))) {
-            assertEquals(1, upgrade.awaitEnd());
-            assertTrue(upgrade.err().contains("keeper.mode is off"), upgrade.err());
-            assertTrue(upgrade.err().contains("set keeper.mode to process"), upgrade.err());
-        }
-        assertEquals(Optional.of(true), Optional.of(active.isAlive()));
     }
 }

@@ -4,14 +4,13 @@ import static io.farpage.it.deadlines.Deadlines.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.Main;
 import io.farpage.coordinator.model.Attachment;
 import io.farpage.coordinator.model.NodeStatus;
 import io.farpage.it.deadlines.Deadlines;
 import io.farpage.it.harness.Answer;
-import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
 import io.farpage.it.harness.ClusterLog;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Guests;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
@@ -150,11 +149,7 @@ class TakeoverTest {
                 LOCAL_PAGES * PAGE / 1024 + "KiB",
                 "--socket",
                 directory.resolve(node).toString());
-        try (ChildJvm command = ChildJvm.start("attach", Main.class, arguments)) {
-            int exit = command.awaitEnd();
-            assertEquals(0, exit, command::err);
-            return command.out();
-        }
+        return Command.agent(arguments).done().out();
     }
 
     private Guests guests(String node) {

@@ -16,6 +16,7 @@ import io.farpage.it.harness.JvmLog;
 import io.farpage.it.harness.NeedsUserfaultfd;
 import io.farpage.it.harness.PagedRam;
 import io.farpage.it.harness.Pages;
+import io.farpage.it.harness.RefusedAgent;
 import io.farpage.it.harness.TraceCollector;
 import io.farpage.it.harness.TraceCollector.Manner;
 import io.farpage.it.harness.TraceCollector.Received;
@@ -272,8 +273,7 @@ class TracesTest {
         assertTrue(
                 command.err().contains("FARPAGE_TRACE_OTLP_ENDPOINT 'collector:4317' is not an http or https URL"),
                 command.err());
-        ChildJvm agent = ChildJvm.start("refused", Main.class, List.of("run", "--set", ENDPOINT + "=collector:4317"));
-        assertEquals(1, agent.awaitEnd(), agent.err());
-        assertTrue(agent.err().contains("an http or https URL, such as http://127.0.0.1:4318"), agent.err());
+        List<String> agent = RefusedAgent.open(Optional.empty(), Map.of(), Map.of(ENDPOINT, "collector:4317"));
+        assertTrue(agent.getFirst().contains("an http or https URL, such as http://127.0.0.1:4318"), agent::toString);
     }
 }

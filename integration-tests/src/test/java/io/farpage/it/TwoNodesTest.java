@@ -6,12 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.farpage.agent.Main;
 import io.farpage.coordinator.client.CoordinatorRefusedException;
 import io.farpage.it.harness.Agent;
 import io.farpage.it.harness.Answer;
-import io.farpage.it.harness.ChildJvm;
 import io.farpage.it.harness.Cluster;
+import io.farpage.it.harness.Command;
 import io.farpage.it.harness.Pages;
 import io.farpage.it.harness.ProcFs;
 import io.farpage.it.harness.TwoNodes;
@@ -136,11 +135,9 @@ class TwoNodesTest {
                 "--page",
                 page));
         arguments.addAll(List.of(more));
-        try (ChildJvm tool = ChildJvm.start("page-" + what, Main.class, arguments)) {
-            int code = tool.awaitEnd();
-            assertEquals(code == 0 ? 0 : 1, tool.err().lines().count(), tool.err());
-            return code;
-        }
+        Command tool = Command.agent(arguments);
+        assertEquals(tool.code() == 0 ? 0 : 1, tool.err().lines().count(), tool.err());
+        return tool.code();
     }
 
     @Test

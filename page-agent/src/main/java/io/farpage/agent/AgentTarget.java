@@ -7,6 +7,7 @@ import io.farpage.rest.Problem;
 import io.farpage.tls.ClientOptions;
 import io.farpage.tls.TlsException;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -14,7 +15,9 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** The agent and the space that a command is for. */
 final class AgentTarget {
@@ -30,6 +33,10 @@ final class AgentTarget {
 
     /** Between two requests of which the first was refused for the time being. */
     private static final Duration RETRY = Duration.ofMillis(200);
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
 
     @Option(names = "--agent", paramLabel = "AGENT", defaultValue = "${env:FARPAGE_AGENT}", description = AGENT)
     private @Nullable String agent;
@@ -52,7 +59,7 @@ final class AgentTarget {
 
     /** The agent, and what is shown to it. */
     Caller caller() {
-        return new Caller(agent, security);
+        return new Caller(agent, security, spec.commandLine().getErr());
     }
 
     /** Sends a request. Prints the problem and gives null if it was refused. */
@@ -64,8 +71,9 @@ final class AgentTarget {
      * The agent that a command is for, and what is shown to it.
      *
      * @param agent as the option gives it; null: the agent of this host
+     * @param err where the command says what is refused
      */
-    record Caller(@Nullable String agent, ClientOptions security) {
+    record Caller(@Nullable String agent, ClientOptions security, PrintWriter err) {
         /**
          * Connects to the agent.
          *
@@ -96,23 +104,24 @@ final class AgentTarget {
                     byte[] content = answer.body().readAllBytes();
                     if (answer.status() / 100 == 2) {
                         answer.header(AgentApi.TORN)
-                                .ifPresent(why -> System.err.println(
-                                        "page-agent: warning: the space is torn, its pages are older and newer ones: "
-                                                + why));
+                                .ifPresent(why -> to.err()
+                                        .println(
+                                                "page-agent: warning: the space is torn, its pages are older and newer ones: "
+                                                        + why));
                         return content;
                     }
                     if (problem(content).filter(again).isEmpty()) {
-                        System.err.println("page-agent: " + detail(answer.status(), content));
+                        to.err().println("page-agent: " + detail(answer.status(), content));
                         return null;
                     }
                 } catch (IOException e) {
-                    System.err.println("page-agent: no answer from the agent at " + client.explain(e));
+                    to.err().println("page-agent: no answer from the agent at " + client.explain(e));
                     return null;
                 }
                 Thread.sleep(RETRY);
             }
         } catch (NoAgentException | TlsException e) {
-            System.err.println("page-agent: " + e.getMessage());
+            to.err().println("page-agent: " + e.getMessage());
             return null;
         }
     }

@@ -14,7 +14,9 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent cloud-hypervisor-restore}: a virtual machine whose memory is in a space, restored on demand. */
 @Command(
@@ -25,6 +27,10 @@ import picocli.CommandLine.Option;
             "Ends when Cloud Hypervisor has all pages. Do not end it before: the guest stops at the next page that it lacks."
         })
 final class CloudHypervisorCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     private static final int REFUSED = 1;
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final Duration PAUSE = Duration.ofMillis(200);
@@ -97,7 +103,9 @@ final class CloudHypervisorCommand implements Callable<Integer> {
                     space.pageSize(),
                     space.sizeBytes());
             long faults = restore.run();
-            System.out.println("Cloud Hypervisor has the memory of space " + target.name() + ": " + faults + " pages");
+            spec.commandLine()
+                    .getOut()
+                    .println("Cloud Hypervisor has the memory of space " + target.name() + ": " + faults + " pages");
             return 0;
         } catch (IllegalArgumentException e) {
             return refuse(input.resolve("migration_config.json") + ": " + e.getMessage());
@@ -106,8 +114,8 @@ final class CloudHypervisorCommand implements Callable<Integer> {
         }
     }
 
-    private static int refuse(String why) {
-        System.err.println("page-agent: " + why);
+    private int refuse(String why) {
+        spec.commandLine().getErr().println("page-agent: " + why);
         return REFUSED;
     }
 

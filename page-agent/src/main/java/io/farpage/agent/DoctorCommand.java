@@ -8,12 +8,15 @@ import io.farpage.agent.doctor.Tree;
 import io.farpage.config.Config;
 import io.farpage.config.ConfigException;
 import java.io.Console;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent doctor}: finds what on this host is in the way of paging over RDMA. */
 @Command(
@@ -34,6 +37,10 @@ import picocli.CommandLine.Option;
             "2:the command line or the configuration cannot be used"
         })
 final class DoctorCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     private static final int FAILED = 1;
     private static final int UNUSABLE = 2;
 
@@ -57,13 +64,14 @@ final class DoctorCommand implements Callable<Integer> {
         try {
             config = configuration.load();
         } catch (ConfigException e) {
-            System.err.println("page-agent: " + e.getMessage());
+            spec.commandLine().getErr().println("page-agent: " + e.getMessage());
             return UNUSABLE;
         }
         Report report =
                 Doctor.of(config, new Tree(root), Providers.rdma(config)).examine();
-        System.out.print(json ? report.json() + "\n" : report.text(isTerminal()));
-        System.out.flush();
+        PrintWriter out = spec.commandLine().getOut();
+        out.print(json ? report.json() + "\n" : report.text(isTerminal()));
+        out.flush();
         return report.result() == Level.FAIL ? FAILED : 0;
     }
 

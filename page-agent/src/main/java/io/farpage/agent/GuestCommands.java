@@ -20,7 +20,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent attach}, {@code detach}, {@code resize} and {@code guests}: guests, through the REST API of a running agent. */
 final class GuestCommands {
@@ -41,6 +43,10 @@ final class GuestCommands {
             mixinStandardHelpOptions = true,
             description = "Prepare to serve the memory of a guest: its VMM hands the memory over on a Unix socket.")
     static final class Attach implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
@@ -177,7 +183,9 @@ final class GuestCommands {
             if (answer == null) {
                 return REFUSED;
             }
-            System.out.println("listening on " + request.socket() + " for the guest of space " + target.name());
+            spec.commandLine()
+                    .getOut()
+                    .println("listening on " + request.socket() + " for the guest of space " + target.name());
             return 0;
         }
     }
@@ -226,6 +234,10 @@ final class GuestCommands {
     /** Shows all guests. */
     @Command(name = "guests", mixinStandardHelpOptions = true, description = "Show the guests of an agent.")
     static final class Show implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @Option(
                 names = "--agent",
                 paramLabel = "AGENT",
@@ -242,14 +254,20 @@ final class GuestCommands {
         @Override
         public Integer call() throws InterruptedException {
             byte[] answer = AgentTarget.send(
-                    new AgentTarget.Caller(agent, security), "GET", "/api/v1/spaces", AgentTarget.JSON, new byte[0]);
+                    new AgentTarget.Caller(agent, security, spec.commandLine().getErr()),
+                    "GET",
+                    "/api/v1/spaces",
+                    AgentTarget.JSON,
+                    new byte[0]);
             if (answer == null) {
                 return REFUSED;
             }
-            System.out.println(
-                    asJson
-                            ? new String(answer, StandardCharsets.UTF_8)
-                            : table(Json.LENIENT.readValue(answer, GuestStatus[].class)));
+            spec.commandLine()
+                    .getOut()
+                    .println(
+                            asJson
+                                    ? new String(answer, StandardCharsets.UTF_8)
+                                    : table(Json.LENIENT.readValue(answer, GuestStatus[].class)));
             return 0;
         }
 

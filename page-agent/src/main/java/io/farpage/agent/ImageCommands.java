@@ -19,7 +19,9 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent save} and {@code load}: the whole memory of a space, to and from a file, through a running agent. */
 final class ImageCommands {
@@ -29,8 +31,8 @@ final class ImageCommands {
 
     private ImageCommands() {}
 
-    private static int refuse(String why) {
-        System.err.println("page-agent: " + why);
+    private static int refuse(CommandSpec spec, String why) {
+        spec.commandLine().getErr().println("page-agent: " + why);
         return REFUSED;
     }
 
@@ -40,6 +42,10 @@ final class ImageCommands {
             mixinStandardHelpOptions = true,
             description = "Save all memory of a space, which no guest uses, to a file. Zeros become holes.")
     static final class Save implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
@@ -62,17 +68,19 @@ final class ImageCommands {
             try (AgentClient client = target.caller().open(TIMEOUT)) {
                 try (AgentClient.Answer answer = client.send("GET", path, AgentTarget.BYTES, AgentClient.Bytes.NONE)) {
                     if (answer.status() != 200) {
-                        return refuse(AgentTarget.detail(
-                                answer.status(), answer.body().readAllBytes()));
+                        return refuse(
+                                spec,
+                                AgentTarget.detail(
+                                        answer.status(), answer.body().readAllBytes()));
                     }
                     save(answer, part);
                 }
                 return 0;
             } catch (IOException e) {
                 delete(part);
-                return refuse("space " + target.name() + " is not saved: " + e.getMessage());
+                return refuse(spec, "space " + target.name() + " is not saved: " + e.getMessage());
             } catch (NoAgentException | TlsException e) {
-                return refuse(String.valueOf(e.getMessage()));
+                return refuse(spec, String.valueOf(e.getMessage()));
             }
         }
 
@@ -112,11 +120,11 @@ final class ImageCommands {
             }
         }
 
-        private static void delete(Path part) {
+        private void delete(Path part) {
             try {
                 Files.deleteIfExists(part);
             } catch (IOException e) {
-                System.err.println("page-agent: " + part + " is not removed: " + e);
+                spec.commandLine().getErr().println("page-agent: " + part + " is not removed: " + e);
             }
         }
     }
@@ -127,6 +135,10 @@ final class ImageCommands {
             mixinStandardHelpOptions = true,
             description = "Load all memory of a space, which no guest uses, from a file of the same size.")
     static final class Load implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
@@ -139,11 +151,11 @@ final class ImageCommands {
         @Override
         public Integer call() throws InterruptedException {
             try (AgentClient client = target.caller().open(TIMEOUT)) {
-                return load(client).map(ImageCommands::refuse).orElse(0);
+                return load(client).map(why -> refuse(spec, why)).orElse(0);
             } catch (IOException e) {
-                return refuse("space " + target.name() + " is not loaded: " + e);
+                return refuse(spec, "space " + target.name() + " is not loaded: " + e);
             } catch (NoAgentException | TlsException e) {
-                return refuse(String.valueOf(e.getMessage()));
+                return refuse(spec, String.valueOf(e.getMessage()));
             }
         }
 

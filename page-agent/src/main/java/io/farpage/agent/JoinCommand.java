@@ -27,7 +27,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent join}: exchanges a join token for this node's certificate, and writes the configuration that uses it. */
 @Command(
@@ -37,6 +39,10 @@ import picocli.CommandLine.Option;
                 "Get this node's certificate with a join token ('coordinator join-token create' prints the command), and write the key, which"
                         + " never leaves this host, the certificate and a configuration.")
 final class JoinCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     private static final int REFUSED = 1;
 
     @Option(
@@ -120,10 +126,12 @@ final class JoinCommand implements Callable<Integer> {
         try {
             join(files);
         } catch (TlsException | IllegalArgumentException | IOException e) {
-            System.err.println("page-agent: node '" + node + "' has not joined: " + e.getMessage());
+            spec.commandLine().getErr().println("page-agent: node '" + node + "' has not joined: " + e.getMessage());
             return REFUSED;
         }
-        System.out.println("node " + node + " has joined; run it: page-agent run --config " + files.yaml());
+        spec.commandLine()
+                .getOut()
+                .println("node " + node + " has joined; run it: page-agent run --config " + files.yaml());
         if (!run) {
             return 0;
         }

@@ -12,11 +12,14 @@ import io.farpage.linux.Errno;
 import io.farpage.linux.FileIo;
 import io.farpage.supervise.Supervision;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
 
 /** Commands of the process that keeps an agent's memory. */
 final class KeeperCommands {
@@ -27,8 +30,9 @@ final class KeeperCommands {
         return PoolKeeping.socket(config, AgentOptions.nodeId(config, Host.name()));
     }
 
-    private static int fail(Exception e) {
-        String.valueOf(e.getMessage()).lines().forEach(line -> System.err.println("page-agent: " + line));
+    private static int fail(CommandSpec spec, Exception e) {
+        PrintWriter err = spec.commandLine().getErr();
+        String.valueOf(e.getMessage()).lines().forEach(line -> err.println("page-agent: " + line));
         return 1;
     }
 
@@ -40,6 +44,10 @@ final class KeeperCommands {
                     "Keep the memory of this node's agent while the agent is started again, until SIGTERM. Run it as a service of"
                             + " its own: it must not end when the agent does.")
     static final class Run implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @Mixin
         private final ConfigOptions configuration = new ConfigOptions();
 
@@ -63,12 +71,12 @@ final class KeeperCommands {
                                     join(serving);
                                 },
                                 "stop"));
-                System.out.println("page-agent keeper listening on " + keeper.path());
+                spec.commandLine().getOut().println("page-agent keeper listening on " + keeper.path());
                 supervision.ready("listening on " + keeper.path());
                 keeper.run();
                 return 0;
             } catch (ConfigException | IOException | IllegalArgumentException e) {
-                return fail(e);
+                return fail(spec, e);
             }
         }
 
@@ -89,6 +97,10 @@ final class KeeperCommands {
                     "Have the keeper let go of the pool of an agent that does not run. All pages in it are lost; the agent starts with"
                             + " an empty pool.")
     static final class Drop implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @Mixin
         private final ConfigOptions configuration = new ConfigOptions();
 
@@ -98,10 +110,10 @@ final class KeeperCommands {
                 Optional<Integer> left = memory.takeAdopted();
                 left.ifPresent(descriptor -> FileIo.close(Errno.ofThread(), descriptor));
                 memory.drop();
-                System.out.println(left.isPresent() ? "dropped" : "nothing was kept");
+                spec.commandLine().getOut().println(left.isPresent() ? "dropped" : "nothing was kept");
                 return 0;
             } catch (ConfigException | KeeperException | IllegalArgumentException e) {
-                return fail(e);
+                return fail(spec, e);
             }
         }
     }

@@ -72,7 +72,7 @@ final class LatencyCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        LatencyPrinter printer = new LatencyPrinter(System.out, asJson);
+        LatencyPrinter printer = new LatencyPrinter(spec.commandLine().getOut(), asJson);
         if (file != null) {
             return read(file, printer);
         }
@@ -93,10 +93,10 @@ final class LatencyCommand implements Callable<Integer> {
                     + ", which is for a running agent");
         }
         try {
-            var _ = LatencyLogReader.read(from, printer::print);
+            var _ = LatencyLogReader.read(from, each -> print(printer, each));
             return 0;
         } catch (IOException e) {
-            System.err.println("page-agent: " + e.getMessage());
+            spec.commandLine().getErr().println("page-agent: " + e.getMessage());
             return REFUSED;
         }
     }
@@ -114,16 +114,22 @@ final class LatencyCommand implements Callable<Integer> {
         }
     }
 
+    /** Prints an interval. Returns false if the output takes no more: what writes to standard output for picocli has no errors of it. */
+    private static boolean print(LatencyPrinter printer, LatencyInterval interval) {
+        return printer.print(interval) && !System.out.checkError();
+    }
+
     /** Ctrl-C is how a watch ends: it was done. */
     private void end() {
         if (watching) {
-            System.out.flush();
+            spec.commandLine().getOut().flush();
             Runtime.getRuntime().halt(0);
         }
     }
 
     private int showIntervals(Duration length, LatencyPrinter printer) throws InterruptedException {
-        AgentTarget.Caller caller = new AgentTarget.Caller(agent, security);
+        AgentTarget.Caller caller =
+                new AgentTarget.Caller(agent, security, spec.commandLine().getErr());
         LatencyDifference difference = new LatencyDifference();
         long due = System.nanoTime();
         boolean shown = false;
@@ -136,12 +142,12 @@ final class LatencyCommand implements Callable<Integer> {
             try {
                 next = difference.next(answer);
             } catch (IllegalArgumentException e) {
-                System.err.println("page-agent: no latencies from the agent: " + e.getMessage());
+                spec.commandLine().getErr().println("page-agent: no latencies from the agent: " + e.getMessage());
                 return REFUSED;
             }
             if (next.isPresent()) {
                 shown = true;
-                if (!printer.print(next.get())) {
+                if (!print(printer, next.get())) {
                     return 0;
                 }
             }

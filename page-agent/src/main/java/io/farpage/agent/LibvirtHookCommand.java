@@ -9,8 +9,10 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /**
  * {@code page-agent libvirt-hook}: what libvirt calls for each domain of QEMU. Before a domain with a {@code farpage:guest} starts, the agent is asked to wait
@@ -23,6 +25,10 @@ import picocli.CommandLine.Parameters;
                 "The hook of libvirt for QEMU: /etc/libvirt/hooks/qemu.d/farpage calls it with its own arguments, and with the XML of the domain on"
                         + " standard input. Domains without a farpage:guest in their metadata are left alone.")
 final class LibvirtHookCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     private static final int REFUSED = 1;
 
     @Parameters(
@@ -57,7 +63,7 @@ final class LibvirtHookCommand implements Callable<Integer> {
             }
             byte[] request = begins ? Json.STRICT.writeValueAsBytes(described.request()) : new byte[0];
             byte[] answer = AgentTarget.send(
-                    new AgentTarget.Caller(agent, security),
+                    new AgentTarget.Caller(agent, security, spec.commandLine().getErr()),
                     begins ? "PUT" : "DELETE",
                     "/api/v1/spaces/" + AgentTarget.encode(described.space()) + "/guest",
                     AgentTarget.JSON,
@@ -65,7 +71,7 @@ final class LibvirtHookCommand implements Callable<Integer> {
             // A domain that has ended has ended: libvirt only logs what a hook says of that.
             return answer == null && begins ? REFUSED : 0;
         } catch (DomainException e) {
-            System.err.println("page-agent: " + e.getMessage());
+            spec.commandLine().getErr().println("page-agent: " + e.getMessage());
             return begins ? REFUSED : 0;
         }
     }

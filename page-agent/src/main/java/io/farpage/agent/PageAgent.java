@@ -400,7 +400,7 @@ public final class PageAgent implements AutoCloseable {
     }
 
     /** Empties the node if {@code drain.on_stop} says so, and waits for that. Any thread, while the agent serves. */
-    void drainIfConfigured() {
+    public void drainIfConfigured() {
         draining.ifPresent(DrainOnStop::await);
     }
 

@@ -10,7 +10,9 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent page}: single pages, through the REST API of a running agent. */
 @Command(
@@ -19,9 +21,15 @@ import picocli.CommandLine.Option;
         description = "Put, get or delete one page of a space, through a running agent.",
         subcommands = {PageCommand.Put.class, PageCommand.Get.class, PageCommand.Delete.class})
 final class PageCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     @Override
     public Integer call() {
-        System.err.println("page-agent page: give a command: put, get or delete (page-agent page get --help)");
+        spec.commandLine()
+                .getErr()
+                .println("page-agent page: give a command: put, get or delete (page-agent page get --help)");
         return 2;
     }
 
@@ -48,6 +56,10 @@ final class PageCommand implements Callable<Integer> {
             mixinStandardHelpOptions = true,
             description = "Write a page. Data shorter than a page is padded with zeros.")
     static final class Put implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final Target target = new Target();
 
@@ -70,7 +82,9 @@ final class PageCommand implements Callable<Integer> {
                 data = from.readNBytes(pageSize + 1);
             }
             if (data.length > pageSize) {
-                System.err.println("page-agent: the data is longer than a page of " + pageSize + " bytes");
+                spec.commandLine()
+                        .getErr()
+                        .println("page-agent: the data is longer than a page of " + pageSize + " bytes");
                 return 1;
             }
             return target.send("PUT", Arrays.copyOf(data, pageSize)) == null ? 1 : 0;

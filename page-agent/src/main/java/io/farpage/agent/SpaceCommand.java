@@ -12,7 +12,9 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent space}: spaces as the coordinator has them, through the REST API of a running agent. */
 @Command(
@@ -21,12 +23,18 @@ import picocli.CommandLine.Option;
         description = "Create a space, encrypted or not, or show one, through a running agent.",
         subcommands = {SpaceCommand.Create.class, SpaceCommand.Show.class})
 final class SpaceCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     private static final int REFUSED = 1;
     private static final int WRONG_USAGE = 2;
 
     @Override
     public Integer call() {
-        System.err.println("page-agent space: give a command: create or show (page-agent space create --help)");
+        spec.commandLine()
+                .getErr()
+                .println("page-agent space: give a command: create or show (page-agent space create --help)");
         return WRONG_USAGE;
     }
 
@@ -37,6 +45,10 @@ final class SpaceCommand implements Callable<Integer> {
             description =
                     "Create a space. Of an encrypted one its homes can neither read pages nor alter them unnoticed.")
     static final class Create implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
@@ -90,7 +102,9 @@ final class SpaceCommand implements Callable<Integer> {
             if (answer == null) {
                 return REFUSED;
             }
-            System.out.println(Json.LENIENT.readValue(answer, Space.class).describe());
+            spec.commandLine()
+                    .getOut()
+                    .println(Json.LENIENT.readValue(answer, Space.class).describe());
             return 0;
         }
     }
@@ -98,6 +112,10 @@ final class SpaceCommand implements Callable<Integer> {
     /** Shows a space. */
     @Command(name = "show", mixinStandardHelpOptions = true, description = "Show a space as the coordinator has it.")
     static final class Show implements Callable<Integer> {
+        @Spec
+        @SuppressWarnings("NullAway.Init") // set by picocli
+        private CommandSpec spec;
+
         @ArgGroup(exclusive = false, multiplicity = "1")
         private final AgentTarget target = new AgentTarget();
 
@@ -110,10 +128,14 @@ final class SpaceCommand implements Callable<Integer> {
             if (answer == null) {
                 return REFUSED;
             }
-            System.out.println(
-                    asJson
-                            ? new String(answer, StandardCharsets.UTF_8)
-                            : Json.LENIENT.readValue(answer, Space.class).describe());
+            spec.commandLine()
+                    .getOut()
+                    .println(
+                            asJson
+                                    ? new String(answer, StandardCharsets.UTF_8)
+                                    : Json.LENIENT
+                                            .readValue(answer, Space.class)
+                                            .describe());
             return 0;
         }
     }

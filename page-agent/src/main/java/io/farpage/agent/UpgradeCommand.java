@@ -12,6 +12,7 @@ import io.farpage.config.DurationOption;
 import io.farpage.tls.ClientOptions;
 import java.io.File;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,7 +23,9 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** {@code page-agent upgrade}: another process of the installed version goes on in the place of the agent. */
 @Command(
@@ -36,6 +39,10 @@ import picocli.CommandLine.Option;
                     + " guests. If the successor does not become warm, or the agent refuses, the agent goes on and nothing has changed."
         })
 final class UpgradeCommand implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
     private static final int REFUSED = 1;
     private static final Duration PAUSE = Duration.ofMillis(5);
     private static final Duration REQUEST = Duration.ofSeconds(30);
@@ -90,8 +97,9 @@ final class UpgradeCommand implements Callable<Integer> {
         }
     }
 
-    private static int fail(String message) {
-        message.lines().forEach(line -> System.err.println("page-agent: " + line));
+    private int fail(String message) {
+        PrintWriter err = spec.commandLine().getErr();
+        message.lines().forEach(line -> err.println("page-agent: " + line));
         return REFUSED;
     }
 
@@ -111,7 +119,9 @@ final class UpgradeCommand implements Callable<Integer> {
                         "no standby of node '%s' is warm; start one with keeper.standby true, or leave out --to-standby"
                                 .formatted(node));
             }
-            System.out.printf("process %d is warm; process %d hands over%n", successor, before.agent());
+            spec.commandLine()
+                    .getOut()
+                    .printf("process %d is warm; process %d hands over%n", successor, before.agent());
             request(address(config, node));
             asked = true;
         } finally {
@@ -130,7 +140,7 @@ final class UpgradeCommand implements Callable<Integer> {
                     "process %d was asked to hand over to process %d, and has not within %s; the keeper says that process %d is the agent"
                             .formatted(before.agent(), successor, deadline, now.agent()));
         }
-        System.out.printf("process %d is the agent of '%s'%n", successor, node);
+        spec.commandLine().getOut().printf("process %d is the agent of '%s'%n", successor, node);
         return 0;
     }
 
@@ -187,7 +197,7 @@ final class UpgradeCommand implements Callable<Integer> {
     }
 
     /** Asks the agent to hand over. Without an answer it may have begun: then the keeper tells. */
-    private static void request(AgentAddress agent) throws UpgradeException, InterruptedException {
+    private void request(AgentAddress agent) throws UpgradeException, InterruptedException {
         try (AgentClient client = AgentClient.open(agent, new ClientOptions(), REQUEST);
                 AgentClient.Answer answer =
                         client.send("POST", HandoverApi.PATH, AgentTarget.JSON, AgentClient.Bytes.NONE)) {
@@ -197,7 +207,9 @@ final class UpgradeCommand implements Callable<Integer> {
                         "the agent at %s refuses: %s".formatted(agent, AgentTarget.detail(answer.status(), body)));
             }
         } catch (IOException e) {
-            System.err.println("page-agent: the agent at " + agent + " has not answered: " + e.getMessage());
+            spec.commandLine()
+                    .getErr()
+                    .println("page-agent: the agent at " + agent + " has not answered: " + e.getMessage());
         }
     }
 }

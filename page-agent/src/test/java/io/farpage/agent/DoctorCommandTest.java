@@ -9,11 +9,10 @@ import io.farpage.coordinator.Coordinator;
 import io.farpage.coordinator.Settings;
 import io.farpage.coordinator.cluster.Time;
 import io.farpage.rest.Json;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,20 +51,13 @@ final class DoctorCommandTest {
     private static Run doctor(String... more) {
         List<String> arguments = new ArrayList<>(List.of("--set", "api.listen=127.0.0.1:0"));
         arguments.addAll(List.of(more));
-        PrintStream out = System.out;
-        PrintStream err = System.err;
-        ByteArrayOutputStream outBytes = new ByteArrayOutputStream();
-        ByteArrayOutputStream errBytes = new ByteArrayOutputStream();
-        System.setOut(new PrintStream(outBytes, true, StandardCharsets.UTF_8));
-        System.setErr(new PrintStream(errBytes, true, StandardCharsets.UTF_8));
-        try {
-            int exitCode = new CommandLine(new DoctorCommand()).execute(arguments.toArray(String[]::new));
-            return new Run(
-                    exitCode, outBytes.toString(StandardCharsets.UTF_8), errBytes.toString(StandardCharsets.UTF_8));
-        } finally {
-            System.setOut(out);
-            System.setErr(err);
-        }
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int exitCode = new CommandLine(new DoctorCommand())
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(arguments.toArray(String[]::new));
+        return new Run(exitCode, out.toString(), err.toString());
     }
 
     @Test

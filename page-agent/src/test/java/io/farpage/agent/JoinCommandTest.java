@@ -4,11 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -24,28 +23,24 @@ final class JoinCommandTest {
     private String error = "";
 
     private int join(ServerSocket coordinator, String timeout) {
-        PrintStream before = System.err;
-        ByteArrayOutputStream said = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
-        try {
-            return new CommandLine(new JoinCommand())
-                    .execute(
-                            "--coordinator",
-                            "https://127.0.0.1:" + coordinator.getLocalPort(),
-                            "--node",
-                            "a",
-                            "--token",
-                            "t",
-                            "--ca-hash",
-                            "sha256:" + "0".repeat(64),
-                            "--dir",
-                            directory.toString(),
-                            "--timeout",
-                            timeout);
-        } finally {
-            System.setErr(before);
-            error = said.toString(StandardCharsets.UTF_8);
-        }
+        StringWriter said = new StringWriter();
+        int code = new CommandLine(new JoinCommand())
+                .setErr(new PrintWriter(said))
+                .execute(
+                        "--coordinator",
+                        "https://127.0.0.1:" + coordinator.getLocalPort(),
+                        "--node",
+                        "a",
+                        "--token",
+                        "t",
+                        "--ca-hash",
+                        "sha256:" + "0".repeat(64),
+                        "--dir",
+                        directory.toString(),
+                        "--timeout",
+                        timeout);
+        error = said.toString();
+        return code;
     }
 
     /** The default is half a minute, which the deadline of this test is below. */

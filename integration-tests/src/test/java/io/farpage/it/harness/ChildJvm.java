@@ -100,6 +100,15 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
+    /** A file beside the output of the children of this JVM, which stays when the tests have ended. */
+    static Path output(String name) {
+        try {
+            return Files.createDirectories(OUTPUT).resolve(name);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** The Unix socket of the REST API of an agent that this started. */
     public Path socket() {
         return SOCKETS.resolve(out.getFileName().toString().replaceFirst("[.]out$", ".sock"));

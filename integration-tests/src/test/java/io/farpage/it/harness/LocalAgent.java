@@ -52,9 +52,9 @@ final class LocalAgent implements Agent {
         return agent.socket();
     }
 
-    /** It does not empty its node before, as {@code drain.on_stop} has a process do. */
     @Override
     public void stop() {
+        agent.drainIfConfigured();
         close();
     }
 

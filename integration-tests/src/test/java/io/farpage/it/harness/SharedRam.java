@@ -2,11 +2,15 @@ package io.farpage.it.harness;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A program in C that stands for a VMM, and the library that is preloaded into it; see {@code src/test/c/shared_ram.c}.
@@ -21,15 +25,31 @@ public record SharedRam(Path program, Path library) {
     private static final Path ROOT =
             Path.of(System.getProperty("farpage.root", "..")).toAbsolutePath();
 
+    /** What this JVM has compiled, by name. Each is compiled once, and each test has a copy. */
+    private static final Map<String, Path> COMPILED = new ConcurrentHashMap<>();
+
     /** Compiles both into a directory; skips the test where there is no C compiler. */
     public static SharedRam compile(Path into) {
-        Path library = into.resolve("libfarpage-preload.so");
-        String said = run(ROOT.resolve("build/preload-library").toString(), library.toString());
-        assumeTrue(Files.exists(library), said.strip());
-        Path program = into.resolve("shared_ram");
-        Path source = ROOT.resolve("integration-tests/src/test/c/shared_ram.c");
-        run("cc", "-O1", "-Wall", "-Werror", "-o", program.toString(), source.toString());
-        return new SharedRam(program, library);
+        Path library = copy(compiledLibrary(), into);
+        return new SharedRam(copy(COMPILED.computeIfAbsent("shared_ram", SharedRam::compiled), into), library);
+    }
+
+    private static Path compiledLibrary() {
+        return COMPILED.computeIfAbsent("libfarpage-preload.so", name -> {
+            Path library = ChildJvm.output(name);
+            String said = run(ROOT.resolve("build/preload-library").toString(), library.toString());
+            assumeTrue(Files.exists(library), said.strip());
+            return library;
+        });
+    }
+
+    private static Path copy(Path compiled, Path into) {
+        try {
+            return Files.copy(
+                    compiled, into.resolve(compiled.getFileName().toString()), StandardCopyOption.COPY_ATTRIBUTES);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** The command that runs it with the library preloaded, by way of env, so that nothing before the program has it. */
@@ -79,9 +99,14 @@ public record SharedRam(Path program, Path library) {
         return compileVmm(into, "precopy_ram");
     }
 
+    /** Where the library is compiled, a VMM is. */
     private static Path compileVmm(Path into, String name) {
-        compile(into);
-        Path program = into.resolve(name);
+        var _ = compiledLibrary();
+        return copy(COMPILED.computeIfAbsent(name, SharedRam::compiled), into);
+    }
+
+    private static Path compiled(String name) {
+        Path program = ChildJvm.output(name);
         run(
                 "cc",
                 "-std=gnu11",

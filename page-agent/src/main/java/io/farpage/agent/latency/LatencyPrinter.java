@@ -2,7 +2,7 @@ package io.farpage.agent.latency;
 
 import io.farpage.log.Printable;
 import io.farpage.rest.Json;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -17,11 +17,11 @@ public final class LatencyPrinter {
     private static final double NANOS_PER_MICRO = 1e3;
     private static final double MILLIS_PER_SECOND = 1e3;
 
-    private final PrintStream out;
+    private final PrintWriter out;
     private final boolean asJson;
     private boolean begun;
 
-    public LatencyPrinter(PrintStream out, boolean asJson) {
+    public LatencyPrinter(PrintWriter out, boolean asJson) {
         this.out = out;
         this.asJson = asJson;
     }

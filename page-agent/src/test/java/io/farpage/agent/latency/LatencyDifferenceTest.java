@@ -9,6 +9,7 @@ import io.farpage.rest.Json;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -107,7 +108,7 @@ class LatencyDifferenceTest {
         assertEquals(2, intervals.size());
         assertEquals(1_700_000_002_000L, intervals.getLast().from().toEpochMilli());
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
-        LatencyPrinter printer = new LatencyPrinter(new PrintStream(printed, true, StandardCharsets.UTF_8), false);
+        LatencyPrinter printer = new LatencyPrinter(new PrintWriter(printed, true, StandardCharsets.UTF_8), false);
         assertTrue(printer.print(intervals.getLast()));
         List<String> lines = printed.toString(StandardCharsets.UTF_8).lines().toList();
         assertTrue(lines.get(1).matches("22:13:24.000 +untagged +0\\.5 +3\\.0 +3\\.0 +3\\.0 +3\\.0"), lines.toString());

@@ -10,11 +10,11 @@ public final class Userfaultfd implements PageFaults {
     public static final long WRITEPROTECT_MODE_WP = 1L;
 
     private final int fd;
-    private final GuestKernel kernel;
+    private final GuestKernel.Faults kernel;
 
     private Userfaultfd(int fd) {
         this.fd = fd;
-        kernel = Descriptors.object(fd, GuestKernel.class);
+        kernel = Descriptors.object(fd, GuestKernel.Faults.class);
     }
 
     public static Userfaultfd adopt(int fd) {

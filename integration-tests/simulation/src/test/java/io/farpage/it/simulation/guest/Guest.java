@@ -4,6 +4,7 @@ import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import java.nio.file.Path;
 import java.util.Random;
+import java.util.StringJoiner;
 import java.util.function.IntPredicate;
 
 /** A virtual machine: its memory, its threads, and what they have stored, against which everything they load is compared. */
@@ -16,9 +17,12 @@ public final class Guest {
     private final int pages;
     private final long[] truth;
     private final boolean[] lost;
+    /** Pages that a thread gives up at this moment: others leave them alone. */
+    private final boolean[] removing;
     private final long[] lastProgress;
     private final int threads;
     private IntPredicate mayBeLost = _ -> false;
+    private final int slices;
     private GuestKernel kernel;
     private Node process;
     private String host = "";
@@ -27,16 +31,18 @@ public final class Guest {
     private long versions;
     private boolean stopping;
     private int running;
-    private String refusal = "";
 
-    public Guest(String space, int pages, int threads) {
+    /** @param slices userfaultfds that its memory is registered with, each a part of it; 1 or 2 */
+    public Guest(String space, int pages, int threads, int slices) {
+        this.slices = slices;
         this.space = space;
         this.pages = pages;
         this.threads = threads;
         truth = new long[pages];
         lost = new boolean[pages];
+        removing = new boolean[pages];
         lastProgress = new long[threads];
-        kernel = new GuestKernel(pages);
+        kernel = new GuestKernel(pages, slices);
         process = engine.running();
     }
 
@@ -54,11 +60,6 @@ public final class Guest {
 
     public long compared() {
         return compared;
-    }
-
-    /** Why its memory was refused; empty if it was not. */
-    public String refusal() {
-        return refusal;
     }
 
     /** The node whose agent serves it. */
@@ -83,12 +84,16 @@ public final class Guest {
     public boolean start(String on, Node vmm, Path socket) {
         host = on;
         process = vmm;
-        kernel = new GuestKernel(pages);
-        refusal = "";
-        String json = "[{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":0,\"page_size\":%d}]"
-                .formatted(GuestKernel.BASE, (long) pages * GuestKernel.PAGE, GuestKernel.PAGE);
+        kernel = new GuestKernel(pages, slices);
+        StringJoiner json = new StringJoiner(",", "[", "]");
+        for (int i = 0; i < slices; i++) {
+            long offset = kernel.firstOf(i) * (long) GuestKernel.PAGE;
+            long size = (kernel.firstOf(i + 1) - kernel.firstOf(i)) * (long) GuestKernel.PAGE;
+            json.add("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"userfaultfd\":%d}"
+                    .formatted(GuestKernel.BASE + offset, size, offset, GuestKernel.PAGE, i));
+        }
         return Handoffs.send(
-                socket, new Handoffs.Message(json, kernel.descriptors(), 100_000 + number, reason -> refusal = reason));
+                socket, new Handoffs.Message(json.toString(), kernel.descriptors(), 100_000 + number, reason -> engine.fail("the memory of " + space + " is refused: " + reason)));
     }
 
     /** Runs its threads until {@link #stop}. */
@@ -112,7 +117,9 @@ public final class Guest {
             page = kind < 6
                     ? (page + 1) % pages
                     : kind < 10 ? random.nextInt(Math.max(1, pages / 8)) : random.nextInt(pages);
-            if (random.nextInt(100) < 40) {
+            if (random.nextInt(200) == 0) {
+                remove(page, random);
+            } else if (random.nextInt(100) < 40) {
                 store(page);
             } else {
                 load(page);
@@ -124,8 +131,14 @@ public final class Guest {
     }
 
     private void store(int page) {
+        if (removing[page]) {
+            return;
+        }
         if (!kernel.touch(page, true)) {
             sigbus(page);
+            return;
+        }
+        if (removing[page]) {
             return;
         }
         long value = ((long) number << 56) | ((long) page << 32) | ++versions;
@@ -133,9 +146,26 @@ public final class Guest {
         truth[page] = value;
     }
 
+    /** Gives pages up, as a balloon does: they are zeros afterwards. While that lasts, they may be either. */
+    private void remove(int first, Random random) {
+        int count = 1 + random.nextInt(Math.min(8, kernel.endOf(first) - first));
+        for (int page = first; page < first + count; page++) {
+            if (removing[page] || lost[page]) {
+                return;
+            }
+        }
+        java.util.Arrays.fill(removing, first, first + count, true);
+        kernel.remove(first, count);
+        java.util.Arrays.fill(truth, first, first + count, 0);
+        java.util.Arrays.fill(removing, first, first + count, false);
+    }
+
     private void load(int page) {
         if (!kernel.touch(page, false)) {
             sigbus(page);
+            return;
+        }
+        if (removing[page]) {
             return;
         }
         long found = kernel.load(page);

@@ -37,13 +37,164 @@ public final class GuestKernel {
     private final boolean[] isProtected;
     private final boolean[] poisoned;
     private final long[] content;
-    private final Deque<Fault> unread = new ArrayDeque<>();
-    private final Deque<Fault> read = new ArrayDeque<>();
-    private final Deque<Removal> removals = new ArrayDeque<>();
-    private int changing;
+    private final List<Faults> slices = new ArrayList<>();
     private boolean ended;
-    private final int fd;
     private final int file;
+
+    /** One userfaultfd, of a part of the memory. */
+    public final class Faults {
+        private final int first;
+        private final Deque<Fault> unread = new ArrayDeque<>();
+        private final Deque<Fault> read = new ArrayDeque<>();
+        private final Deque<Removal> removals = new ArrayDeque<>();
+        private int changing;
+        private final int fd = Descriptors.open(this, this::isReadable);
+
+        private Faults(int first) {
+            this.first = first;
+        }
+
+        private boolean isReadable() {
+            return !unread.isEmpty() || !removals.isEmpty();
+        }
+
+        private int refusal() {
+            engine.call(CALL_NANOS);
+            return changing > 0 ? -Errno.EAGAIN : ended ? -Errno.ESRCH : 0;
+        }
+
+        /** See {@link Userfaultfd#read}. */
+        public int read(UffdMessages messages) {
+            engine.call(CALL_NANOS);
+            int count = 0;
+            while (count < messages.capacity() && !unread.isEmpty()) {
+                Fault fault = unread.remove();
+                read.add(fault);
+                put(
+                        messages,
+                        count++,
+                        UffdMessages.EVENT_PAGEFAULT,
+                        (fault.store ? FLAG_WRITE : 0) | (fault.protection ? FLAG_WRITE | FLAG_WP : 0),
+                        BASE + (long) fault.page * PAGE);
+            }
+            while (count < messages.capacity() && !removals.isEmpty()) {
+                Removal removal = removals.remove();
+                removal.read = true;
+                put(
+                        messages,
+                        count++,
+                        UffdMessages.EVENT_REMOVE,
+                        BASE + (long) removal.first * PAGE,
+                        BASE + (long) (removal.first + removal.count) * PAGE);
+                LockSupport.unpark(removal.thread);
+            }
+            return count;
+        }
+
+        /** See {@link Userfaultfd#copy}; from address 0: zeros. */
+        public long copy(long destination, long source, long length, long mode) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            int first = pageAt(destination);
+            int count = (int) (length / PAGE);
+            int filled = 0;
+            long failure = 0;
+            while (filled < count && failure == 0) {
+                int page = first + filled;
+                if (cached[page] || poisoned[page]) {
+                    failure = -Errno.EEXIST;
+                } else {
+                    content[page] = source == 0 ? 0 : number(source + (long) filled * PAGE);
+                    cached[page] = true;
+                    mapped[page] = true;
+                    isProtected[page] = (mode & Userfaultfd.COPY_MODE_WP) != 0;
+                    filled++;
+                }
+            }
+            wakeAll(first, filled);
+            return filled > 0 ? (long) filled * PAGE : failure;
+        }
+
+        /** See {@link Userfaultfd#continueAt}. */
+        public long continueAt(long start, long length) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            long page64 = (start - BASE) / PAGE;
+            if (page64 < 0 || page64 >= pages) {
+                return -Errno.ENOENT;
+            }
+            int page = (int) page64;
+            if (!cached[page]) {
+                return -Errno.EFAULT;
+            }
+            if (mapped[page]) {
+                return -Errno.EEXIST;
+            }
+            mapped[page] = true;
+            isProtected[page] = false;
+            wakeAll(page, 1);
+            return length;
+        }
+
+        /** See {@link Userfaultfd#poison}. */
+        public long poison(long start, long length) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            int page = pageAt(start);
+            if (cached[page] || poisoned[page]) {
+                return -Errno.EEXIST;
+            }
+            poisoned[page] = true;
+            wakeAll(page, 1);
+            return length;
+        }
+
+        /** See {@link Userfaultfd#writeProtect}. */
+        public int writeProtect(long start, long length, boolean protect) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            int first = pageAt(start);
+            int count = (int) (length / PAGE);
+            Arrays.fill(isProtected, first, first + count, protect);
+            if (!protect) {
+                wakeAll(first, count);
+            }
+            return 0;
+        }
+
+        /** See {@link Userfaultfd#wake}. */
+        public int wake(long start, long length) {
+            engine.call(CALL_NANOS);
+            wakeAll(pageAt(start), (int) (length / PAGE));
+            return 0;
+        }
+
+        private void wakeAll(int first, int count) {
+            List<Thread> woken = new ArrayList<>();
+            wakeAll(unread, first, count, woken);
+            wakeAll(read, first, count, woken);
+            woken.forEach(LockSupport::unpark);
+        }
+
+        private void wakeAll(Deque<Fault> faults, int first, int count, List<Thread> woken) {
+            for (Iterator<Fault> all = faults.iterator(); all.hasNext(); ) {
+                Fault fault = all.next();
+                if (fault.page >= first && fault.page < first + count) {
+                    all.remove();
+                    fault.woken = true;
+                    woken.add(fault.thread);
+                }
+            }
+        }
+    }
 
     private static final class Fault {
         private final int page;
@@ -72,19 +223,43 @@ public final class GuestKernel {
         }
     }
 
-    public GuestKernel(int pages) {
+    /** @param parts userfaultfds */
+    public GuestKernel(int pages, int parts) {
         this.pages = pages;
         cached = new boolean[pages];
         mapped = new boolean[pages];
         isProtected = new boolean[pages];
         poisoned = new boolean[pages];
         content = new long[pages];
-        fd = Descriptors.open(this, () -> !unread.isEmpty() || !removals.isEmpty());
+        for (int i = 0; i < parts; i++) {
+            slices.add(new Faults(i * (pages / parts)));
+        }
         file = Descriptors.open(this, () -> false);
     }
 
     List<Integer> descriptors() {
-        return List.of(fd, file);
+        List<Integer> all = new ArrayList<>();
+        slices.forEach(slice -> all.add(slice.fd));
+        all.add(file);
+        return all;
+    }
+
+    /** The first page of a slice. */
+    int firstOf(int slice) {
+        return slice == slices.size() ? pages : slices.get(slice).first;
+    }
+
+    /** The page behind the slice of a page. */
+    int endOf(int page) {
+        return firstOf(slices.indexOf(of(page)) + 1);
+    }
+
+    private Faults of(int page) {
+        Faults found = slices.getFirst();
+        for (Faults slice : slices) {
+            found = slice.first <= page ? slice : found;
+        }
+        return found;
     }
 
     /** Pages that are resident. */
@@ -118,8 +293,9 @@ public final class GuestKernel {
     }
 
     private void await(Fault fault) {
-        unread.add(fault);
-        Descriptors.changed(fd);
+        Faults slice = of(fault.page);
+        slice.unread.add(fault);
+        Descriptors.changed(slice.fd);
         while (!fault.woken) {
             LockSupport.park();
         }
@@ -136,13 +312,14 @@ public final class GuestKernel {
     /** madvise(MADV_REMOVE): announces it, waits until the agent has read that, and removes the pages. */
     void remove(int first, int count) {
         Removal removal = new Removal(first, count);
-        changing++;
-        removals.add(removal);
-        Descriptors.changed(fd);
+        Faults slice = of(first);
+        slice.changing++;
+        slice.removals.add(removal);
+        Descriptors.changed(slice.fd);
         while (!removal.read) {
             LockSupport.park();
         }
-        changing--;
+        slice.changing--;
         engine.pause(engine.between(0, 100_000));
         for (int page = first; page < first + count; page++) {
             zap(page);
@@ -152,10 +329,12 @@ public final class GuestKernel {
     /** The VMM's process ends, and with it its memory; the file stays, for it is the agent's, too. */
     void end() {
         ended = true;
-        unread.clear();
-        read.clear();
-        removals.clear();
-        changing = 0;
+        for (Faults slice : slices) {
+            slice.unread.clear();
+            slice.read.clear();
+            slice.removals.clear();
+            slice.changing = 0;
+        }
     }
 
     private void zap(int page) {
@@ -167,41 +346,8 @@ public final class GuestKernel {
 
     // ---- the agent's side
 
-    private int refusal() {
-        engine.call(CALL_NANOS);
-        return changing > 0 ? -Errno.EAGAIN : ended ? -Errno.ESRCH : 0;
-    }
-
     private static int pageAt(long address) {
         return (int) ((address - BASE) / PAGE);
-    }
-
-    /** See {@link Userfaultfd#read}. */
-    public int read(UffdMessages messages) {
-        engine.call(CALL_NANOS);
-        int count = 0;
-        while (count < messages.capacity() && !unread.isEmpty()) {
-            Fault fault = unread.remove();
-            read.add(fault);
-            put(
-                    messages,
-                    count++,
-                    UffdMessages.EVENT_PAGEFAULT,
-                    (fault.store ? FLAG_WRITE : 0) | (fault.protection ? FLAG_WRITE | FLAG_WP : 0),
-                    BASE + (long) fault.page * PAGE);
-        }
-        while (count < messages.capacity() && !removals.isEmpty()) {
-            Removal removal = removals.remove();
-            removal.read = true;
-            put(
-                    messages,
-                    count++,
-                    UffdMessages.EVENT_REMOVE,
-                    BASE + (long) removal.first * PAGE,
-                    BASE + (long) (removal.first + removal.count) * PAGE);
-            LockSupport.unpark(removal.thread);
-        }
-        return count;
     }
 
     private static void put(UffdMessages to, int index, int event, long first, long second) {
@@ -211,32 +357,6 @@ public final class GuestKernel {
         ALL.set(JAVA_LONG, at + 16, second);
     }
 
-    /** See {@link Userfaultfd#copy}; from address 0: zeros. */
-    public long copy(long destination, long source, long length, long mode) {
-        int refusal = refusal();
-        if (refusal != 0) {
-            return refusal;
-        }
-        int first = pageAt(destination);
-        int count = (int) (length / PAGE);
-        int filled = 0;
-        long failure = 0;
-        while (filled < count && failure == 0) {
-            int page = first + filled;
-            if (cached[page] || poisoned[page]) {
-                failure = -Errno.EEXIST;
-            } else {
-                content[page] = source == 0 ? 0 : number(source + (long) filled * PAGE);
-                cached[page] = true;
-                mapped[page] = true;
-                isProtected[page] = (mode & Userfaultfd.COPY_MODE_WP) != 0;
-                filled++;
-            }
-        }
-        wakeAll(first, filled);
-        return filled > 0 ? (long) filled * PAGE : failure;
-    }
-
     private long number(long address) {
         long first = ALL.get(JAVA_LONG, address);
         long last = ALL.get(JAVA_LONG, address + PAGE - Long.BYTES);
@@ -244,84 +364,6 @@ public final class GuestKernel {
             engine.fail("a page is installed whose parts are of different versions: %x and %x".formatted(first, last));
         }
         return first;
-    }
-
-    /** See {@link Userfaultfd#continueAt}. */
-    public long continueAt(long start, long length) {
-        int refusal = refusal();
-        if (refusal != 0) {
-            return refusal;
-        }
-        long page64 = (start - BASE) / PAGE;
-        if (page64 < 0 || page64 >= pages) {
-            return -Errno.ENOENT;
-        }
-        int page = (int) page64;
-        if (!cached[page]) {
-            return -Errno.EFAULT;
-        }
-        if (mapped[page]) {
-            return -Errno.EEXIST;
-        }
-        mapped[page] = true;
-        isProtected[page] = false;
-        wakeAll(page, 1);
-        return length;
-    }
-
-    /** See {@link Userfaultfd#poison}. */
-    public long poison(long start, long length) {
-        int refusal = refusal();
-        if (refusal != 0) {
-            return refusal;
-        }
-        int page = pageAt(start);
-        if (cached[page] || poisoned[page]) {
-            return -Errno.EEXIST;
-        }
-        poisoned[page] = true;
-        wakeAll(page, 1);
-        return length;
-    }
-
-    /** See {@link Userfaultfd#writeProtect}. */
-    public int writeProtect(long start, long length, boolean protect) {
-        int refusal = refusal();
-        if (refusal != 0) {
-            return refusal;
-        }
-        int first = pageAt(start);
-        int count = (int) (length / PAGE);
-        Arrays.fill(isProtected, first, first + count, protect);
-        if (!protect) {
-            wakeAll(first, count);
-        }
-        return 0;
-    }
-
-    /** See {@link Userfaultfd#wake}. */
-    public int wake(long start, long length) {
-        engine.call(CALL_NANOS);
-        wakeAll(pageAt(start), (int) (length / PAGE));
-        return 0;
-    }
-
-    private void wakeAll(int first, int count) {
-        List<Thread> woken = new ArrayList<>();
-        wakeAll(unread, first, count, woken);
-        wakeAll(read, first, count, woken);
-        woken.forEach(LockSupport::unpark);
-    }
-
-    private static void wakeAll(Deque<Fault> faults, int first, int count, List<Thread> woken) {
-        for (Iterator<Fault> all = faults.iterator(); all.hasNext(); ) {
-            Fault fault = all.next();
-            if (fault.page >= first && fault.page < first + count) {
-                all.remove();
-                fault.woken = true;
-                woken.add(fault.thread);
-            }
-        }
     }
 
     /** See {@link io.farpage.linux.uffd.GuestFile#read}. */

@@ -1,5 +1,6 @@
 package io.farpage.it.simulation.world;
 
+import io.farpage.coordinator.client.CoordinatorException;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
 import io.farpage.it.simulation.engine.SimulatedHttp;
@@ -24,7 +25,7 @@ final class Faults {
         this.scenario = scenario;
         this.engine = engine;
         this.cluster = cluster;
-        kinds = List.of(options.getOrDefault("faults", "still,kill,coordinator,http,cut,late")
+        kinds = List.of(options.getOrDefault("faults", "still,kill,coordinator,http,cut,late,drain")
                 .split(","));
         pause = (long) (Double.parseDouble(options.getOrDefault("pause", "3")) * SECOND);
     }
@@ -117,7 +118,32 @@ final class Faults {
                     lasting("cut", nanos, () -> cluster.fabric().mend(from.address(), to.address()));
                 }
             }
+            case "drain" -> {
+                String node = any(cluster.hosts()).id();
+                long nanos = engine.between(SECOND / 10, 10 * SECOND);
+                note("node drained", "%s is drained for %.3f s".formatted(node, nanos / 1e9));
+                try {
+                    var _ = scenario.client().drain(node);
+                } catch (CoordinatorException e) {
+                    engine.trail().note(engine.elapsed(), "that is refused: " + e.getMessage());
+                }
+                lasting("drain", nanos, () -> cancelDrain(node));
+            }
             default -> throw new IllegalArgumentException("faults are of " + kinds);
+        }
+    }
+
+    private void cancelDrain(String node) {
+        while (true) {
+            try {
+                scenario.client().cancelDrain(node);
+                return;
+            } catch (CoordinatorException e) {
+                if (e.getMessage().contains("404")) {
+                    return;
+                }
+                engine.pause(SECOND / 10);
+            }
         }
     }
 

@@ -20,6 +20,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -34,6 +37,8 @@ public final class Scenario {
     private final Cluster cluster;
     private final List<Guest> guests = new ArrayList<>();
     private final CoordinatorClient client;
+    private long goneOperations;
+    private long goneCompared;
     private final HttpClient http = HttpClient.newBuilder().build();
 
     private Scenario(Engine engine, Map<String, String> options) {
@@ -84,8 +89,8 @@ public final class Scenario {
                         Locale.ROOT,
                         "%.1f virtual s, %d page operations, %d pages compared, %d transfers, %d steps, faults %s",
                         (ended.now() - began) / 1e9,
-                        guests.stream().mapToLong(Guest::operations).sum(),
-                        guests.stream().mapToLong(Guest::compared).sum(),
+                        goneOperations + guests.stream().mapToLong(Guest::operations).sum(),
+                        goneCompared + guests.stream().mapToLong(Guest::compared).sum(),
                         cluster.fabric().transfers(),
                         ended.steps(),
                         ended.trail().counts()));
@@ -104,14 +109,18 @@ public final class Scenario {
         }
         await("all nodes are registered", 60, () -> activeNodes() == 4);
         note("four nodes are registered");
-        attach("a", "g1", 384, 96);
-        attach("b", "g2", 256, 64);
+        attach("a", "g1", 384, 96, 1);
+        attach("b", "g2", 320, 128, 2);
         guests.forEach(Guest::run);
+        List<Churn> churns = List.of(new Churn(this, "b", "x"), new Churn(this, "a", "y"));
+        churns.forEach(churn -> engine.running().start("churn", churn::run));
         Faults faults = new Faults(this, engine, cluster, options);
         faults.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
         note("faults stop");
+        churns.forEach(Churn::stop);
+        await("the guests that come and go have gone", 120, () -> churns.stream().allMatch(Churn::hasEnded));
         await("all nodes are registered", 60, () -> activeNodes() == 4);
         await("every extent has its homes", 120, this::isWhole);
         await(
@@ -124,7 +133,17 @@ public final class Scenario {
         }
         move(guests.get(0), "c");
         move(guests.get(1), "d");
-        // Each home has all pages: the others are killed one by one, and repaired.
+        for (String id : List.of("a", "b")) {
+            await("every extent has its homes", 120, this::isWhole);
+            note(id + " is killed, its pool is gone");
+            cluster.host(id).process().kill();
+            cluster.start(cluster.host(id));
+            for (Guest guest : guests) {
+                compare(guest);
+            }
+            await("all nodes are registered", 60, () -> activeNodes() == 4);
+        }
+        await("every extent has its homes", 120, this::isWhole);
         engine.end();
     }
 
@@ -147,16 +166,23 @@ public final class Scenario {
         return client;
     }
 
+    /** The guests that stay. */
     List<Guest> guests() {
         return guests;
     }
 
-    private void stop(Guest guest) {
+    /** A guest that ran for a while. */
+    void gone(Guest guest) {
+        goneOperations += guest.operations();
+        goneCompared += guest.compared();
+    }
+
+    void stop(Guest guest) {
         guest.stop();
         await("the threads of " + guest.space() + " stop", 30, guest::hasStopped);
     }
 
-    private void compare(Guest guest) {
+    void compare(Guest guest) {
         boolean[] done = new boolean[1];
         guest.process().start("compare", () -> {
             guest.compareAll();
@@ -174,8 +200,8 @@ public final class Scenario {
                 "the pages of " + guest.space() + " are at their homes",
                 60,
                 () -> state(from, guest.space()).equals("ended"));
-        delete(from, guest.space());
-        attach(guest, to, "\"localBytes\":%d".formatted(64 * 4096L));
+        await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
+        attach(guest, to, "\"localBytes\":%d".formatted(128 * 4096L));
         compare(guest);
     }
 
@@ -189,23 +215,28 @@ public final class Scenario {
         }
     }
 
-    private void attach(String on, String space, int pages, int local) throws Exception {
-        Guest guest = new Guest(space, pages, 3);
+    private void attach(String on, String space, int pages, int local, int slices) throws Exception {
+        Guest guest = new Guest(space, pages, 3, slices);
         guests.add(guest);
         attach(guest, on, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, local * 4096L));
     }
 
-    private void attach(Guest guest, String on, String fields) throws Exception {
+    void attach(Guest guest, String on, String fields) throws Exception {
         String space = guest.space();
-        String[] answer = new String[1];
-        await("guest " + space + " is attached on " + on, 30, () -> {
-            try {
-                answer[0] = put(on, space, fields);
-            } catch (IOException | InterruptedException e) {
-                answer[0] = e.toString();
+        long end = engine.now() + 60 * SECOND;
+        String answer = "";
+        // After a lost answer the guest waits for its VMM already.
+        while (!answer.startsWith("200") && !state(on, space).equals("waiting")) {
+            if (engine.now() >= end) {
+                engine.fail("guest %s is not attached on %s within 60 s: %s".formatted(space, on, answer));
             }
-            return answer[0].startsWith("200");
-        });
+            engine.pause(SECOND / 20);
+            try {
+                answer = put(on, space, fields);
+            } catch (IOException e) {
+                answer = e.toString();
+            }
+        }
         note("guest " + space + " is attached on " + on);
         Node vmm = engine.newNode("vmm of " + space, cluster.host(on).address());
         if (!guest.start(on, vmm, cluster.socket(space))) {
@@ -213,42 +244,51 @@ public final class Scenario {
         }
     }
 
-    private String state(String on, String space) {
+    String state(String on, String space) {
         try {
-            HttpResponse<String> answer = http.send(
-                    HttpRequest.newBuilder(URI.create(url(on, space))).build(), HttpResponse.BodyHandlers.ofString());
+            HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url(on, space))));
             Matcher state = STATE.matcher(answer.body());
             return state.find() ? state.group(1) : answer.statusCode() + " " + answer.body();
-        } catch (IOException | InterruptedException e) {
+        } catch (IOException e) {
             return e.toString();
         }
     }
 
-    private void delete(String on, String space) throws IOException, InterruptedException {
-        HttpResponse<String> answer = http.send(
-                HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
-                        .DELETE()
-                        .build(),
-                HttpResponse.BodyHandlers.ofString());
-        note("guest " + space + " is removed from " + on + ": " + answer.statusCode() + " " + answer.body());
+    /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
+    boolean delete(String on, String space) {
+        try {
+            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest")).DELETE())
+                    .statusCode();
+            return status == 204 || status == 404;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     private String url(String on, String space) {
         return "http://" + cluster.host(on).address() + ":1/api/v1/spaces/" + space;
     }
 
-    private String put(String on, String space, String fields) throws IOException, InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
+        try {
+            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString()).get(5, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException | InterruptedException e) {
+            throw new IOException(e);
+        }
+    }
+
+    private String put(String on, String space, String fields) throws IOException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
                 .header("Content-Type", "application/json")
                 .PUT(HttpRequest.BodyPublishers.ofString(
                         "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"))
-                .build();
-        HttpResponse<String> answer = http.send(request, HttpResponse.BodyHandlers.ofString());
+;
+        HttpResponse<String> answer = send(request);
         return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
     }
 
     /** Waits, in virtual time, until something holds; a failure after the bound. */
-    private void await(String what, int bound, BooleanSupplier holds) {
+    void await(String what, int bound, BooleanSupplier holds) {
         long end = engine.now() + bound * SECOND;
         while (!holds.getAsBoolean()) {
             if (engine.now() >= end) {

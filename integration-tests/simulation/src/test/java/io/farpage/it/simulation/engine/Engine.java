@@ -286,6 +286,15 @@ public final class Engine {
         }
     }
 
+    /** A thread that waits for a monitor of the JVM is made runnable by the JVM, at a moment of its own. */
+    private void requireNoMonitor(Runnable task) {
+        Thread thread = Threads.of(task);
+        if (thread.getState() == Thread.State.BLOCKED) {
+            fail("%s waits for a monitor that the simulation does not know: %s"
+                    .formatted(thread.getName(), List.of(thread.getStackTrace())));
+        }
+    }
+
     private void step() {
         int index = random.nextInt(ready.size());
         Task task = ready.get(index);
@@ -309,6 +318,7 @@ public final class Engine {
         }
         task.run().run();
         running = null;
+        requireNoMonitor(task.run());
         now += 200 + random.nextInt(2_000);
     }
 }

@@ -1,6 +1,7 @@
 package io.farpage.it.simulation.engine;
 
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.util.concurrent.Executor;
 
 /** Virtual threads that a scheduler of our own runs. The JDK has a constructor for that, for tests, which it does not export. */
@@ -27,4 +28,23 @@ final class Threads {
             throw new IllegalStateException(e);
         }
     }
+
+    /** The thread that a task of the scheduler continues. */
+    static Thread of(Runnable task) {
+        try {
+            Field captured = FIELDS.get(task.getClass());
+            return (Thread) captured.get(task);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static final ClassValue<Field> FIELDS = new ClassValue<>() {
+        @Override
+        protected Field computeValue(Class<?> type) {
+            Field field = type.getDeclaredFields()[0];
+            field.setAccessible(true);
+            return field;
+        }
+    };
 }

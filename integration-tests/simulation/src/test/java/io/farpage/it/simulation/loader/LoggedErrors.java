@@ -11,11 +11,18 @@ import org.slf4j.LoggerFactory;
 
 /** Errors that the simulated processes log with a stack trace: no fault of the world is a reason for one. */
 public final class LoggedErrors extends AppenderBase<ILoggingEvent> {
-    private static Consumer<String> sink = _ -> {};
+    private static Consumer<String> traces = _ -> {};
+    private static Consumer<String> messages = _ -> {};
 
-    /** Where they go. */
-    public static void to(Consumer<String> next) {
-        sink = next;
+    /**
+     * Where they go.
+     *
+     * @param withTraces those with a stack trace
+     * @param others the messages of the others
+     */
+    public static void to(Consumer<String> withTraces, Consumer<String> others) {
+        traces = withTraces;
+        messages = others;
     }
 
     /** @param level from which on everything is written to standard error, too; OFF: nothing */
@@ -35,8 +42,13 @@ public final class LoggedErrors extends AppenderBase<ILoggingEvent> {
 
     @Override
     protected void append(ILoggingEvent event) {
-        if (event.getLevel().isGreaterOrEqual(Level.ERROR) && event.getThrowableProxy() != null) {
-            sink.accept(event.getLoggerName() + ": " + event.getFormattedMessage() + "\n"
+        if (!event.getLevel().isGreaterOrEqual(Level.ERROR)) {
+            return;
+        }
+        if (event.getThrowableProxy() == null) {
+            messages.accept(event.getFormattedMessage());
+        } else {
+            traces.accept(event.getLoggerName() + ": " + event.getFormattedMessage() + "\n"
                     + ThrowableProxyUtil.asString(event.getThrowableProxy()));
         }
     }

@@ -30,6 +30,7 @@ final class SimulatedDevice implements Device {
     private final Node node;
     private final Map<Integer, SimulatedQueuePair> queuePairs = new HashMap<>();
     private final Map<Integer, SimulatedDomain.Region> regions = new HashMap<>();
+    private final Map<Integer, String> revoked = new HashMap<>();
     private boolean closed;
 
     SimulatedDevice(String name, Fabric fabric, Node node) {
@@ -96,7 +97,20 @@ final class SimulatedDevice implements Device {
         return Optional.ofNullable(regions.get(key));
     }
 
+    /** A key, for messages. */
+    String describe(int key) {
+        return region(key).map(region -> "the key is of " + region.length() + " bytes for " + region.access())
+                .orElseGet(() -> revoked.getOrDefault(key, "the key was never given"));
+    }
+
     void remove(SimulatedDomain.Region region) {
+        revoked.put(
+                region.rkey(),
+                "the key of %d bytes was revoked at %.6f s by %s"
+                        .formatted(
+                                region.length(),
+                                Engine.get().elapsed() / 1e9,
+                                Thread.currentThread().getName()));
         regions.remove(region.rkey());
     }
 

@@ -16,15 +16,17 @@ final class Faults {
     private final Scenario scenario;
     private final Engine engine;
     private final Cluster cluster;
+    private final Verdicts verdicts;
     private final List<String> kinds;
     private final long pause;
     private boolean over;
     private int open;
 
-    Faults(Scenario scenario, Engine engine, Cluster cluster, Map<String, String> options) {
+    Faults(Scenario scenario, Engine engine, Cluster cluster, Verdicts verdicts, Map<String, String> options) {
         this.scenario = scenario;
         this.engine = engine;
         this.cluster = cluster;
+        this.verdicts = verdicts;
         kinds = List.of(options.getOrDefault("faults", "still,kill,coordinator,http,cut,late,drain")
                 .split(","));
         pause = (long) (Double.parseDouble(options.getOrDefault("pause", "3")) * SECOND);
@@ -80,6 +82,11 @@ final class Faults {
                 long nanos = engine.between(10 * MILLISECOND, 5 * SECOND);
                 note("process stands still", "%s stands still %.3f s".formatted(process, nanos / 1e9));
                 process.standStill(nanos);
+                verdicts.excuse(process.name(), nanos);
+                if (process.name().equals("coordinator")) {
+                    // Its leases run that much longer, so it has no excuse for those.
+                    verdicts.excuseDrops(nanos);
+                }
                 lasting("still", nanos, () -> {});
             }
             case "kill" -> kill();
@@ -89,6 +96,7 @@ final class Faults {
                     note(
                             "coordinator killed",
                             "the coordinator is killed, and started again after %.3f s".formatted(nanos / 1e9));
+                    verdicts.excuseCoordinator(nanos);
                     cluster.coordinator().get().kill();
                     lasting("restart", nanos, cluster::startCoordinator);
                 }
@@ -97,6 +105,7 @@ final class Faults {
                 long nanos = engine.between(SECOND / 10, 5 * SECOND);
                 note("requests and answers lost", "requests and answers are lost for %.3f s".formatted(nanos / 1e9));
                 SimulatedHttp.faults().lossOneIn = 3 + engine.random().nextInt(20);
+                verdicts.excuseCoordinator(nanos);
                 lasting("http", nanos, () -> SimulatedHttp.faults().lossOneIn = 0);
             }
             case "late" -> {
@@ -104,6 +113,7 @@ final class Faults {
                 note("answers late", "answers are late for %.3f s".formatted(nanos / 1e9));
                 SimulatedHttp.faults().lateOneIn = 1 + engine.random().nextInt(10);
                 SimulatedHttp.faults().lateNanos = engine.between(MILLISECOND, 4 * SECOND);
+                verdicts.excuseCoordinator(nanos);
                 lasting("late", nanos, () -> SimulatedHttp.faults().lateOneIn = 0);
             }
             case "cut" -> {
@@ -114,6 +124,8 @@ final class Faults {
                     note(
                             "link cut in one direction",
                             "nothing reaches %s from %s for %.3f s".formatted(to.id(), from.id(), nanos / 1e9));
+                    verdicts.excuse(from.id(), nanos);
+                    verdicts.excuse(to.id(), nanos);
                     cluster.fabric().cut(from.address(), to.address());
                     lasting("cut", nanos, () -> cluster.fabric().mend(from.address(), to.address()));
                 }
@@ -160,6 +172,7 @@ final class Faults {
         note(
                 "agent killed",
                 "%s is killed, its pool is gone; started again after %.3f s".formatted(host.id(), nanos / 1e9));
+        verdicts.excuse(host.id(), nanos);
         host.process().kill();
         lasting("restart", nanos, () -> cluster.start(host));
     }

@@ -37,6 +37,7 @@ public final class Scenario {
     private final Cluster cluster;
     private final List<Guest> guests = new ArrayList<>();
     private final CoordinatorClient client;
+    private final Verdicts verdicts;
     private long goneOperations;
     private long goneCompared;
     private final HttpClient http = HttpClient.newBuilder().build();
@@ -45,6 +46,7 @@ public final class Scenario {
         this.engine = engine;
         this.options = options;
         cluster = new Cluster(Path.of(options.get("directory")));
+        verdicts = new Verdicts(engine);
         client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
     }
 
@@ -53,7 +55,9 @@ public final class Scenario {
         Engine engine = new Engine(seed);
         Node operator = engine.newNode("operator", "127.0.0.200");
         Scenario[] made = new Scenario[1];
-        LoggedErrors.to(text -> engine.fail("logged by " + engine.whoRuns() + ": " + text));
+        LoggedErrors.to(
+                text -> engine.fail("logged by " + engine.whoRuns() + ": " + text),
+                text -> made[0].verdicts.logged(engine.whoRuns(), text));
         Thread.setDefaultUncaughtExceptionHandler((thread, e) -> {
             e.printStackTrace();
             engine.fail("thread " + thread.getName() + " ended: " + e);
@@ -114,7 +118,8 @@ public final class Scenario {
         guests.forEach(Guest::run);
         List<Churn> churns = List.of(new Churn(this, "b", "x"), new Churn(this, "a", "y"));
         churns.forEach(churn -> engine.running().start("churn", churn::run));
-        Faults faults = new Faults(this, engine, cluster, options);
+        engine.running().start("judge", this::judge);
+        Faults faults = new Faults(this, engine, cluster, verdicts, options);
         faults.begin();
         engine.pause((long) (seconds * SECOND));
         faults.end();
@@ -136,6 +141,7 @@ public final class Scenario {
         for (String id : List.of("a", "b")) {
             await("every extent has its homes", 120, this::isWhole);
             note(id + " is killed, its pool is gone");
+            verdicts.excuse(id, 10 * SECOND);
             cluster.host(id).process().kill();
             cluster.start(cluster.host(id));
             for (Guest guest : guests) {
@@ -203,6 +209,22 @@ public final class Scenario {
         await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
         attach(guest, to, "\"localBytes\":%d".formatted(128 * 4096L));
         compare(guest);
+    }
+
+    /** The nodes that the coordinator takes to have failed. */
+    private void judge() {
+        while (true) {
+            try {
+                for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                    if (node.status() == NodeStatus.FAILED) {
+                        verdicts.failed(node.id());
+                    }
+                }
+            } catch (CoordinatorException e) {
+                // It is looked at again soon.
+            }
+            engine.pause(SECOND / 4);
+        }
     }
 
     private long activeNodes() {

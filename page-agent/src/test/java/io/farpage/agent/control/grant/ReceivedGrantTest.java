@@ -77,12 +77,7 @@ final class ReceivedGrantTest {
     void shouldUseTheKeysOfAnAttachmentWhereTheSameNodePullsToo() {
         ReceivedGrant pull = new ReceivedGrant(
                 new GrantParties(
-                        7,
-                        "home",
-                        new Incarnation(1),
-                        "guest",
-                        new Incarnation(2),
-                        Optional.of(new ExtentEpoch(0, 3))),
+                        7, "home", new Incarnation(1), "guest", new Incarnation(2), Optional.of(new ExtentEpoch(0, 3))),
                 "sealed for reads",
                 new GrantContent(List.of(range(4096, 16384, new RegionKey("soft0", 31)))));
         List<GrantedRanges.Range> expected = List.of(

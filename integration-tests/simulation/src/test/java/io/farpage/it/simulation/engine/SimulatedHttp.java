@@ -30,6 +30,9 @@ public final class SimulatedHttp extends HttpClient {
     private static final Map<String, Served> SERVED = new HashMap<>();
     private static final Faults FAULTS = new Faults();
 
+    /** After so long at most a client finds that its connection is gone; its own deadline may come first. */
+    private static final long LOST_NANOS = 8_000_000_000L;
+
     private record Served(Node node, Servlet servlet) {}
 
     /** What may happen to a request. */
@@ -79,6 +82,7 @@ public final class SimulatedHttp extends HttpClient {
         if (FAULTS.lossOneIn > 0 && engine.oneIn(FAULTS.lossOneIn)) {
             engine.trail().count("request lost");
             engine.trail().note(engine.elapsed(), client + ": " + operation(request) + " is lost");
+            engine.after(engine.between(0, LOST_NANOS), client, () -> future.completeExceptionally(reset()));
             return future;
         }
         engine.after(
@@ -88,12 +92,16 @@ public final class SimulatedHttp extends HttpClient {
                     if (answer == null) {
                         future.completeExceptionally(new ConnectException("Connection refused"));
                     } else if (answer.status() < 0) {
-                        future.completeExceptionally(new IOException("Connection reset"));
+                        future.completeExceptionally(reset());
                     } else {
                         future.complete(response(request, handler, answer));
                     }
                 }));
         return future;
+    }
+
+    private static IOException reset() {
+        return new IOException("Connection reset");
     }
 
     private static String operation(HttpRequest request) {
@@ -128,6 +136,8 @@ public final class SimulatedHttp extends HttpClient {
             if (FAULTS.lossOneIn > 0 && engine.oneIn(FAULTS.lossOneIn)) {
                 engine.trail().count("answer lost");
                 engine.trail().note(engine.elapsed(), client + ": the answer of " + operation(request) + " is lost");
+                engine.after(
+                        engine.between(0, LOST_NANOS), client, () -> to.accept(new Answer(-1, Map.of(), new byte[0])));
                 return;
             }
             long delay = engine.between(30_000, 1_000_000);

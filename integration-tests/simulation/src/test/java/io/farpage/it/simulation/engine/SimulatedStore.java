@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** A coordinator's rows, which outlive its process. A commit takes a while. */
-final class SimulatedStore implements Store {
+public final class SimulatedStore implements Store {
     private static final Map<Path, Rows> DISKS = new HashMap<>();
 
     private final Rows rows;
@@ -28,6 +28,17 @@ final class SimulatedStore implements Store {
 
     static SimulatedStore open(Path directory) {
         return new SimulatedStore(DISKS.computeIfAbsent(directory, _ -> new Rows()));
+    }
+
+    /** All rows of a table, for messages. */
+    public static String describe(Table table) {
+        StringBuilder text = new StringBuilder();
+        DISKS.values()
+                .forEach(disk -> disk.tables
+                        .getOrDefault(table, Map.of())
+                        .forEach((key, row) ->
+                                text.append("\n  ").append(key).append(' ').append(row)));
+        return text.toString();
     }
 
     @Override

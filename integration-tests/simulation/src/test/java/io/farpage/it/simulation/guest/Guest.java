@@ -19,6 +19,7 @@ public final class Guest {
     private final boolean[] lost;
     /** Pages that a thread gives up at this moment: others leave them alone. */
     private final boolean[] removing;
+
     private final long[] lastProgress;
     private final int threads;
     private IntPredicate mayBeLost = _ -> false;
@@ -93,7 +94,12 @@ public final class Guest {
                     .formatted(GuestKernel.BASE + offset, size, offset, GuestKernel.PAGE, i));
         }
         return Handoffs.send(
-                socket, new Handoffs.Message(json.toString(), kernel.descriptors(), 100_000 + number, reason -> engine.fail("the memory of " + space + " is refused: " + reason)));
+                socket,
+                new Handoffs.Message(
+                        json.toString(),
+                        kernel.descriptors(),
+                        100_000 + number,
+                        reason -> engine.fail("the memory of " + space + " is refused: " + reason)));
     }
 
     /** Runs its threads until {@link #stop}. */

@@ -99,7 +99,8 @@ final class SimulatedDevice implements Device {
 
     /** A key, for messages. */
     String describe(int key) {
-        return region(key).map(region -> "the key is of " + region.length() + " bytes for " + region.access())
+        return region(key)
+                .map(region -> "the key is of " + region.length() + " bytes for " + region.access())
                 .orElseGet(() -> revoked.getOrDefault(key, "the key was never given"));
     }
 

@@ -286,15 +286,17 @@ final class SimulatedQueuePair implements QueuePair {
         Optional<SimulatedDomain.Region> region = device.region(request.rkey)
                 .filter(one -> one.domain() == domain && one.permits(request.address, request.length, needed));
         if (region.isEmpty()) {
-            Engine.get().trail().note(
-                    Engine.get().elapsed(),
-                    "%s refuses a %s of %d bytes by %s: %s"
-                            .formatted(
-                                    device.node(),
-                                    request.write ? "WRITE" : "READ",
-                                    request.length,
-                                    sender.device.node(),
-                                    device.describe(request.rkey)));
+            Engine.get()
+                    .trail()
+                    .note(
+                            Engine.get().elapsed(),
+                            "%s refuses a %s of %d bytes by %s: %s"
+                                    .formatted(
+                                            device.node(),
+                                            request.write ? "WRITE" : "READ",
+                                            request.length,
+                                            sender.device.node(),
+                                            device.describe(request.rkey)));
             state = QpState.ERR;
             fail(WcStatus.WR_FLUSH_ERR);
             sender.answer(request, sentIn, WcStatus.REM_ACCESS_ERR, own);

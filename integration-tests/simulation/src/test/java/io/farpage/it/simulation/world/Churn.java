@@ -44,13 +44,17 @@ final class Churn {
     private void live(String space) throws Exception {
         int pages = 192 + 32 * engine.random().nextInt(6);
         Guest guest = new Guest(space, pages, 2, 1 + engine.random().nextInt(2));
-        scenario.attach(guest, host, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, 128 * 4096L));
+        scenario.attach(
+                guest, host, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, 128 * 4096L));
         guest.run();
         engine.pause(engine.between(SECOND / 10, 6 * SECOND));
         scenario.stop(guest);
         scenario.compare(guest);
         guest.end();
-        scenario.await("the pages of " + space + " are at their homes", 60, () -> scenario.state(host, space).equals("ended"));
+        scenario.await(
+                "the pages of " + space + " are at their homes",
+                60,
+                () -> scenario.state(host, space).equals("ended"));
         scenario.await(space + " is removed from " + host, 60, () -> scenario.delete(host, space));
         scenario.gone(guest);
         scenario.await(space + " is deleted", 60, () -> {

@@ -169,11 +169,13 @@ final class Faults {
         }
         Cluster.Host host = any(candidates);
         long nanos = engine.between(50 * MILLISECOND, 8 * SECOND);
+        if (!scenario.kill(host)) {
+            return;
+        }
+        verdicts.excuse(host.id(), nanos);
         note(
                 "agent killed",
                 "%s is killed, its pool is gone; started again after %.3f s".formatted(host.id(), nanos / 1e9));
-        verdicts.excuse(host.id(), nanos);
-        host.process().kill();
         lasting("restart", nanos, () -> cluster.start(host));
     }
 }

@@ -2,10 +2,14 @@ package io.farpage.it.simulation.world;
 
 import io.farpage.coordinator.client.CoordinatorClient;
 import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
 import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.store.Table;
 import io.farpage.it.simulation.engine.Engine;
 import io.farpage.it.simulation.engine.Node;
+import io.farpage.it.simulation.engine.SimulatedStore;
 import io.farpage.it.simulation.guest.Guest;
 import io.farpage.it.simulation.loader.LoggedErrors;
 import java.io.IOException;
@@ -38,6 +42,7 @@ public final class Scenario {
     private final List<Guest> guests = new ArrayList<>();
     private final CoordinatorClient client;
     private final Verdicts verdicts;
+    private final Map<String, Incarnation> killed = new HashMap<>();
     private long goneOperations;
     private long goneCompared;
     private final HttpClient http = HttpClient.newBuilder().build();
@@ -86,15 +91,17 @@ public final class Scenario {
         Map<String, String> result = new HashMap<>();
         ended.failure().ifPresent(why -> result.put("failure", why));
         result.put("fingerprint", Long.toString(ended.fingerprint()));
-        result.put("steps", ended.trail().text());
+        result.put("steps", ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
         result.put(
                 "report",
                 String.format(
                         Locale.ROOT,
                         "%.1f virtual s, %d page operations, %d pages compared, %d transfers, %d steps, faults %s",
                         (ended.now() - began) / 1e9,
-                        goneOperations + guests.stream().mapToLong(Guest::operations).sum(),
-                        goneCompared + guests.stream().mapToLong(Guest::compared).sum(),
+                        goneOperations
+                                + guests.stream().mapToLong(Guest::operations).sum(),
+                        goneCompared
+                                + guests.stream().mapToLong(Guest::compared).sum(),
                         cluster.fabric().transfers(),
                         ended.steps(),
                         ended.trail().counts()));
@@ -125,7 +132,10 @@ public final class Scenario {
         faults.end();
         note("faults stop");
         churns.forEach(Churn::stop);
-        await("the guests that come and go have gone", 120, () -> churns.stream().allMatch(Churn::hasEnded));
+        await(
+                "the guests that come and go have gone",
+                120,
+                () -> churns.stream().allMatch(Churn::hasEnded));
         await("all nodes are registered", 60, () -> activeNodes() == 4);
         await("every extent has its homes", 120, this::isWhole);
         await(
@@ -142,7 +152,9 @@ public final class Scenario {
             await("every extent has its homes", 120, this::isWhole);
             note(id + " is killed, its pool is gone");
             verdicts.excuse(id, 10 * SECOND);
-            cluster.host(id).process().kill();
+            while (!kill(cluster.host(id))) {
+                engine.pause(SECOND);
+            }
             cluster.start(cluster.host(id));
             for (Guest guest : guests) {
                 compare(guest);
@@ -153,11 +165,30 @@ public final class Scenario {
         engine.end();
     }
 
-    /** Whether every extent of every space has as many homes as it should, and none of them changes. */
+    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
+    boolean kill(Cluster.Host host) {
+        try {
+            killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
+        } catch (CoordinatorException e) {
+            return false;
+        }
+        host.process().kill();
+        return true;
+    }
+
+    /** Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator knows of every agent that was killed. */
     boolean isWhole() {
         try {
-            for (Guest guest : guests) {
-                SpaceExtents extents = client.extents(guest.space()).orElseThrow();
+            for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                if (node.incarnation().equals(killed.get(node.id()))) {
+                    return false;
+                }
+            }
+            for (Space space : client.spaces()) {
+                SpaceExtents extents = client.extents(Long.toString(space.id())).orElseThrow();
+                if (space.deleting()) {
+                    continue;
+                }
                 if (extents.isMoving() || extents.extents().stream().anyMatch(extents::isDegraded)) {
                     return false;
                 }
@@ -279,7 +310,8 @@ public final class Scenario {
     /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
     boolean delete(String on, String space) {
         try {
-            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest")).DELETE())
+            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+                            .DELETE())
                     .statusCode();
             return status == 204 || status == 404;
         } catch (IOException e) {
@@ -293,7 +325,8 @@ public final class Scenario {
 
     private HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
         try {
-            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString()).get(5, TimeUnit.SECONDS);
+            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+                    .get(5, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException | InterruptedException e) {
             throw new IOException(e);
         }
@@ -303,8 +336,7 @@ public final class Scenario {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
                 .header("Content-Type", "application/json")
                 .PUT(HttpRequest.BodyPublishers.ofString(
-                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"))
-;
+                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"));
         HttpResponse<String> answer = send(request);
         return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
     }

@@ -49,7 +49,10 @@ final class Verdicts {
     void logged(String by, String text) {
         engine.trail().note(engine.elapsed(), by + " logs: " + text);
         Matcher dropped = DROPPED.matcher(text);
-        if (dropped.find() && !isExcused(dropped.group(1)) && !isCoordinatorExcused() && dropsExcusedUntil < engine.now()) {
+        if (dropped.find()
+                && !isExcused(dropped.group(1))
+                && !isCoordinatorExcused()
+                && dropsExcusedUntil < engine.now()) {
             engine.fail("%s drops %s, which has no fault: %s".formatted(by, dropped.group(1), text));
         }
     }

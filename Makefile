@@ -57,6 +57,10 @@ nightly: ## what is not run for every change: all soaks at a tenth, the rig with
 mutation: ## put one fault at a time into the sources and list those that the unit tests do not notice; ARGS='shard pager'
 	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/mutate $(ARGS)
 
+.PHONY: simulate
+simulate: ## a cluster under simulation in one JVM; ARGS='--seed 7 --seconds 60' repeats a seed
+	@MVN="$(MVN)" MVN_FLAGS="$(MVN_FLAGS)" build/simulate $(ARGS)
+
 .PHONY: test-direct-io
 test-direct-io: ## blocks read into guest RAM by direct I/O for long, and compared
 	@$(JDK); FARPAGE_FETCH_KERNEL=1 $(MVN) $(MVN_FLAGS) -Dquick -pl integration-tests -am test -Dtest=DirectIoTest,QemuDirectIoTest -Dgroups=soak -Dsurefire.failIfNoSpecifiedTests=false

@@ -47,8 +47,9 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
     }
 
     /**
-     * What a home has granted, of the incarnation of its newest grant. Where ranges overlap, which only those of a deleted space and a new one do, the
-     * newest counts for the bytes that both have.
+     * What a home has granted, of the incarnation of its newest grant. Where ranges of a deleted space and a new one overlap, the newest counts for the
+     * bytes that both have. Where a node that is attached to a space pulls an extent of it, the attachment counts: its keys permit reads, and those of
+     * the pull permit no WRITE.
      *
      * @param grants of one home, the newest last
      */
@@ -61,11 +62,11 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
         List<GrantContent.Range> chosen = new ArrayList<>();
         for (ReceivedGrant grant : newestFirst) {
             if (grant.parties().homeIncarnation().value() == incarnation) {
-                List<GrantContent.Range> rest = grant.content().ranges();
-                for (GrantContent.Range newer : chosen) {
-                    rest = rest.stream()
-                            .flatMap(range -> range.without(newer.offset(), newer.length()))
-                            .toList();
+                List<GrantContent.Range> rest = without(grant.content().ranges(), chosen);
+                for (ReceivedGrant other : newestFirst) {
+                    if (other.isAttachmentBeside(grant.parties())) {
+                        rest = without(rest, other.content().ranges());
+                    }
                 }
                 chosen.addAll(rest);
             }
@@ -83,5 +84,23 @@ record ReceivedGrant(GrantParties parties, String sealed, GrantContent content, 
                 (int) chosen.stream().filter(range -> !range.keys().isEmpty()).count(),
                 byDevice.entrySet().stream()
                         .collect(Collectors.toMap(Map.Entry::getKey, each -> GrantedRanges.of(each.getValue()))));
+    }
+
+    /** Whether it is of the attachment to the space that a pull of the same node reads from the same home. */
+    private boolean isAttachmentBeside(GrantParties pull) {
+        return pull.pull().isPresent()
+                && parties.pull().isEmpty()
+                && parties.space() == pull.space()
+                && parties.homeIncarnation().equals(pull.homeIncarnation());
+    }
+
+    private static List<GrantContent.Range> without(List<GrantContent.Range> ranges, List<GrantContent.Range> others) {
+        List<GrantContent.Range> rest = ranges;
+        for (GrantContent.Range other : others) {
+            rest = rest.stream()
+                    .flatMap(range -> range.without(other.offset(), other.length()))
+                    .toList();
+        }
+        return rest;
     }
 }

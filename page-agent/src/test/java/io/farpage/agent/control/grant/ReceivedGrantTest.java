@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.farpage.agent.data.shard.GrantedRanges;
 import io.farpage.agent.data.shard.PeerGrants;
+import io.farpage.coordinator.model.ExtentEpoch;
 import io.farpage.coordinator.model.Incarnation;
 import io.farpage.coordinator.model.RegionKey;
 import io.farpage.coordinator.model.RemoteAddress;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Which bytes a grant covers with which key. A home's refusal is counted against the grant whose key it refused, and against no other. */
@@ -69,5 +71,23 @@ final class ReceivedGrantTest {
                 new GrantedRanges.Range(1 << 20, 4096, 0x7f00_0010_0000L, 12)));
         assertEquals(expected.ranges(), joined.on(1, "soft0").ranges());
         assertEquals(4, joined.ranges());
+    }
+
+    @Test
+    void shouldUseTheKeysOfAnAttachmentWhereTheSameNodePullsToo() {
+        ReceivedGrant pull = new ReceivedGrant(
+                new GrantParties(
+                        7, "home", new Incarnation(1), "guest", new Incarnation(2), Optional.of(new ExtentEpoch(0, 3))),
+                "sealed for reads",
+                new GrantContent(List.of(range(4096, 16384, new RegionKey("soft0", 31)))));
+        List<GrantedRanges.Range> expected = List.of(
+                new GrantedRanges.Range(4096, 8192, 0x7f00_0000_1000L, 11),
+                new GrantedRanges.Range(12288, 8192, 0x7f00_0000_3000L, 31),
+                new GrantedRanges.Range(1 << 20, 4096, 0x7f00_0010_0000L, 12));
+
+        for (List<ReceivedGrant> order : List.of(List.of(grant, pull), List.of(pull, grant))) {
+            assertEquals(
+                    expected, ReceivedGrant.join(order).on(1, "soft0").ranges(), "the newest is " + order.getLast());
+        }
     }
 }

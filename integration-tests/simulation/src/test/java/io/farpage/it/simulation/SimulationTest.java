@@ -1,0 +1,64 @@
+package io.farpage.it.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import io.farpage.it.simulation.loader.LoggedErrors;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** A whole cluster in one JVM, from a seed: every page is as its guest stored it, and everything is well again after faults. */
+class SimulationTest {
+    private static final Map<String, String> SHORT = Map.of("seconds", "6");
+
+    /** {@code -Dfarpage.seed=N} repeats a seed. */
+    @Test
+    void shouldKeepEveryPageAndRecoverFromFaults() {
+        long seed = Long.getLong("farpage.seed", System.nanoTime() & 0xFFFF_FFFFL);
+        System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ", or make simulate ARGS='--seed "
+                + seed + " --seconds 6')");
+        LoggedErrors.install(Level.OFF);
+
+        Simulation.Outcome outcome = Simulation.run(seed, SHORT);
+
+        System.out.println(outcome.report());
+        assertThat(outcome.failure()).as("seed %d%n%s", seed, outcome.steps()).isEmpty();
+    }
+
+    @Test
+    void shouldReplayASeedExactly() throws IOException, InterruptedException {
+        String first = lastLineOfANewJvm();
+        String second = lastLineOfANewJvm();
+
+        assertThat(fingerprint(first)).isEqualTo(fingerprint(second));
+    }
+
+    private static String fingerprint(String line) {
+        assertThat(line).contains(": ok,").contains("fingerprint ");
+        return line.substring(line.indexOf("fingerprint "));
+    }
+
+    private static String lastLineOfANewJvm() throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + Path.of(System.getProperty("farpage.root"), "bin", "java-flags"),
+                "--add-opens",
+                "java.base/java.lang=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Simulation.class.getName(),
+                "--seed",
+                "7",
+                "--seconds",
+                "2"));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        return output.strip().lines().reduce((_, last) -> last).orElse("");
+    }
+}

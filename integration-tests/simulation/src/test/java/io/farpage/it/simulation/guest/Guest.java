@@ -1,0 +1,228 @@
+package io.farpage.it.simulation.guest;
+
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Node;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.StringJoiner;
+import java.util.function.IntPredicate;
+
+/** A virtual machine: its memory, its threads, and what they have stored, against which everything they load is compared. */
+public final class Guest {
+    private static int numbers;
+
+    private final Engine engine = Engine.get();
+    private final int number = ++numbers;
+    private final String space;
+    private final int pages;
+    private final long[] truth;
+    private final boolean[] lost;
+    /** Pages that a thread gives up at this moment: others leave them alone. */
+    private final boolean[] removing;
+
+    private final long[] lastProgress;
+    private final int threads;
+    private IntPredicate mayBeLost = _ -> false;
+    private final int slices;
+    private GuestKernel kernel;
+    private Node process;
+    private String host = "";
+    private long operations;
+    private long compared;
+    private long versions;
+    private boolean stopping;
+    private int running;
+
+    /** @param slices userfaultfds that its memory is registered with, each a part of it; 1 or 2 */
+    public Guest(String space, int pages, int threads, int slices) {
+        this.slices = slices;
+        this.space = space;
+        this.pages = pages;
+        this.threads = threads;
+        truth = new long[pages];
+        lost = new boolean[pages];
+        removing = new boolean[pages];
+        lastProgress = new long[threads];
+        kernel = new GuestKernel(pages, slices);
+        process = engine.running();
+    }
+
+    public String space() {
+        return space;
+    }
+
+    public int pages() {
+        return pages;
+    }
+
+    public long operations() {
+        return operations;
+    }
+
+    public long compared() {
+        return compared;
+    }
+
+    /** The node whose agent serves it. */
+    public String host() {
+        return host;
+    }
+
+    public Node process() {
+        return process;
+    }
+
+    public int resident() {
+        return kernel.resident();
+    }
+
+    /** Which pages may be gone: those whose homes were all lost. */
+    public void mayLose(IntPredicate which) {
+        mayBeLost = which;
+    }
+
+    /** Starts on a host: hands its memory over, and runs its threads. */
+    public boolean start(String on, Node vmm, Path socket) {
+        host = on;
+        process = vmm;
+        kernel = new GuestKernel(pages, slices);
+        StringJoiner json = new StringJoiner(",", "[", "]");
+        for (int i = 0; i < slices; i++) {
+            long offset = kernel.firstOf(i) * (long) GuestKernel.PAGE;
+            long size = (kernel.firstOf(i + 1) - kernel.firstOf(i)) * (long) GuestKernel.PAGE;
+            json.add("{\"base_host_virt_addr\":%d,\"size\":%d,\"offset\":%d,\"page_size\":%d,\"userfaultfd\":%d}"
+                    .formatted(GuestKernel.BASE + offset, size, offset, GuestKernel.PAGE, i));
+        }
+        return Handoffs.send(
+                socket,
+                new Handoffs.Message(
+                        json.toString(),
+                        kernel.descriptors(),
+                        100_000 + number,
+                        reason -> engine.fail("the memory of " + space + " is refused: " + reason)));
+    }
+
+    /** Runs its threads until {@link #stop}. */
+    public void run() {
+        stopping = false;
+        for (int i = 0; i < threads; i++) {
+            int thread = i;
+            lastProgress[i] = engine.now();
+            running++;
+            process.start("vcpu-" + i + " of " + space, () -> {
+                work(thread, new Random(engine.random().nextLong()));
+                running--;
+            });
+        }
+    }
+
+    private void work(int thread, Random random) {
+        int page = random.nextInt(pages);
+        while (!stopping) {
+            int kind = random.nextInt(16);
+            page = kind < 6
+                    ? (page + 1) % pages
+                    : kind < 10 ? random.nextInt(Math.max(1, pages / 8)) : random.nextInt(pages);
+            if (random.nextInt(200) == 0) {
+                remove(page, random);
+            } else if (random.nextInt(100) < 40) {
+                store(page);
+            } else {
+                load(page);
+            }
+            operations++;
+            lastProgress[thread] = engine.now();
+            engine.pause(engine.between(200, random.nextInt(100) == 0 ? 50_000_000 : 3_000_000));
+        }
+    }
+
+    private void store(int page) {
+        if (removing[page]) {
+            return;
+        }
+        if (!kernel.touch(page, true)) {
+            sigbus(page);
+            return;
+        }
+        if (removing[page]) {
+            return;
+        }
+        long value = ((long) number << 56) | ((long) page << 32) | ++versions;
+        kernel.store(page, value);
+        truth[page] = value;
+    }
+
+    /** Gives pages up, as a balloon does: they are zeros afterwards. While that lasts, they may be either. */
+    private void remove(int first, Random random) {
+        int count = 1 + random.nextInt(Math.min(8, kernel.endOf(first) - first));
+        for (int page = first; page < first + count; page++) {
+            if (removing[page] || lost[page]) {
+                return;
+            }
+        }
+        java.util.Arrays.fill(removing, first, first + count, true);
+        kernel.remove(first, count);
+        java.util.Arrays.fill(truth, first, first + count, 0);
+        java.util.Arrays.fill(removing, first, first + count, false);
+    }
+
+    private void load(int page) {
+        if (!kernel.touch(page, false)) {
+            sigbus(page);
+            return;
+        }
+        if (removing[page]) {
+            return;
+        }
+        long found = kernel.load(page);
+        compared++;
+        if (found != truth[page]) {
+            engine.fail("guest %s, page %d: %s instead of %s"
+                    .formatted(space, page, describe(found), describe(truth[page])));
+        }
+    }
+
+    private static String describe(long value) {
+        return value == 0
+                ? "zeros"
+                : "version %d of page %d of guest %d"
+                        .formatted(value & 0xFFFF_FFFFL, value >> 32 & 0xFF_FFFF, value >>> 56);
+    }
+
+    private void sigbus(int page) {
+        if (!lost[page] && !mayBeLost.test(page)) {
+            engine.fail("guest %s, page %d is lost, although a home of it lives".formatted(space, page));
+        }
+        lost[page] = true;
+    }
+
+    /** The longest time that a thread has been at one operation. */
+    public long longestWait() {
+        long longest = 0;
+        for (long last : lastProgress) {
+            longest = Math.max(longest, engine.now() - last);
+        }
+        return running == 0 ? 0 : longest;
+    }
+
+    /** Has the threads end after their operations. */
+    public void stop() {
+        stopping = true;
+    }
+
+    public boolean hasStopped() {
+        return running == 0;
+    }
+
+    /** Loads and compares every page; by a thread of its process. */
+    public void compareAll() {
+        for (int page = 0; page < pages; page++) {
+            load(page);
+        }
+    }
+
+    /** Its process ends. */
+    public void end() {
+        kernel.end();
+    }
+}

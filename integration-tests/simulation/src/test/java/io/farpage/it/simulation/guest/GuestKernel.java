@@ -1,0 +1,402 @@
+package io.farpage.it.simulation.guest;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.farpage.it.simulation.engine.Descriptors;
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.linux.Errno;
+import io.farpage.linux.uffd.UffdMessages;
+import io.farpage.linux.uffd.Userfaultfd;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The memory of a guest, registered with a userfaultfd for missing and write-protect faults, and the file behind it, as the kernel of the pager's model has
+ * them: a page is in the file or not, mapped or not, and protected by a bit that outlives its removal. A page holds one number, in its first and last
+ * words. Between two calls of the agent guest threads run.
+ */
+public final class GuestKernel {
+    static final long BASE = 0x7f00_0000_0000L;
+    static final int PAGE = 4096;
+    private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    private static final long FLAG_WRITE = 1;
+    private static final long FLAG_WP = 2;
+    private static final long CALL_NANOS = 700;
+
+    private final Engine engine = Engine.get();
+    private final int pages;
+    private final boolean[] cached;
+    private final boolean[] mapped;
+    private final boolean[] isProtected;
+    private final boolean[] poisoned;
+    private final long[] content;
+    private final List<Faults> slices = new ArrayList<>();
+    private boolean ended;
+    private final int file;
+
+    /** One userfaultfd, of a part of the memory. */
+    public final class Faults {
+        private final int first;
+        private final Deque<Fault> unread = new ArrayDeque<>();
+        private final Deque<Fault> read = new ArrayDeque<>();
+        private final Deque<Removal> removals = new ArrayDeque<>();
+        private int changing;
+        private final int fd = Descriptors.open(this, this::isReadable);
+
+        private Faults(int first) {
+            this.first = first;
+        }
+
+        private boolean isReadable() {
+            return !unread.isEmpty() || !removals.isEmpty();
+        }
+
+        private int refusal() {
+            engine.call(CALL_NANOS);
+            return changing > 0 ? -Errno.EAGAIN : ended ? -Errno.ESRCH : 0;
+        }
+
+        /** See {@link Userfaultfd#read}. */
+        public int read(UffdMessages messages) {
+            engine.call(CALL_NANOS);
+            int count = 0;
+            while (count < messages.capacity() && !unread.isEmpty()) {
+                Fault fault = unread.remove();
+                read.add(fault);
+                put(
+                        messages,
+                        count++,
+                        UffdMessages.EVENT_PAGEFAULT,
+                        (fault.store ? FLAG_WRITE : 0) | (fault.protection ? FLAG_WRITE | FLAG_WP : 0),
+                        BASE + (long) fault.page * PAGE);
+            }
+            while (count < messages.capacity() && !removals.isEmpty()) {
+                Removal removal = removals.remove();
+                removal.read = true;
+                put(
+                        messages,
+                        count++,
+                        UffdMessages.EVENT_REMOVE,
+                        BASE + (long) removal.first * PAGE,
+                        BASE + (long) (removal.first + removal.count) * PAGE);
+                LockSupport.unpark(removal.thread);
+            }
+            return count;
+        }
+
+        /** See {@link Userfaultfd#copy}; from address 0: zeros. */
+        public long copy(long destination, long source, long length, long mode) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            int first = pageAt(destination);
+            int count = (int) (length / PAGE);
+            int filled = 0;
+            long failure = 0;
+            while (filled < count && failure == 0) {
+                int page = first + filled;
+                if (cached[page] || poisoned[page]) {
+                    failure = -Errno.EEXIST;
+                } else {
+                    content[page] = source == 0 ? 0 : number(source + (long) filled * PAGE);
+                    cached[page] = true;
+                    mapped[page] = true;
+                    isProtected[page] = (mode & Userfaultfd.COPY_MODE_WP) != 0;
+                    filled++;
+                }
+            }
+            wakeAll(first, filled);
+            return filled > 0 ? (long) filled * PAGE : failure;
+        }
+
+        /** See {@link Userfaultfd#continueAt}. */
+        public long continueAt(long start, long length) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            long page64 = (start - BASE) / PAGE;
+            if (page64 < 0 || page64 >= pages) {
+                return -Errno.ENOENT;
+            }
+            int page = (int) page64;
+            if (!cached[page]) {
+                return -Errno.EFAULT;
+            }
+            if (mapped[page]) {
+                return -Errno.EEXIST;
+            }
+            mapped[page] = true;
+            isProtected[page] = false;
+            wakeAll(page, 1);
+            return length;
+        }
+
+        /** See {@link Userfaultfd#poison}. */
+        public long poison(long start, long length) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            int page = pageAt(start);
+            if (cached[page] || poisoned[page]) {
+                return -Errno.EEXIST;
+            }
+            poisoned[page] = true;
+            wakeAll(page, 1);
+            return length;
+        }
+
+        /** See {@link Userfaultfd#writeProtect}. */
+        public int writeProtect(long start, long length, boolean protect) {
+            int refusal = refusal();
+            if (refusal != 0) {
+                return refusal;
+            }
+            int first = pageAt(start);
+            int count = (int) (length / PAGE);
+            Arrays.fill(isProtected, first, first + count, protect);
+            if (!protect) {
+                wakeAll(first, count);
+            }
+            return 0;
+        }
+
+        /** See {@link Userfaultfd#wake}. */
+        public int wake(long start, long length) {
+            engine.call(CALL_NANOS);
+            wakeAll(pageAt(start), (int) (length / PAGE));
+            return 0;
+        }
+
+        private void wakeAll(int first, int count) {
+            List<Thread> woken = new ArrayList<>();
+            wakeAll(unread, first, count, woken);
+            wakeAll(read, first, count, woken);
+            woken.forEach(LockSupport::unpark);
+        }
+
+        private void wakeAll(Deque<Fault> faults, int first, int count, List<Thread> woken) {
+            for (Iterator<Fault> all = faults.iterator(); all.hasNext(); ) {
+                Fault fault = all.next();
+                if (fault.page >= first && fault.page < first + count) {
+                    all.remove();
+                    fault.woken = true;
+                    woken.add(fault.thread);
+                }
+            }
+        }
+    }
+
+    private static final class Fault {
+        private final int page;
+        private final boolean store;
+        private final boolean protection;
+        private final Thread thread;
+        private boolean woken;
+
+        Fault(int page, boolean store, boolean protection) {
+            this.page = page;
+            this.store = store;
+            this.protection = protection;
+            this.thread = Thread.currentThread();
+        }
+    }
+
+    private static final class Removal {
+        private final int first;
+        private final int count;
+        private final Thread thread = Thread.currentThread();
+        private boolean read;
+
+        Removal(int first, int count) {
+            this.first = first;
+            this.count = count;
+        }
+    }
+
+    /** @param parts userfaultfds */
+    public GuestKernel(int pages, int parts) {
+        this.pages = pages;
+        cached = new boolean[pages];
+        mapped = new boolean[pages];
+        isProtected = new boolean[pages];
+        poisoned = new boolean[pages];
+        content = new long[pages];
+        for (int i = 0; i < parts; i++) {
+            slices.add(new Faults(i * (pages / parts)));
+        }
+        file = Descriptors.open(this, () -> false);
+    }
+
+    List<Integer> descriptors() {
+        List<Integer> all = new ArrayList<>();
+        slices.forEach(slice -> all.add(slice.fd));
+        all.add(file);
+        return all;
+    }
+
+    /** The first page of a slice. */
+    int firstOf(int slice) {
+        return slice == slices.size() ? pages : slices.get(slice).first;
+    }
+
+    /** The page behind the slice of a page. */
+    int endOf(int page) {
+        return firstOf(slices.indexOf(of(page)) + 1);
+    }
+
+    private Faults of(int page) {
+        Faults found = slices.getFirst();
+        for (Faults slice : slices) {
+            found = slice.first <= page ? slice : found;
+        }
+        return found;
+    }
+
+    /** Pages that are resident. */
+    int resident() {
+        int count = 0;
+        for (boolean one : cached) {
+            count += one ? 1 : 0;
+        }
+        return count;
+    }
+
+    // ---- the guest's side
+
+    /** Touches a page, and waits until it may. False: SIGBUS. */
+    boolean touch(int page, boolean store) {
+        while (true) {
+            if (poisoned[page]) {
+                return false;
+            }
+            if (!mapped[page] && !cached[page]) {
+                await(new Fault(page, store, false));
+                continue;
+            }
+            mapped[page] = true;
+            if (store && isProtected[page]) {
+                await(new Fault(page, true, true));
+                continue;
+            }
+            return true;
+        }
+    }
+
+    private void await(Fault fault) {
+        Faults slice = of(fault.page);
+        slice.unread.add(fault);
+        Descriptors.changed(slice.fd);
+        while (!fault.woken) {
+            LockSupport.park();
+        }
+    }
+
+    long load(int page) {
+        return content[page];
+    }
+
+    void store(int page, long value) {
+        content[page] = value;
+    }
+
+    /** madvise(MADV_REMOVE): announces it, waits until the agent has read that, and removes the pages. */
+    void remove(int first, int count) {
+        Removal removal = new Removal(first, count);
+        Faults slice = of(first);
+        slice.changing++;
+        slice.removals.add(removal);
+        Descriptors.changed(slice.fd);
+        while (!removal.read) {
+            LockSupport.park();
+        }
+        slice.changing--;
+        engine.pause(engine.between(0, 100_000));
+        for (int page = first; page < first + count; page++) {
+            zap(page);
+        }
+    }
+
+    /** The VMM's process ends, and with it its memory; the file stays, for it is the agent's, too. */
+    void end() {
+        ended = true;
+        for (Faults slice : slices) {
+            slice.unread.clear();
+            slice.read.clear();
+            slice.removals.clear();
+            slice.changing = 0;
+        }
+    }
+
+    private void zap(int page) {
+        cached[page] = false;
+        mapped[page] = false;
+        poisoned[page] = false;
+        content[page] = 0;
+    }
+
+    // ---- the agent's side
+
+    private static int pageAt(long address) {
+        return (int) ((address - BASE) / PAGE);
+    }
+
+    private static void put(UffdMessages to, int index, int event, long first, long second) {
+        long at = to.address() + (long) index * UffdMessages.MESSAGE_BYTES;
+        ALL.set(JAVA_BYTE, at, (byte) event);
+        ALL.set(JAVA_LONG, at + 8, first);
+        ALL.set(JAVA_LONG, at + 16, second);
+    }
+
+    private long number(long address) {
+        long first = ALL.get(JAVA_LONG, address);
+        long last = ALL.get(JAVA_LONG, address + PAGE - Long.BYTES);
+        if (first != last) {
+            engine.fail("a page is installed whose parts are of different versions: %x and %x".formatted(first, last));
+        }
+        return first;
+    }
+
+    /** See {@link io.farpage.linux.uffd.GuestFile#read}. */
+    public long readFile(long offset, long address, long length) {
+        engine.call(CALL_NANOS);
+        int first = (int) (offset / PAGE);
+        int count = (int) Math.min(length / PAGE, pages - first);
+        for (int i = 0; i < count; i++) {
+            long value = cached[first + i] ? content[first + i] : 0;
+            long at = address + (long) i * PAGE;
+            ALL.asSlice(at, PAGE).fill((byte) 0);
+            ALL.set(JAVA_LONG, at, value);
+            ALL.set(JAVA_LONG, at + PAGE - Long.BYTES, value);
+        }
+        return (long) count * PAGE;
+    }
+
+    /** See {@link io.farpage.linux.uffd.GuestFile#punchHole}. */
+    public int punchHole(long offset, long length) {
+        engine.call(CALL_NANOS);
+        for (int page = (int) (offset / PAGE); page < (offset + length) / PAGE; page++) {
+            zap(page);
+        }
+        return 0;
+    }
+
+    /** SEEK_DATA and SEEK_HOLE (lseek(2)). */
+    public long seek(long offset, boolean data) {
+        for (int page = (int) (offset / PAGE); page < pages; page++) {
+            if (cached[page] == data) {
+                return (long) page * PAGE;
+            }
+        }
+        return data ? -Errno.ENXIO : (long) pages * PAGE;
+    }
+}

@@ -1,0 +1,54 @@
+package io.farpage.it.simulation.guest;
+
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** Where VMMs hand their memory over. */
+public final class Handoffs {
+    private static final Map<Path, Listener> LISTENERS = new HashMap<>();
+
+    private record Listener(Runnable wake, Deque<Message> messages) {}
+
+    /**
+     * What a VMM sends.
+     *
+     * @param refusal told why it is refused
+     */
+    public record Message(String json, List<Integer> descriptors, int pid, Consumer<String> refusal) {
+        public void refused(String reason) {
+            refusal.accept(reason);
+        }
+    }
+
+    private Handoffs() {}
+
+    public static void listen(Path path, Runnable wake) {
+        LISTENERS.put(path, new Listener(wake, new ArrayDeque<>()));
+    }
+
+    public static void stop(Path path) {
+        LISTENERS.remove(path);
+    }
+
+    public static Optional<Message> take(Path path) {
+        return Optional.ofNullable(LISTENERS.get(path))
+                .map(listener -> listener.messages().poll());
+    }
+
+    /** Hands memory over; false if nothing listens there. */
+    public static boolean send(Path path, Message message) {
+        Listener listener = LISTENERS.get(path);
+        if (listener == null) {
+            return false;
+        }
+        listener.messages().add(message);
+        listener.wake().run();
+        return true;
+    }
+}

@@ -1,0 +1,62 @@
+package io.farpage.it.simulation.verbs;
+
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Node;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** The network between devices, each direction of which may be cut or slow. */
+public final class Fabric {
+    static final long LEAST_NANOS = 1_500;
+    static final long MOST_NANOS = 40_000;
+
+    private final Map<String, SimulatedDevice> devices = new HashMap<>();
+    private final Set<Direction> cuts = new HashSet<>();
+    private long transfers;
+
+    private record Direction(String from, String to) {}
+
+    void add(SimulatedDevice device) {
+        devices.put(device.node().address(), device);
+    }
+
+    /** The device that has an address, if its process runs. */
+    Optional<SimulatedDevice> find(String address) {
+        return Optional.ofNullable(devices.get(address))
+                .filter(device -> !device.isClosed() && !device.node().isDead());
+    }
+
+    /** Loses everything in one direction, until it is mended. */
+    public void cut(String from, String to) {
+        cuts.add(new Direction(from, to));
+    }
+
+    public void mend(String from, String to) {
+        cuts.remove(new Direction(from, to));
+    }
+
+    boolean isCut(Node from, String to) {
+        return cuts.contains(new Direction(from.address(), to));
+    }
+
+    boolean isCut(String from, Node to) {
+        return cuts.contains(new Direction(from, to.address()));
+    }
+
+    long delay() {
+        Engine engine = Engine.get();
+        return engine.between(LEAST_NANOS, engine.oneIn(200) ? 50 * MOST_NANOS : MOST_NANOS);
+    }
+
+    void carried() {
+        transfers++;
+    }
+
+    /** READs and WRITEs that were executed. */
+    public long transfers() {
+        return transfers;
+    }
+}

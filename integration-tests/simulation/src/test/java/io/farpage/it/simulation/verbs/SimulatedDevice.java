@@ -1,0 +1,169 @@
+package io.farpage.it.simulation.verbs;
+
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Node;
+import io.farpage.verbs.AsyncEvent;
+import io.farpage.verbs.CompletionChannel;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.DeviceAttributes;
+import io.farpage.verbs.Gid;
+import io.farpage.verbs.LinkLayer;
+import io.farpage.verbs.Mtu;
+import io.farpage.verbs.PortAttributes;
+import io.farpage.verbs.PortState;
+import io.farpage.verbs.ProtectionDomain;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** The device of a process. */
+final class SimulatedDevice implements Device {
+    private static final int PORT = 18515;
+    private static final int PSN_MASK = 0xFF_FFFF;
+
+    private final String name;
+    private final Fabric fabric;
+    private final Node node;
+    private final Map<Integer, SimulatedQueuePair> queuePairs = new HashMap<>();
+    private final Map<Integer, SimulatedDomain.Region> regions = new HashMap<>();
+    private final Map<Integer, String> revoked = new HashMap<>();
+    private boolean closed;
+
+    SimulatedDevice(String name, Fabric fabric, Node node) {
+        this.name = name;
+        this.fabric = fabric;
+        this.node = node;
+    }
+
+    Node node() {
+        return node;
+    }
+
+    Fabric fabric() {
+        return fabric;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    Gid gid() {
+        try {
+            return Gid.of(InetAddress.getByName(node.address()));
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static int port() {
+        return PORT;
+    }
+
+    int randomPsn() {
+        return Engine.get().random().nextInt() & PSN_MASK;
+    }
+
+    int add(SimulatedQueuePair queuePair) {
+        int qpn = 2 + Engine.get().random().nextInt(PSN_MASK - 2);
+        while (queuePairs.containsKey(qpn)) {
+            qpn++;
+        }
+        queuePairs.put(qpn, queuePair);
+        return qpn;
+    }
+
+    Optional<SimulatedQueuePair> find(int qpn) {
+        return Optional.ofNullable(queuePairs.get(qpn));
+    }
+
+    void remove(SimulatedQueuePair queuePair) {
+        queuePairs.remove(queuePair.qpn());
+    }
+
+    int add(SimulatedDomain.Region region) {
+        int key = Engine.get().random().nextInt();
+        while (key == 0 || regions.containsKey(key)) {
+            key = Engine.get().random().nextInt();
+        }
+        regions.put(key, region);
+        return key;
+    }
+
+    Optional<SimulatedDomain.Region> region(int key) {
+        return Optional.ofNullable(regions.get(key));
+    }
+
+    /** A key, for messages. */
+    String describe(int key) {
+        return region(key)
+                .map(region -> "the key is of " + region.length() + " bytes for " + region.access())
+                .orElseGet(() -> revoked.getOrDefault(key, "the key was never given"));
+    }
+
+    void remove(SimulatedDomain.Region region) {
+        revoked.put(
+                region.rkey(),
+                "the key of %d bytes was revoked at %.6f s by %s"
+                        .formatted(
+                                region.length(),
+                                Engine.get().elapsed() / 1e9,
+                                Thread.currentThread().getName()));
+        regions.remove(region.rkey());
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public DeviceAttributes attributes() {
+        return new DeviceAttributes(
+                "simulated", 65_536, 16_384, 16, 1 << 20, 65_536, Long.MAX_VALUE, 128, 0, 0, 1 << 30, true, -1);
+    }
+
+    @Override
+    public PortAttributes queryPort() {
+        return new PortAttributes(1, PortState.ACTIVE, LinkLayer.TCP, Mtu.MTU_4096, PORT, 0, gid(), false);
+    }
+
+    @Override
+    public ProtectionDomain allocateProtectionDomain() {
+        return new SimulatedDomain(this);
+    }
+
+    @Override
+    public CompletionChannel createCompletionChannel() {
+        return new SimulatedChannel();
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int cqe) {
+        return new SimulatedCompletions(cqe, Optional.empty());
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int cqe, CompletionChannel channel) {
+        return new SimulatedCompletions(cqe, Optional.of((SimulatedChannel) channel));
+    }
+
+    @Override
+    public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
+        Thread.sleep(timeout);
+        return Optional.empty();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    @Override
+    public String toString() {
+        return name + " of " + node;
+    }
+}

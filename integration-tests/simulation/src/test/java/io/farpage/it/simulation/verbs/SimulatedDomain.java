@@ -1,0 +1,102 @@
+package io.farpage.it.simulation.verbs;
+
+import io.farpage.verbs.AccessFlag;
+import io.farpage.verbs.CompletionQueue;
+import io.farpage.verbs.Device;
+import io.farpage.verbs.MemoryRegion;
+import io.farpage.verbs.ProtectionDomain;
+import io.farpage.verbs.QpOptions;
+import io.farpage.verbs.QueuePair;
+import io.farpage.verbs.SharedReceiveQueue;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+
+/** A protection domain. */
+final class SimulatedDomain implements ProtectionDomain {
+    private final SimulatedDevice device;
+
+    SimulatedDomain(SimulatedDevice device) {
+        this.device = device;
+    }
+
+    /** Registered memory. */
+    final class Region implements MemoryRegion {
+        private final MemorySegment memory;
+        private final Set<AccessFlag> access;
+        private final int key;
+
+        Region(MemorySegment memory, Set<AccessFlag> access) {
+            this.memory = memory;
+            this.access = access;
+            key = device.add(this);
+        }
+
+        SimulatedDomain domain() {
+            return SimulatedDomain.this;
+        }
+
+        boolean permits(long address, int length, AccessFlag flag) {
+            long offset = address - memory.address();
+            return offset >= 0 && offset <= memory.byteSize() - length && access.contains(flag);
+        }
+
+        @Override
+        public long address() {
+            return memory.address();
+        }
+
+        @Override
+        public long length() {
+            return memory.byteSize();
+        }
+
+        @Override
+        public int lkey() {
+            return key;
+        }
+
+        @Override
+        public int rkey() {
+            return key;
+        }
+
+        @Override
+        public Set<AccessFlag> access() {
+            return access;
+        }
+
+        @Override
+        public void close() {
+            device.remove(this);
+        }
+    }
+
+    @Override
+    public Device device() {
+        return device;
+    }
+
+    @Override
+    public MemoryRegion registerMemory(MemorySegment memory, Set<AccessFlag> access) {
+        return new Region(memory, access);
+    }
+
+    @Override
+    public QueuePair createQueuePair(CompletionQueue sendQueue, CompletionQueue receiveQueue, QpOptions options) {
+        return new SimulatedQueuePair(device, this, (SimulatedCompletions) sendQueue, options);
+    }
+
+    @Override
+    public QueuePair createQueuePair(
+            CompletionQueue sendQueue, CompletionQueue receiveQueue, SharedReceiveQueue shared, QpOptions options) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,69 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.guest.Guest;
+
+/** Guests that come and go on one host: each in a space of its own, which is deleted afterwards, so that frames pass from one space to the next. */
+final class Churn {
+    private static final long SECOND = 1_000_000_000L;
+
+    private final Scenario scenario;
+    private final Engine engine = Engine.get();
+    private final String host;
+    private final String name;
+    private boolean stopping;
+    private boolean ended;
+
+    Churn(Scenario scenario, String host, String name) {
+        this.scenario = scenario;
+        this.host = host;
+        this.name = name;
+    }
+
+    void stop() {
+        stopping = true;
+    }
+
+    boolean hasEnded() {
+        return ended;
+    }
+
+    void run() {
+        try {
+            for (int i = 1; !stopping; i++) {
+                live("%s%d".formatted(name, i));
+            }
+            ended = true;
+        } catch (Exception e) {
+            e.printStackTrace();
+            engine.fail("a guest that comes and goes: " + e);
+        }
+    }
+
+    private void live(String space) throws Exception {
+        int pages = 192 + 32 * engine.random().nextInt(6);
+        Guest guest = new Guest(space, pages, 2, 1 + engine.random().nextInt(2));
+        scenario.attach(
+                guest, host, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, 128 * 4096L));
+        guest.run();
+        engine.pause(engine.between(SECOND / 10, 6 * SECOND));
+        scenario.stop(guest);
+        scenario.compare(guest);
+        guest.end();
+        scenario.await(
+                "the pages of " + space + " are at their homes",
+                60,
+                () -> scenario.state(host, space).equals("ended"));
+        scenario.await(space + " is removed from " + host, 60, () -> scenario.delete(host, space));
+        scenario.gone(guest);
+        scenario.await(space + " is deleted", 60, () -> {
+            try {
+                scenario.client().deleteSpace(space);
+                return true;
+            } catch (CoordinatorException e) {
+                return e.getMessage().contains("404");
+            }
+        });
+    }
+}

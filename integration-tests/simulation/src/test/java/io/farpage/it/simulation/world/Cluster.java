@@ -1,0 +1,161 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.agent.PageAgent;
+import io.farpage.agent.config.AgentKeys;
+import io.farpage.agent.config.Providers;
+import io.farpage.config.Config;
+import io.farpage.coordinator.Coordinator;
+import io.farpage.coordinator.Settings;
+import io.farpage.coordinator.cluster.Time;
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Node;
+import io.farpage.it.simulation.verbs.Fabric;
+import io.farpage.it.simulation.verbs.SimulatedProvider;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The processes of a cluster: a coordinator and some agents, each of which may be killed and started again. */
+final class Cluster {
+    static final String COORDINATOR = "127.0.0.100";
+
+    private final Engine engine = Engine.get();
+    private final Path directory;
+    private final Fabric fabric = new Fabric();
+    private final Map<String, Host> hosts = new LinkedHashMap<>();
+    private Optional<Node> coordinator = Optional.empty();
+    private int starts;
+
+    /** A host with an agent. */
+    static final class Host {
+        private final String id;
+        private final String address;
+        private Node process;
+        private Optional<PageAgent> agent = Optional.empty();
+
+        Host(String id, String address, Node process) {
+            this.id = id;
+            this.address = address;
+            this.process = process;
+        }
+
+        String id() {
+            return id;
+        }
+
+        String address() {
+            return address;
+        }
+
+        Node process() {
+            return process;
+        }
+
+        boolean runs() {
+            return !process.isDead();
+        }
+    }
+
+    /** @param directory for what the processes keep in files; nothing is in it */
+    Cluster(Path directory) {
+        this.directory = directory;
+    }
+
+    Fabric fabric() {
+        return fabric;
+    }
+
+    List<Host> hosts() {
+        return List.copyOf(hosts.values());
+    }
+
+    Host host(String id) {
+        return hosts.get(id);
+    }
+
+    Optional<Node> coordinator() {
+        return coordinator.filter(process -> !process.isDead());
+    }
+
+    /** The agents and the coordinator that run. */
+    List<Node> processes() {
+        List<Node> all = new ArrayList<>();
+        hosts.values().stream().filter(Host::runs).forEach(host -> all.add(host.process()));
+        coordinator().ifPresent(all::add);
+        return all;
+    }
+
+    Path socket(String space) {
+        return directory.resolve(space + ".vmm");
+    }
+
+    void startCoordinator() {
+        Node process = engine.newNode("coordinator", COORDINATOR);
+        coordinator = Optional.of(process);
+        Map<String, String> settings = new HashMap<>();
+        settings.put("server.listen", COORDINATOR + ":7400");
+        settings.put("store.directory", directory.resolve("store").toString());
+        settings.put("audit.file", "off");
+        settings.put("limits.enabled", "false");
+        settings.put("lease.duration", "3s");
+        settings.put("lease.heartbeat_interval", "1s");
+        settings.put("repair.grace", "2s");
+        settings.keySet()
+                .removeIf(key -> Settings.SCHEMA.keys().stream()
+                        .noneMatch(known -> known.name().equals(key)));
+        Config config = Settings.SCHEMA.load(Optional.empty(), Map.of(), settings);
+        process.start("main", () -> {
+            try {
+                Files.createDirectories(directory.resolve("store"));
+                var _ = Coordinator.start(config, Time.system());
+            } catch (IOException | RuntimeException e) {
+                engine.fail("the coordinator does not start: " + e);
+                e.printStackTrace();
+            }
+        });
+    }
+
+    Host add(String id) {
+        Host host = new Host(id, "127.0.0." + (hosts.size() + 1), engine.running());
+        hosts.put(id, host);
+        return host;
+    }
+
+    void start(Host host) {
+        starts++;
+        host.process = engine.newNode(host.id, host.address);
+        Map<String, String> settings = new HashMap<>();
+        settings.put("node.id", host.id);
+        settings.put("coordinator.url", "http://" + COORDINATOR + ":7400");
+        settings.put("api.socket", directory.resolve(host.id + starts + ".sock").toString());
+        settings.put("audit.file", "off");
+        settings.put("pool.exported", "8MiB");
+        settings.put("pool.staging", "2MiB");
+        settings.put("pool.hugepages", "off");
+        settings.put("pool.lock", "prefer");
+        settings.put("tcp.address", host.address);
+        settings.put("transport.mode", "tcp");
+        settings.put("shard.idle", "block");
+        settings.put("shard.realtime_priority", "0");
+        settings.put("link.max", "8");
+        Config config = AgentKeys.SCHEMA.load(Optional.empty(), Map.of(), settings);
+        host.process.start("main", () -> {
+            try {
+                PageAgent agent = PageAgent.open(
+                        config,
+                        new Providers(new SimulatedProvider(fabric), new SimulatedProvider(fabric)),
+                        ending -> engine.trail().note(engine.elapsed(), host.id + " must end: " + ending));
+                host.agent = Optional.of(agent);
+            } catch (Exception e) {
+                e.printStackTrace();
+                engine.fail("agent " + host.id + " does not start: " + e);
+            }
+        });
+    }
+}

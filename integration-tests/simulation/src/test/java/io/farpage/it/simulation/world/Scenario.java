@@ -1,0 +1,355 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.coordinator.client.CoordinatorClient;
+import io.farpage.coordinator.client.CoordinatorException;
+import io.farpage.coordinator.model.Incarnation;
+import io.farpage.coordinator.model.NodeStatus;
+import io.farpage.coordinator.model.Space;
+import io.farpage.coordinator.model.SpaceExtents;
+import io.farpage.coordinator.store.Table;
+import io.farpage.it.simulation.engine.Engine;
+import io.farpage.it.simulation.engine.Node;
+import io.farpage.it.simulation.engine.SimulatedStore;
+import io.farpage.it.simulation.guest.Guest;
+import io.farpage.it.simulation.loader.LoggedErrors;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What happens in a simulation: a cluster forms, guests run, faults come, faults stop, and everything must be well again. */
+public final class Scenario {
+    private static final long SECOND = 1_000_000_000L;
+    private static final Pattern STATE = Pattern.compile("\"state\":\"(\\w+)\"");
+
+    private final Engine engine;
+    private final Map<String, String> options;
+    private final Cluster cluster;
+    private final List<Guest> guests = new ArrayList<>();
+    private final CoordinatorClient client;
+    private final Verdicts verdicts;
+    private final Map<String, Incarnation> killed = new HashMap<>();
+    private long goneOperations;
+    private long goneCompared;
+    private final HttpClient http = HttpClient.newBuilder().build();
+
+    private Scenario(Engine engine, Map<String, String> options) {
+        this.engine = engine;
+        this.options = options;
+        cluster = new Cluster(Path.of(options.get("directory")));
+        verdicts = new Verdicts(engine);
+        client = new CoordinatorClient(URI.create("http://" + Cluster.COORDINATOR + ":7400"), Duration.ofSeconds(5));
+    }
+
+    /** Runs a seed. */
+    public static Map<String, String> run(long seed, Map<String, String> options) {
+        Engine engine = new Engine(seed);
+        Node operator = engine.newNode("operator", "127.0.0.200");
+        Scenario[] made = new Scenario[1];
+        LoggedErrors.to(
+                text -> engine.fail("logged by " + engine.whoRuns() + ": " + text),
+                text -> made[0].verdicts.logged(engine.whoRuns(), text));
+        Thread.setDefaultUncaughtExceptionHandler((thread, e) -> {
+            e.printStackTrace();
+            engine.fail("thread " + thread.getName() + " ended: " + e);
+        });
+        operator.start("operator", () -> {
+            try {
+                made[0] = new Scenario(engine, options);
+                made[0].play();
+            } catch (Exception | AssertionError e) {
+                e.printStackTrace();
+                engine.fail("the scenario failed: " + e);
+            }
+        });
+        long began = engine.now();
+        engine.run(began + 100_000 * SECOND);
+        return made[0] == null
+                ? Map.of(
+                        "failure",
+                        engine.failure().orElse("nothing ran"),
+                        "steps",
+                        engine.trail().text())
+                : made[0].result(engine, began);
+    }
+
+    private Map<String, String> result(Engine ended, long began) {
+        Map<String, String> result = new HashMap<>();
+        ended.failure().ifPresent(why -> result.put("failure", why));
+        result.put("fingerprint", Long.toString(ended.fingerprint()));
+        result.put("steps", ended.trail().text() + "\nextents:" + SimulatedStore.describe(Table.EXTENTS));
+        result.put(
+                "report",
+                String.format(
+                        Locale.ROOT,
+                        "%.1f virtual s, %d page operations, %d pages compared, %d transfers, %d steps, faults %s",
+                        (ended.now() - began) / 1e9,
+                        goneOperations
+                                + guests.stream().mapToLong(Guest::operations).sum(),
+                        goneCompared
+                                + guests.stream().mapToLong(Guest::compared).sum(),
+                        cluster.fabric().transfers(),
+                        ended.steps(),
+                        ended.trail().counts()));
+        return result;
+    }
+
+    private void note(String what) {
+        engine.trail().note(engine.elapsed(), what);
+    }
+
+    private void play() throws Exception {
+        double seconds = Double.parseDouble(options.getOrDefault("seconds", "20"));
+        cluster.startCoordinator();
+        for (String id : List.of("a", "b", "c", "d")) {
+            cluster.start(cluster.add(id));
+        }
+        await("all nodes are registered", 60, () -> activeNodes() == 4);
+        note("four nodes are registered");
+        attach("a", "g1", 384, 96, 1);
+        attach("b", "g2", 320, 128, 2);
+        guests.forEach(Guest::run);
+        List<Churn> churns = List.of(new Churn(this, "b", "x"), new Churn(this, "a", "y"));
+        churns.forEach(churn -> engine.running().start("churn", churn::run));
+        engine.running().start("judge", this::judge);
+        Faults faults = new Faults(this, engine, cluster, verdicts, options);
+        faults.begin();
+        engine.pause((long) (seconds * SECOND));
+        faults.end();
+        note("faults stop");
+        churns.forEach(Churn::stop);
+        await(
+                "the guests that come and go have gone",
+                120,
+                () -> churns.stream().allMatch(Churn::hasEnded));
+        await("all nodes are registered", 60, () -> activeNodes() == 4);
+        await("every extent has its homes", 120, this::isWhole);
+        await(
+                "every thread of every guest goes on",
+                30,
+                () -> guests.stream().allMatch(guest -> guest.longestWait() < SECOND));
+        for (Guest guest : guests) {
+            stop(guest);
+            compare(guest);
+        }
+        move(guests.get(0), "c");
+        move(guests.get(1), "d");
+        for (String id : List.of("a", "b")) {
+            await("every extent has its homes", 120, this::isWhole);
+            note(id + " is killed, its pool is gone");
+            verdicts.excuse(id, 10 * SECOND);
+            while (!kill(cluster.host(id))) {
+                engine.pause(SECOND);
+            }
+            cluster.start(cluster.host(id));
+            for (Guest guest : guests) {
+                compare(guest);
+            }
+            await("all nodes are registered", 60, () -> activeNodes() == 4);
+        }
+        await("every extent has its homes", 120, this::isWhole);
+        engine.end();
+    }
+
+    /** Kills an agent, whose pool is gone. False if the coordinator does not say which incarnation that is. */
+    boolean kill(Cluster.Host host) {
+        try {
+            killed.put(host.id(), client.node(host.id()).orElseThrow().incarnation());
+        } catch (CoordinatorException e) {
+            return false;
+        }
+        host.process().kill();
+        return true;
+    }
+
+    /** Whether every extent of every space has as many homes as it should, none of them changes, and the coordinator knows of every agent that was killed. */
+    boolean isWhole() {
+        try {
+            for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                if (node.incarnation().equals(killed.get(node.id()))) {
+                    return false;
+                }
+            }
+            for (Space space : client.spaces()) {
+                SpaceExtents extents = client.extents(Long.toString(space.id())).orElseThrow();
+                if (space.deleting()) {
+                    continue;
+                }
+                if (extents.isMoving() || extents.extents().stream().anyMatch(extents::isDegraded)) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (CoordinatorException e) {
+            return false;
+        }
+    }
+
+    CoordinatorClient client() {
+        return client;
+    }
+
+    /** The guests that stay. */
+    List<Guest> guests() {
+        return guests;
+    }
+
+    /** A guest that ran for a while. */
+    void gone(Guest guest) {
+        goneOperations += guest.operations();
+        goneCompared += guest.compared();
+    }
+
+    void stop(Guest guest) {
+        guest.stop();
+        await("the threads of " + guest.space() + " stop", 30, guest::hasStopped);
+    }
+
+    void compare(Guest guest) {
+        boolean[] done = new boolean[1];
+        guest.process().start("compare", () -> {
+            guest.compareAll();
+            done[0] = true;
+        });
+        await("all pages of " + guest.space() + " are read", 60, () -> done[0]);
+        note("all pages of " + guest.space() + " are as they were stored, " + guest.resident() + " resident");
+    }
+
+    /** The VMM ends, its pages go to their homes, and another host has the space. */
+    private void move(Guest guest, String to) throws Exception {
+        String from = guest.host();
+        guest.end();
+        await(
+                "the pages of " + guest.space() + " are at their homes",
+                60,
+                () -> state(from, guest.space()).equals("ended"));
+        await(guest.space() + " is removed from " + from, 60, () -> delete(from, guest.space()));
+        attach(guest, to, "\"localBytes\":%d".formatted(128 * 4096L));
+        compare(guest);
+    }
+
+    /** The nodes that the coordinator takes to have failed. */
+    private void judge() {
+        while (true) {
+            try {
+                for (io.farpage.coordinator.model.Node node : client.nodes()) {
+                    if (node.status() == NodeStatus.FAILED) {
+                        verdicts.failed(node.id());
+                    }
+                }
+            } catch (CoordinatorException e) {
+                // It is looked at again soon.
+            }
+            engine.pause(SECOND / 4);
+        }
+    }
+
+    private long activeNodes() {
+        try {
+            return client.nodes().stream()
+                    .filter(node -> node.status() == NodeStatus.ACTIVE)
+                    .count();
+        } catch (CoordinatorException e) {
+            return 0;
+        }
+    }
+
+    private void attach(String on, String space, int pages, int local, int slices) throws Exception {
+        Guest guest = new Guest(space, pages, 3, slices);
+        guests.add(guest);
+        attach(guest, on, "\"sizeBytes\":%d,\"replicas\":2,\"localBytes\":%d".formatted(pages * 4096L, local * 4096L));
+    }
+
+    void attach(Guest guest, String on, String fields) throws Exception {
+        String space = guest.space();
+        long end = engine.now() + 60 * SECOND;
+        String answer = "";
+        // After a lost answer the guest waits for its VMM already.
+        while (!answer.startsWith("200") && !state(on, space).equals("waiting")) {
+            if (engine.now() >= end) {
+                engine.fail("guest %s is not attached on %s within 60 s: %s".formatted(space, on, answer));
+            }
+            engine.pause(SECOND / 20);
+            try {
+                answer = put(on, space, fields);
+            } catch (IOException e) {
+                answer = e.toString();
+            }
+        }
+        note("guest " + space + " is attached on " + on);
+        Node vmm = engine.newNode("vmm of " + space, cluster.host(on).address());
+        if (!guest.start(on, vmm, cluster.socket(space))) {
+            engine.fail("no agent listens for the memory of " + space);
+        }
+    }
+
+    String state(String on, String space) {
+        try {
+            HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url(on, space))));
+            Matcher state = STATE.matcher(answer.body());
+            return state.find() ? state.group(1) : answer.statusCode() + " " + answer.body();
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    /** Removes a guest that has ended; false if the agent does not answer, or refuses. */
+    boolean delete(String on, String space) {
+        try {
+            int status = send(HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+                            .DELETE())
+                    .statusCode();
+            return status == 204 || status == 404;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private String url(String on, String space) {
+        return "http://" + cluster.host(on).address() + ":1/api/v1/spaces/" + space;
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
+        try {
+            return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+                    .get(5, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException | InterruptedException e) {
+            throw new IOException(e);
+        }
+    }
+
+    private String put(String on, String space, String fields) throws IOException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url(on, space) + "/guest"))
+                .header("Content-Type", "application/json")
+                .PUT(HttpRequest.BodyPublishers.ofString(
+                        "{\"socket\":\"" + cluster.socket(space) + "\"," + fields + "}"));
+        HttpResponse<String> answer = send(request);
+        return answer.statusCode() + " " + (answer.statusCode() >= 300 ? answer.body() : "");
+    }
+
+    /** Waits, in virtual time, until something holds; a failure after the bound. */
+    void await(String what, int bound, BooleanSupplier holds) {
+        long end = engine.now() + bound * SECOND;
+        while (!holds.getAsBoolean()) {
+            if (engine.now() >= end) {
+                engine.fail("not within " + bound + " s: " + what);
+                engine.pause(SECOND);
+            }
+            engine.pause(SECOND / 20);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.farpage.it.simulation.world;
+
+import io.farpage.it.simulation.engine.Engine;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What the system decides about its members must have a reason: a home without a fault is not dropped, and a node without one does not fail. */
+final class Verdicts {
+    private static final Pattern DROPPED = Pattern.compile("node (\\w+) is dropped from the homes");
+    /** How long a fault may have consequences. */
+    private static final long AFTERMATH = 15_000_000_000L;
+
+    private final Engine engine;
+    private final Map<String, Long> excusedUntil = new HashMap<>();
+    private long coordinatorExcusedUntil;
+    private long dropsExcusedUntil;
+
+    Verdicts(Engine engine) {
+        this.engine = engine;
+    }
+
+    /** Something is wrong with a node for so long. */
+    void excuse(String node, long nanos) {
+        excusedUntil.merge(node, engine.now() + nanos + AFTERMATH, Math::max);
+    }
+
+    /** Calls of the coordinator may not be answered for so long. */
+    void excuseCoordinator(long nanos) {
+        coordinatorExcusedUntil = Math.max(coordinatorExcusedUntil, engine.now() + nanos + AFTERMATH);
+    }
+
+    /** No link is made for so long, and no key handed out. */
+    void excuseDrops(long nanos) {
+        dropsExcusedUntil = Math.max(dropsExcusedUntil, engine.now() + nanos + AFTERMATH);
+    }
+
+    private boolean isExcused(String node) {
+        return excusedUntil.getOrDefault(node, 0L) > engine.now();
+    }
+
+    /** Without the coordinator no link is made and no key is handed out, so a home may not be reached for lack of those. */
+    private boolean isCoordinatorExcused() {
+        return coordinatorExcusedUntil > engine.now();
+    }
+
+    /** An error that a process has logged. */
+    void logged(String by, String text) {
+        engine.trail().note(engine.elapsed(), by + " logs: " + text);
+        Matcher dropped = DROPPED.matcher(text);
+        if (dropped.find()
+                && !isExcused(dropped.group(1))
+                && !isCoordinatorExcused()
+                && dropsExcusedUntil < engine.now()) {
+            engine.fail("%s drops %s, which has no fault: %s".formatted(by, dropped.group(1), text));
+        }
+    }
+
+    /** The coordinator takes a node to have failed. */
+    void failed(String node) {
+        if (!isExcused(node) && !isCoordinatorExcused()) {
+            engine.fail("node " + node + " is taken to have failed, and has no fault");
+        }
+    }
+}

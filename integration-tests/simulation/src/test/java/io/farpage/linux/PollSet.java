@@ -1,0 +1,48 @@
+package io.farpage.linux;
+
+import io.farpage.it.simulation.engine.Descriptors;
+
+/** In place of the class of the same name: descriptors of the simulation to wait for together. */
+public final class PollSet {
+    public static final int POLLIN = 0x1;
+    public static final int POLLOUT = 0x4;
+    public static final int POLLERR = 0x8;
+
+    private final int[] descriptors;
+    private final int[] events;
+    private final boolean[] ready;
+    private int count;
+
+    public PollSet(int capacity) {
+        descriptors = new int[capacity];
+        events = new int[capacity];
+        ready = new boolean[capacity];
+    }
+
+    public void clear() {
+        count = 0;
+    }
+
+    public int add(int fd, int wanted) {
+        descriptors[count] = wanted == 0 ? -1 : fd;
+        events[count] = wanted;
+        ready[count] = false;
+        return count++;
+    }
+
+    public int ready(int index) {
+        return ready[index] ? POLLIN : 0;
+    }
+
+    public int await(long timeoutNanos) {
+        if (timeoutNanos != 0) {
+            Descriptors.await(descriptors, count, timeoutNanos);
+        }
+        int found = 0;
+        for (int i = 0; i < count; i++) {
+            ready[i] = events[i] != 0 && Descriptors.isReadable(descriptors[i]);
+            found += ready[i] ? 1 : 0;
+        }
+        return found;
+    }
+}

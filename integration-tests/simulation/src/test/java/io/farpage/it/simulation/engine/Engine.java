@@ -166,7 +166,7 @@ public final class Engine {
 
     void ready(Node node, Runnable task) {
         Thread caller = Thread.currentThread();
-        if (caller != loop && !caller.isVirtual()) {
+        if (!caller.equals(loop) && !caller.isVirtual()) {
             fail("the thread " + caller + ", which is not simulated, made a thread of " + node + " runnable");
         }
         if (TRACE != null && now >= STACKS) {

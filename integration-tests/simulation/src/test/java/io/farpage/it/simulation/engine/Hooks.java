@@ -92,7 +92,7 @@ public final class Hooks {
         engine().pause(SPIN_NANOS);
     }
 
-    public static void yield() {
+    public static void relinquish() {
         engine().pause(SPIN_NANOS);
     }
 
@@ -220,7 +220,6 @@ public final class Hooks {
                 return future.get();
             } catch (InterruptedException e) {
                 if (ended(deadline, e, future.isDone())) {
-                    Thread.interrupted();
                     return future.get();
                 }
                 throw new TimeoutException();
@@ -243,6 +242,7 @@ public final class Hooks {
         }
     }
 
+    @SuppressWarnings("WaitNotInLoop") // the caller is in one
     public static long awaitNanos(Condition condition, long nanos) throws InterruptedException {
         requireNotInterrupted();
         if (nanos <= 0) {

@@ -3,13 +3,12 @@ package io.farpage.it.simulation.engine;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.IdentityHashMap;
-import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** The monitors of {@code synchronized}: those of the JVM hand over to the next thread at moments of their own. */
 public final class Monitors {
-    private static final Map<Object, Monitor> HELD = new IdentityHashMap<>();
+    private static final IdentityHashMap<Object, Monitor> HELD = new IdentityHashMap<>();
 
     private static final class Monitor {
         private @Nullable Thread owner;
@@ -26,7 +25,7 @@ public final class Monitors {
         Thread self = Thread.currentThread();
         Monitor monitor = HELD.computeIfAbsent(object, _ -> new Monitor());
         boolean interrupted = false;
-        while (monitor.owner != null && monitor.owner != self) {
+        while (monitor.owner != null && !self.equals(monitor.owner)) {
             monitor.waiting.add(self);
             interrupted |= Thread.interrupted();
             LockSupport.park();
@@ -41,7 +40,7 @@ public final class Monitors {
 
     public static void exit(Object object) {
         Monitor monitor = HELD.get(object);
-        if (monitor == null || monitor.owner != Thread.currentThread()) {
+        if (monitor == null || !Thread.currentThread().equals(monitor.owner)) {
             throw new IllegalMonitorStateException();
         }
         monitor.depth--;

@@ -15,6 +15,7 @@ import java.io.PrintWriter;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.net.http.HttpRequest;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -75,6 +76,7 @@ final class ServletExchange {
         }
     }
 
+    @SuppressWarnings("JdkObsolete") // the interface has a StringBuffer
     private Object request(Method method, Object[] arguments) {
         return switch (method.getName()) {
             case "getMethod" -> request.method();
@@ -158,7 +160,7 @@ final class ServletExchange {
             case "getHeaderNames" -> headers.keySet();
             case "containsHeader" -> headers.containsKey((String) arguments[0]);
             case "getOutputStream" -> new Output();
-            case "getWriter" -> new PrintWriter(out);
+            case "getWriter" -> new PrintWriter(out, true, StandardCharsets.UTF_8);
             case "getCharacterEncoding" -> "UTF-8";
             case "resetBuffer", "reset" -> {
                 out.reset();

@@ -45,6 +45,7 @@ public final class SimulatedHttp extends HttpClient {
         public long lateNanos;
     }
 
+    @SuppressWarnings("ArrayRecordComponent") // compared by no code
     private record Answer(int status, Map<String, List<String>> headers, byte[] body) {}
 
     public static Faults faults() {

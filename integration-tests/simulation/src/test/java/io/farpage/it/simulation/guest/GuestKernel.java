@@ -25,7 +25,10 @@ import java.util.concurrent.locks.LockSupport;
 public final class GuestKernel {
     static final long BASE = 0x7f00_0000_0000L;
     static final int PAGE = 4096;
+    /** Addresses are those of pools, which stay mapped until the simulation ends. */
+    @SuppressWarnings("restricted") // SAFETY: a request is executed after its key, and with it its range, was checked.
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
     private static final long FLAG_WRITE = 1;
     private static final long FLAG_WP = 2;
     private static final long CALL_NANOS = 700;

@@ -25,7 +25,11 @@ public final class LoggedErrors extends AppenderBase<ILoggingEvent> {
         messages = others;
     }
 
-    /** @param level from which on everything is written to standard error, too; OFF: nothing */
+    /**
+     * Begins to collect them.
+     *
+     * @param level from which on everything is written to standard error, too; OFF: nothing
+     */
     public static void install(Level level) {
         LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);

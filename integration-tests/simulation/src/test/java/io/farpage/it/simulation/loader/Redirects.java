@@ -25,7 +25,8 @@ final class Redirects {
         calls("java/lang/System", "nanoTime", "currentTimeMillis");
         calls("java/time/Instant", "now");
         call("java/time/InstantSource", "system", "instantSource");
-        calls("java/lang/Thread", "sleep", "ofVirtual", "startVirtualThread", "onSpinWait", "yield");
+        calls("java/lang/Thread", "sleep", "ofVirtual", "startVirtualThread", "onSpinWait");
+        call("java/lang/Thread", "yield", "relinquish");
         call(
                 "java/lang/Thread",
                 "ofPlatform",
@@ -149,9 +150,9 @@ final class Redirects {
     }
 
     static Optional<Stub> stub(String method, MethodTypeDesc type) {
-        if (method.endsWith("areFilledByVmm") && !type.parameterType(0).isPrimitive()
-                || method.endsWith("HugePages.obstacle")
-                        && !type.parameterType(0).isPrimitive()) {
+        boolean isOfText =
+                !type.parameterList().isEmpty() && !type.parameterType(0).isPrimitive();
+        if (isOfText && (method.endsWith(".areFilledByVmm") || method.endsWith("HugePages.obstacle"))) {
             return Optional.empty();
         }
         return Optional.ofNullable(STUBS.get(method));

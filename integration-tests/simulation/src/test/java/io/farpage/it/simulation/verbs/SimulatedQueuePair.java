@@ -28,7 +28,10 @@ import java.util.Optional;
  * its queue pair has failed here, as long as the peer's queue pair is not closed.
  */
 final class SimulatedQueuePair implements QueuePair {
+    /** Addresses are those of pools, which stay mapped until the simulation ends. */
+    @SuppressWarnings("restricted") // SAFETY: a request is executed after its key, and with it its range, was checked.
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
     private static final long NOT_READY_NANOS = 1_000_000;
 
     private final SimulatedDevice device;

@@ -236,7 +236,10 @@ class ArchitectureTest {
         slices().matching("io.farpage.(**)").should().beFreeOfCycles().check(ALL);
     }
 
-    /** A wait of a fixed time, the same on a loaded machine, fails there. The classes are those that are compiled beside these. */
+    /**
+     * A wait of a fixed time, the same on a loaded machine, fails there. Time in the simulation is virtual, and passes as the simulation wants. The classes
+     * are those that are compiled beside these.
+     */
     @Test
     void shouldWaitInTestsByDeadlinesThatScale() throws IOException {
         Path root = Path.of(System.getProperty("farpage.root"));
@@ -250,7 +253,7 @@ class ArchitectureTest {
         JavaClasses tests = new ClassFileImporter().importPaths(compiled);
         noClasses()
                 .that()
-                .resideOutsideOfPackage("io.farpage.it.deadlines")
+                .resideOutsideOfPackages("io.farpage.it.deadlines", "io.farpage.it.simulation..")
                 .should()
                 .dependOnClassesThat()
                 .haveFullyQualifiedName("org.awaitility.Awaitility")

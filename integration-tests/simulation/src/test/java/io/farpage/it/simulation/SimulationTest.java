@@ -11,18 +11,21 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** A whole cluster in one JVM, from a seed: every page is as its guest stored it, and everything is well again after faults. */
+@Timeout(value = 10, unit = TimeUnit.MINUTES)
 class SimulationTest {
-    private static final Map<String, String> SHORT = Map.of("seconds", "6");
+    private static final Map<String, String> SHORT = Map.of("seconds", "4");
 
     /** {@code -Dfarpage.seed=N} runs another seed. */
     @Test
     void shouldKeepEveryPageAndRecoverFromFaults() {
         long seed = Long.getLong("farpage.seed", 500);
         System.out.println("seed " + seed + " (repeat with -Dfarpage.seed=" + seed + ", or make simulate ARGS='--seed "
-                + seed + " --seconds 6')");
+                + seed + " --seconds 4')");
         LoggedErrors.install(Level.OFF);
 
         Simulation.Outcome outcome = Simulation.run(seed, SHORT);
@@ -56,7 +59,7 @@ class SimulationTest {
                 "--seed",
                 "7",
                 "--seconds",
-                "2"));
+                "1"));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(0, process.waitFor(), output);

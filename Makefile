@@ -50,7 +50,7 @@ test-bare: build ## make test as on a fresh machine: RDMA, compiler, QEMU, KVM, 
 	[ $$status = 77 ] || exit $$status # 77: this host hides nothing, and build/bare has said why
 
 .PHONY: nightly
-nightly: ## what is not run for every change: all soaks at a tenth, the rig with its measurements, packages, image, Kubernetes, adjacent releases, mutation
+nightly: ## what is not run for every change: a hundred simulations, all soaks at a tenth, the rig with its measurements, packages, image, Kubernetes, adjacent releases, mutation
 	@build/nightly $(ARGS)
 
 .PHONY: mutation
